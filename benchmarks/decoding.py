@@ -20,7 +20,8 @@ from functools import partial
 
 import numpy as np
 import torch
-from lamr_decoding import LinearChainCrf, marginals, nll, viterbi
+from lamr_decoding import LinearChainCrf, marginals, viterbi
+from lamr_training.loop.torch_chains import Potentials, nll
 from torchcrf import CRF
 
 from benchmarks.random_models import decoder
@@ -69,28 +70,30 @@ def decoding_figures(length: int, most_ms: float, least_ratio: float | None) -> 
     yield Figure(f"  pytorch-crf's decode over our Viterbi + marginals, {size}", ratio, "x")
 
 
-def looped_nll(emissions: torch.Tensor, labels: torch.Tensor, crf: LinearChainCrf) -> torch.Tensor:
+def looped_nll(emissions: torch.Tensor, labels: torch.Tensor, crf: Potentials) -> torch.Tensor:
     """Negative log-likelihood of [B, L, 2] by a plain loop over the L tokens."""
-    alpha = crf.start + emissions[:, 0]
+    transitions, start, end = crf
+    alpha = start + emissions[:, 0]
     score = alpha.gather(1, labels[:, :1])[:, 0]
     for i in range(1, emissions.shape[1]):
-        alpha = torch.logsumexp(alpha[:, :, None] + crf.transitions, dim=1) + emissions[:, i]
-        step = crf.transitions[labels[:, i - 1], labels[:, i]]
+        alpha = torch.logsumexp(alpha[:, :, None] + transitions, dim=1) + emissions[:, i]
+        step = transitions[labels[:, i - 1], labels[:, i]]
         score = score + step + emissions[:, i].gather(1, labels[:, i : i + 1])[:, 0]
-    return torch.logsumexp(alpha + crf.end, dim=1) - score - crf.end[labels[:, -1]]
+    return torch.logsumexp(alpha + end, dim=1) - score - end[labels[:, -1]]
 
 
 def loss_figures() -> Iterator[Figure]:
     """Forward and backward pass of the loss on 16 x 512 tokens, in float64."""
     values, cu_seqlens, potentials = batch(16, 512)
     emissions = torch.as_tensor(values, dtype=torch.float64).requires_grad_()
-    parts = (potentials.transitions, potentials.start, potentials.end)
-    crf = LinearChainCrf(*(torch.as_tensor(part).requires_grad_() for part in parts))
+    arrays = (potentials.transitions, potentials.start, potentials.end)
+    transitions, start, end = (torch.as_tensor(part).requires_grad_() for part in arrays)
+    crf, bounds = (transitions, start, end), torch.as_tensor(cu_seqlens)
     labels = torch.as_tensor(np.random.default_rng(1).integers(0, 2, len(values)))
-    inputs = [emissions, crf.transitions, crf.start, crf.end]
+    inputs = [emissions, *crf]
 
     def scanned() -> tuple[torch.Tensor, ...]:
-        return torch.autograd.grad(nll(emissions, labels, cu_seqlens, crf).sum(), inputs)
+        return torch.autograd.grad(nll(emissions, labels, bounds, crf), inputs)
 
     def looped() -> tuple[torch.Tensor, ...]:
         shaped = emissions.reshape(16, 512, 2), labels.reshape(16, 512)

@@ -16,7 +16,7 @@ from lamr_contract.encoding import PromptEncoder
 from lamr_contract.model_io import ChunkRequest, ChunkResult
 from lamr_contract.scoring.rules import EMISSION, Scoring
 from lamr_contract.scoring.scorer import Scorer
-from lamr_decoding import LinearChainCrf, marginals, nll
+from lamr_decoding import LinearChainCrf, marginals
 from lamr_evaluation.metrics import Confusion, recall_curve
 from lamr_evaluation.records import Record
 from lamr_export.attention import PackedLayout
@@ -24,6 +24,7 @@ from lamr_export.model import LamrModel
 from lamr_training.fits.scored_files import score_files
 from lamr_training.loop.batches import batch_plan, make_batch
 from lamr_training.loop.example_set import ExampleSet
+from lamr_training.loop.torch_chains import nll
 from lamr_training.loop.trainer import forward
 
 KEPT = 0.25
@@ -71,12 +72,12 @@ def fused_loss(model: LamrModel, data: ExampleSet, tokens: int = 4096) -> float:
         data: the validation examples.
         tokens: how many tokens a batch may hold.
     """
-    chain, loss, count = _chain(model), 0.0, 0
+    chain, loss, count = model.heads.fused_crf_tensors(), 0.0, 0
     with torch.no_grad():
         for chosen in batch_plan(data.lengths, data.groups, tokens, 0):
             batch = make_batch(data, chosen)
             emissions = forward(model, batch)[0].fused_emissions
-            loss += float(nll(emissions, batch.aggregate, batch.code_cu_seqlens, chain).sum())
+            loss += float(nll(emissions, batch.aggregate, batch.code_cu_seqlens, chain))
             count += len(batch.aggregate)
     return round(loss / max(1, count), 5)
 
@@ -114,13 +115,10 @@ def _answers(model: LamrModel, requests: Sequence[ChunkRequest]) -> list[ChunkRe
         with torch.autocast("cpu", torch.bfloat16):
             fused, relevance = model.features(ids, packing)
         emissions = model.heads(fused[code].float()).fused_emissions
-        keep = marginals(emissions, torch.from_numpy(bounds.astype(np.int32)), _chain(model)).numpy()
+        crf = LinearChainCrf(*(part.numpy() for part in model.heads.fused_crf_tensors()))
+    keep = marginals(emissions.numpy(), bounds, crf)
     likely = relevance[:, 0].float().sigmoid().tolist()
     return [
         ChunkResult((part >= 0.5).astype(np.uint8), part.astype(np.float32), None, None, each)
         for part, each in zip(np.split(keep, bounds[1:-1]), likely, strict=True)
     ]
-
-
-def _chain(model: LamrModel) -> LinearChainCrf:
-    return LinearChainCrf(*(part.detach() for part in model.heads.fused_crf_tensors()))

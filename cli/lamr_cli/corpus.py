@@ -75,8 +75,7 @@ def packages(
 
     from lamr_contract.private_files import cache_folder
     from lamr_evaluation.wheels import WHEELS
-    from lamr_training.packages.build import build_packages
-    from lamr_training.packages.fetch import choose_splits, fetch, read_manifest
+    from lamr_training.packages.build import build_packages, choose_splits, fetch, read_manifest
 
     if manifest is not None and names:
         raise typer.BadParameter("give names or --manifest, not both")

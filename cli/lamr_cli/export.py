@@ -13,7 +13,7 @@ from lamr_cli.printing import say
 Precision = Literal["fp32", "bf16", "int8"]
 """Of the encoder's weights and products: `lamr_serving.engines.PRECISIONS`, as Typer needs them."""
 Scoring = Literal["paper", "emission"]
-"""How tokens are scored: `lamr_export.serving_terms.SCORINGS`, as Typer needs them."""
+"""How tokens are scored: `lamr_export.config.SCORINGS`, as Typer needs them."""
 
 
 def export(

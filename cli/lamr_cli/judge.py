@@ -189,11 +189,11 @@ def judge(
     if report is None:
         return
     if plot is not None:
-        from lamr_evaluation.judge.plot import plot_scores
+        from lamr_evaluation.judge.report import plot_scores
 
         plot_scores(report, plot)
     if html is not None:
-        from lamr_evaluation.judge.page import render_page
+        from lamr_evaluation.judge.report import render_page
 
         write_page(html, render_page(report, judgement))
     say(report.to_json() if as_json else report.table())

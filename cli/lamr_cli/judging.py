@@ -61,9 +61,9 @@ def judged(found: list[Item], asked: Asked) -> tuple[JudgeReport | None, Judgeme
     from lamr_contract.cache import Cache
     from lamr_contract.private_files import cache_folder
     from lamr_evaluation.judge import Bench, JudgeReport, Ledger, figures_of, judge
-    from lamr_evaluation.judge.gold import gold_table
-    from lamr_evaluation.judge.opinions import Opinion
-    from lamr_evaluation.judge.power import forewarning
+    from lamr_evaluation.judge.figures import forewarning
+    from lamr_evaluation.judge.readers import Opinion
+    from lamr_evaluation.judge.report import gold_table
 
     for task in sorted({item.task for item in found}):
         say(f"{task}: {forewarning(sum(item.task == task for item in found))}", err=True)
@@ -116,7 +116,7 @@ class _Readers:
         self.tokenizer = str(asked.tokenizer) if asked.tokenizer else None
         self.scorer: CausalScorer | None = None
         if asked.likelihoods is not None:
-            from lamr_evaluation.judge.likelihood_reader import LikelihoodReader
+            from lamr_evaluation.judge.readers import LikelihoodReader
 
             self.scorer = stack.enter_context(scorer_of(asked.likelihoods, bfloat16=asked.bfloat16))
             self.reader: Reader = LikelihoodReader(self.scorer, Path(asked.likelihoods).name)

@@ -88,7 +88,7 @@ def view(
 def default_threshold(spec: ModelSpec, asked: AskedDocument, result: PruneResult) -> float:
     """Return the threshold that a file with this result gets for what the model read, where none is given."""
     import numpy as np
-    from lamr_contract.scoring.threshold import adapted
+    from lamr_contract.scoring.rules import adapted
 
     inked = np.array(result.line_scores, np.float32)[~asked.layout.blank]
     relevance = 1.0 if result.relevance is None else result.relevance

@@ -1,11 +1,14 @@
-"""The type of most arrays here, the numbers of several ranges as one array, and sums of rows. Knows numbers only."""
+"""The type of most arrays here, the numbers of several ranges as one array, sums of rows, and log-odds.
+
+Scores are added and averaged as log-odds. Knows numbers only.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Float32Array = NDArray[np.float32]
 Float64Array = NDArray[np.float64]
@@ -96,3 +99,20 @@ def stable_order(values: NDArray[np.int64]) -> NDArray[np.int64]:
     small = int(values.max(initial=0)) < 1 << 16  # numpy sorts those in linear time
     order: NDArray[np.int64] = np.argsort(values.astype(np.uint16) if small else values, kind="stable")
     return order
+
+
+# A marginal of exactly 0 or 1 has no logit; float32 sums are no finer than this anyway.
+_EPSILON = 1e-6
+
+
+def logit(p: ArrayLike) -> Float64Array:
+    """Return the log-odds of probabilities of any shape; they are finite at 0 and 1."""
+    clipped = np.minimum(np.maximum(np.asarray(p, np.float64), _EPSILON), 1 - _EPSILON)
+    logits: Float64Array = np.log(clipped) - np.log1p(-clipped)
+    return logits
+
+
+def sigmoid(logits: Float64Array) -> Float64Array:
+    """Return the probabilities of log-odds of any shape."""
+    probabilities: Float64Array = 1 / (1 + np.exp(-logits))
+    return probabilities

@@ -1,60 +1,28 @@
-"""The linear-chain CRF over two labels: its parameters, and what is asked of a packed batch.
+"""The linear-chain CRF over two labels: what is asked of a packed batch.
 
 score(y) = start[y_1] + Σ_i e_i[y_i] + Σ_{i>1} transitions[y_{i-1}, y_i] + end[y_n],  P(y | x) = exp(score(y)) / Z
 (LaMR paper, section 3.2; Lafferty et al. 2001). Labels: 0 = prune, 1 = keep.
 
-All of it takes numpy arrays or torch tensors of one device and answers in kind; it computes in float64 and returns
-float64 for float64 emissions, else float32.
+Forward-backward: the message into token i says how all earlier (or all later) tokens weigh its label: the odds by which
+they favour keep. Token i passes on (1 + t·e^J) / (1 + t), where t = message·e^h_i; after the last token of a sequence
+the message is 1 again. Backward is the same recursion over the reversed batch. Where messages stay within e^±64, odds
+can be used as they are (`lamr_decoding.rows`); else they are taken in the logarithm.
+
+All of it computes in float64. Marginals are float64 for float64 emissions, else float32.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import numpy as np
+import numpy.typing as npt
 
-import array_api_compat
-
-from lamr_decoding import max_product, sum_product
-from lamr_decoding.chain import Chain
-from lamr_decoding.maps import MOST_POTENTIAL
-from lamr_decoding.namespaces import namespace_of
-from lamr_decoding.packing import Array, Packing, like
+from lamr_decoding import rows
+from lamr_decoding.chain import Chain, LinearChainCrf, Packing
+from lamr_decoding.layers import Array, sigmoid
+from lamr_decoding.maps import MOST_LOG_ODDS, LogMaps, scan
 
 
-@dataclass(frozen=True)
-class LinearChainCrf:
-    """Log-potentials that don't depend on the token.
-
-    Attributes:
-        transitions: [2, 2], from label (row) to label (column).
-        start: [2], of the first token's label.
-        end: [2], of the last token's label.
-
-    Raises:
-        ValueError: a wrong shape, or a potential that isn't finite or exceeds ±32768: a broken
-            checkpoint.
-    """
-
-    transitions: Array
-    start: Array
-    end: Array
-
-    def __post_init__(self) -> None:
-        for name, shape in (("transitions", (2, 2)), ("start", (2,)), ("end", (2,))):
-            values = getattr(self, name)
-            if not array_api_compat.is_array_api_obj(values):
-                raise ValueError(f"CRF {name} must be an array, not {type(values).__name__}")
-            if tuple(values.shape) != shape:
-                raise ValueError(f"CRF {name} must have shape {list(shape)}, not {list(values.shape)}")
-            xp = namespace_of(values)
-            # A comparison with NaN is false, so this catches NaN and infinities as well.
-            if not bool(xp.all(xp.abs(values) <= MOST_POTENTIAL)):
-                raise ValueError(
-                    f"CRF {name} must be finite and within ±{MOST_POTENTIAL:.0f}; retrain or re-export"
-                )
-
-
-def viterbi(emissions: Array, cu_seqlens: Any, crf: LinearChainCrf) -> Array:
+def viterbi(emissions: Array, cu_seqlens: npt.ArrayLike, crf: LinearChainCrf) -> npt.NDArray[np.uint8]:
     """The best labeling of each sequence, uint8 [T].
 
     Ties: where two best labelings differ last, the one that keeps wins (so a chain without preference is kept
@@ -69,48 +37,62 @@ def viterbi(emissions: Array, cu_seqlens: Any, crf: LinearChainCrf) -> Array:
     Raises:
         ValueError: shapes that don't fit, empty sequences, NaN or infinite emissions.
     """
-    return like(max_product.labels(_chain(emissions, cu_seqlens, crf).plain()), emissions)
+    return rows.best_labels(_chain(emissions, cu_seqlens, crf))
 
 
-def marginals(emissions: Array, cu_seqlens: Any, crf: LinearChainCrf) -> Array:
+def marginals(emissions: Array, cu_seqlens: npt.ArrayLike, crf: LinearChainCrf) -> Array:
     """P(y_i = keep | x) of each token, [T], by forward-backward; arguments and errors as `viterbi`."""
-    keep = sum_product.keep_probability(_chain(emissions, cu_seqlens, crf).plain())
-    return _as(like(keep, emissions), emissions)
+    keep = keep_probability(_chain(emissions, cu_seqlens, crf))
+    return keep.astype(np.float64 if emissions.dtype == np.float64 else np.float32, copy=False)
 
 
-def nll(emissions: Array, labels: Array, cu_seqlens: Any, crf: LinearChainCrf) -> Array:
-    """-log P(y | x) of each sequence, [B] (paper, section 3.3), y = `labels` ([T], 0 or 1). Torch may derive it once.
-
-    Raises:
-        ValueError: as `viterbi`, or labels of another shape or other than 0 and 1.
-    """
-    chain = _chain(emissions, cu_seqlens, crf)
-    score = chain.scores(_kept(labels, chain))  # like log_growth, relative to pruning everything
-    return _as(sum_product.log_growth(chain) - score, emissions)
-
-
-def _chain(emissions: Array, cu_seqlens: Any, crf: LinearChainCrf) -> Chain:
-    if not array_api_compat.is_array_api_obj(emissions):
+def _chain(emissions: Array, cu_seqlens: npt.ArrayLike, crf: LinearChainCrf) -> Chain:
+    if not isinstance(emissions, np.ndarray):
         raise ValueError(f"emissions must be an array, not {type(emissions).__name__}")
-    xp = namespace_of(emissions)
-    if not xp.isdtype(emissions.dtype, ("real floating", "integral")):
+    if not (np.issubdtype(emissions.dtype, np.floating) or np.issubdtype(emissions.dtype, np.integer)):
         raise ValueError(f"emissions must be real numbers, not {emissions.dtype}")
     if emissions.ndim != 2 or emissions.shape[1] != 2:
         raise ValueError(f"emissions must have shape [T, 2], not {list(emissions.shape)}")
-    return Chain.of(emissions, Packing.of(cu_seqlens, int(emissions.shape[0])), crf)
+    return Chain.of(emissions, Packing.of(cu_seqlens, len(emissions)), crf)
 
 
-def _kept(labels: Array, chain: Chain) -> Array:
-    tokens = chain.packing.tokens
-    if not array_api_compat.is_array_api_obj(labels) or tuple(labels.shape) != (tokens,):
-        raise ValueError(f"labels must be an array of shape [{tokens}], one label a token")
-    keep = labels == 1
-    xp = namespace_of(labels)
-    if not bool(xp.all(keep | (labels == 0))):
-        raise ValueError("labels must be 0 (prune) or 1 (keep); a packed batch has no padding to mark")
-    return like(keep, chain.fields)
+Floats = npt.NDArray[np.float64]
 
 
-def _as(result: Array, emissions: Array) -> Array:
-    xp = namespace_of(emissions)
-    return xp.astype(result, xp.float64 if emissions.dtype == xp.float64 else xp.float32)
+def keep_probability(chain: Chain) -> Floats:
+    """P(y_i = keep), [T]."""
+    return rows.keep_probability(chain) if _moderate(chain) else _in_logarithms(chain)[1]
+
+
+def expectations(chain: Chain) -> tuple[float, Floats, float]:
+    """What a likelihood and its derivatives are made of.
+
+    Returns:
+        Σ log Z over the labelings that prune everything; and its derivatives by fields and coupling: P(y_i = keep),
+        [T], and Σ P(y_{i-1} = y_i = keep).
+    """
+    if _moderate(chain):
+        forward, keep = rows.forward_backward(chain)
+        forward = np.log(forward)
+    else:
+        forward, keep = _in_logarithms(chain)
+    ahead, last = forward + chain.fields, chain.packing.last
+    pairs = (np.roll(keep, -1) * sigmoid(ahead + chain.coupling))[~last].sum()
+    return float(np.logaddexp(0, ahead).sum()), keep, float(pairs)
+
+
+def _moderate(chain: Chain) -> bool:
+    return abs(chain.coupling) <= MOST_LOG_ODDS
+
+
+def _in_logarithms(chain: Chain) -> tuple[Floats, Floats]:
+    """Forward messages into each token in log-odds, and P(y_i = keep), [T] each."""
+    forward = _messages(chain.fields, chain.packing.last, chain.coupling)
+    backward = _messages(chain.fields[::-1], chain.packing.first[::-1], chain.coupling)[::-1]
+    return forward, sigmoid(forward + chain.fields + backward)
+
+
+def _messages(fields: Floats, closes: npt.NDArray[np.bool_], coupling: float) -> Floats:
+    """Messages into each token in log-odds, [T], from h and whether a token closes its sequence."""
+    ends = np.stack([np.zeros_like(fields), np.where(closes, 0, coupling)])
+    return scan(LogMaps(ends, fields), np.zeros(1))

@@ -9,12 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from lamr_decoding import max_product, sum_product
-from lamr_decoding.chain import Chain
-from lamr_decoding.layers import gelu, product, softmax
-from lamr_decoding.namespaces import namespace_of
-from lamr_decoding.packing import Array, Packing, like
+from lamr_decoding import crf, rows
+from lamr_decoding.chain import Chain, Packing
+from lamr_decoding.layers import Array, gelu, product, softmax
 from lamr_decoding.weights import DecoderWeights
 
 _EPSILON = 1e-5  # of the LayerNorm
@@ -40,22 +39,21 @@ class Decoded:
 
 
 class Decoder:
-    """Decodes fused states with given weights; arrays stay in the weights' namespace and on their device."""
+    """Decodes fused states with given weights."""
 
     def __init__(self, weights: DecoderWeights) -> None:
         self.weights = weights
-        xp = namespace_of(weights.hidden_weight)
         # The LayerNorm is folded into the product that follows it: its scale into the weights, its mean by centring
         # them (Σ_d (x_d - μ) w_d = Σ_d x_d (w_d - mean w)). The gate and the mean ride along in the same product.
         scaled = weights.hidden_weight * weights.norm_weight
-        centred = scaled - xp.mean(scaled, axis=1, keepdims=True)
-        mean = xp.ones_like(weights.norm_weight)[None, :] / weights.fused_size
-        self._inward = xp.matrix_transpose(xp.concat([centred, mean, weights.gate_weight]))
+        centred = scaled - scaled.mean(axis=1, keepdims=True)
+        mean = np.ones_like(weights.norm_weight)[None, :] / weights.fused_size
+        self._inward = np.concatenate([centred, mean, weights.gate_weight]).T
         self._hidden_bias = weights.hidden_bias + weights.hidden_weight @ weights.norm_bias
         self._fused_crf = weights.fused_crf
         self._rubric_crfs = weights.rubric_crfs
 
-    def decode(self, fused: Array, cu_seqlens: Array, want_rubrics: bool = False) -> Decoded:
+    def decode(self, fused: Array, cu_seqlens: npt.ArrayLike, want_rubrics: bool = False) -> Decoded:
         """Decide for each token.
 
         Args:
@@ -71,7 +69,7 @@ class Decoder:
         mixed = _mixed(emissions, gate)
         chain = Chain.of(mixed, packing, self._fused_crf)
         return Decoded(
-            keep=like(max_product.labels(chain.plain()), mixed),
+            keep=rows.best_labels(chain),
             keep_prob=_keep_prob(chain),
             margin=mixed[:, 1] - mixed[:, 0],
             rubric_prob=self._rubric_prob(emissions, packing) if want_rubrics else None,
@@ -104,36 +102,30 @@ class Decoder:
                 f"fused must have shape [T, {D}], not {list(fused.shape)}: "
                 "the encoder and decoder.npz are of different models"
             )
-        xp = namespace_of(fused)
-        fused = xp.astype(fused, xp.float32, copy=False)
+        fused = fused.astype(np.float32, copy=False)
         with np.errstate(invalid="ignore", over="ignore"):  # `Chain.of` names the token that isn't finite
             inward = product(fused, self._inward)
             hidden = self._hidden(fused, inward)
-            emissions = (
-                product(hidden, xp.matrix_transpose(self.weights.emission_weight))
-                + self.weights.emission_bias
-            )
+            emissions = product(hidden, self.weights.emission_weight.T) + self.weights.emission_bias
             gate = softmax(inward[:, -K:] + self.weights.gate_bias)
-        return xp.reshape(emissions, (-1, K, 2)), gate
+        return emissions.reshape(-1, K, 2), gate
 
     def _rubric_prob(self, emissions: Array, packing: Packing) -> Array:
         """Each rubric's own marginals, [T, K]."""
-        xp = namespace_of(emissions)
         chains = (Chain.of(emissions[:, k, :], packing, crf) for k, crf in enumerate(self._rubric_crfs))
-        return xp.stack([_keep_prob(each) for each in chains], axis=1)
+        return np.stack([_keep_prob(each) for each in chains], axis=1)
 
     def _hidden(self, fused: Array, inward: Array) -> Array:
         """Hidden states of the heads, [T, H]."""
-        xp = namespace_of(fused)
         D, H = self.weights.fused_size, self._hidden_bias.shape[0]
         hidden, mean = inward[:, :H], inward[:, H : H + 1]
-        variance = xp.einsum("td,td->t", fused, fused)[:, None] / D - mean * mean
+        variance = np.einsum("td,td->t", fused, fused)[:, None] / D - mean * mean
         # States that a LayerNorm left lie around zero; rows that don't would lose digits to cancellation.
         far = (mean * mean > 0.25 * variance)[:, 0]
-        if bool(xp.any(far)):
+        if far.any():
             centred = fused[far] - mean[far]
             hidden[far] = centred @ self._inward[:, :H]
-            variance[far] = xp.einsum("td,td->t", centred, centred)[:, None] / D
+            variance[far] = np.einsum("td,td->t", centred, centred)[:, None] / D
         hidden = hidden * (variance + _EPSILON) ** -0.5
         hidden += self._hidden_bias
         return gelu(hidden)
@@ -141,11 +133,9 @@ class Decoder:
 
 def _mixed(emissions: Array, gate: Array) -> Array:
     """The fused emissions, [T, 2]."""
-    xp = namespace_of(emissions)
-    return xp.sum(emissions * gate[:, :, None], axis=1)
+    mixed: Array = (emissions * gate[:, :, None]).sum(axis=1)
+    return mixed
 
 
 def _keep_prob(chain: Chain) -> Array:
-    keep = like(sum_product.keep_probability(chain.plain()), chain.fields)
-    xp = namespace_of(keep)
-    return xp.astype(keep, xp.float32)
+    return crf.keep_probability(chain).astype(np.float32)

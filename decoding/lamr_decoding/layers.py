@@ -1,13 +1,13 @@
-"""The few neural layers that the decoder needs, for numpy and torch alike."""
+"""The few neural layers that the decoder needs."""
 
 from __future__ import annotations
 
-import array_api_compat
+from typing import Any, TypeAlias
+
 import numpy as np
 import numpy.typing as npt
 
-from lamr_decoding.namespaces import namespace_of
-from lamr_decoding.packing import Array
+Array: TypeAlias = npt.NDArray[Any]
 
 # Φ(x), the normal distribution function, is the logistic function of x·R(x²). These are R's coefficients, constant
 # first: a minimax fit (reweighted least squares on a Chebyshev basis) of the error that x·Φ(x) makes for
@@ -31,10 +31,10 @@ _MOST_MULTIPLICATIONS, _LEAST_ROWS = 1 << 18, 12
 
 
 def product(values: Array, weights: Array) -> Array:
-    """Values [T, D] times weights [D, H], [T, H]. numpy: small weights take few rows at a time, in one thread."""
+    """Values [T, D] times weights [D, H], [T, H]; small weights take few rows at a time, in one thread."""
     depth, width = weights.shape
     rows = _MOST_MULTIPLICATIONS // max(1, depth * width)
-    if not array_api_compat.is_numpy_array(values) or not _LEAST_ROWS <= rows < len(values):
+    if not _LEAST_ROWS <= rows < len(values):
         return values @ weights
     products = np.empty((len(values), width), np.result_type(values, weights))
     whole = len(values) // rows * rows
@@ -45,10 +45,7 @@ def product(values: Array, weights: Array) -> Array:
 
 
 def gelu(values: Array) -> Array:
-    """x·Φ(x), the exact GELU (Hendrycks & Gimpel 2016), to 1e-6 in float32; any shape. numpy: in place."""
-    xp = namespace_of(values)
-    if array_api_compat.is_torch_array(values):
-        return 0.5 * values * (1 + xp.erf(values * 2**-0.5))
+    """x·Φ(x), the exact GELU (Hendrycks & Gimpel 2016), to 1e-6 in float32; any shape, in place."""
     flat = values.reshape(-1)
     squares, powers = np.empty((2, min(_BLOCK, flat.size) + _APART), dtype=flat.dtype)
     with np.errstate(
@@ -77,13 +74,13 @@ def _gelu_block(
 
 def softmax(logits: Array) -> Array:
     """Softmax over the last axis."""
-    xp = namespace_of(logits)
-    powers = xp.exp(logits - xp.max(logits, axis=-1, keepdims=True))
-    return powers / xp.sum(powers, axis=-1, keepdims=True)
+    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    shares: Array = powers / powers.sum(axis=-1, keepdims=True)
+    return shares
 
 
 def sigmoid(logits: Array) -> Array:
     """1 / (1 + exp(-x)) without overflow."""
-    xp = namespace_of(logits)
-    small = xp.exp(-xp.abs(logits))
-    return xp.where(logits >= 0, xp.ones_like(small), small) / (1 + small)
+    small = np.exp(-np.abs(logits))
+    shares: Array = np.where(logits >= 0, 1, small) / (1 + small)
+    return shares

@@ -10,16 +10,18 @@ composition and stays in range as it composes, so nothing has to be renormalized
     ├── ClampMaps   max-product, whole numbers, exact
     └── LabelMaps   Viterbi's backtrace: a label as a function of the next one
 
-Arrays are [..., T] or [..., rows, lanes], one map an entry, as `lamr_decoding.scan` wants them.
+Arrays are [..., T], one map an entry. Since maps compose associatively, the states between them follow from a prefix
+scan by doubling (Hillis & Steele 1986): O(T log T) work, but the fewest steps.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import TypeVar
 
-from lamr_decoding.packing import Array, Namespace
+import numpy as np
+
+from lamr_decoding.layers import Array
 
 M = TypeVar("M", bound="Maps")
 
@@ -40,35 +42,23 @@ MOST_SHIFT = 2.0**51
 
 
 class Maps(ABC):
-    """Some maps of one family, in arrays of one layout.
+    """Some maps of one family.
 
     Attributes:
-        xp: the arrays' namespace, looked up once.
-        arrays: the family's parameters, each with one entry a map on its last one or two axes.
+        arrays: the family's parameters, each with one entry a map on its last axis.
     """
 
-    def __init__(self, xp: Namespace, *arrays: Array) -> None:
-        self.xp = xp
+    def __init__(self, *arrays: Array) -> None:
         self.arrays = arrays
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The layout, [..., T] or [..., rows, lanes]."""
-        return tuple(self.arrays[-1].shape)
-
-    def each(self: M, change: Callable[[Array], Array]) -> M:
-        """The maps with all arrays laid out anew."""
-        return type(self)(self.xp, *(change(values) for values in self.arrays))
-
-    def at(self: M, *index: slice | int) -> M:
-        """The maps at `index` of the last axes."""
-        everything_before = (Ellipsis, *index)
-        return type(self)(self.xp, *(values[everything_before] for values in self.arrays))
+    def at(self: M, index: slice) -> M:
+        """The maps at `index` of the last axis."""
+        return type(self)(*(values[..., index] for values in self.arrays))
 
     def before(self: M, others: M) -> M:
         """These maps and, further along the last axis, `others`."""
         pairs = zip(self.arrays, others.arrays, strict=True)
-        return type(self)(self.xp, *(self.xp.concat(pair, axis=-1) for pair in pairs))
+        return type(self)(*(np.concatenate(pair, axis=-1) for pair in pairs))
 
     @abstractmethod
     def then(self: M, later: M) -> M:
@@ -90,13 +80,14 @@ class OddsMaps(Maps):
         (ends, tilt), (later_ends, later_tilt) = self.arrays, later.arrays
         ahead = ends * later_tilt
         total = ahead + 1
-        composed = (ahead * later_ends[1, ...] + later_ends[0, ...]) / total
-        return OddsMaps(self.xp, composed, tilt * (total[1, ...] / total[0, ...]))
+        composed = (ahead * later_ends[1] + later_ends[0]) / total
+        return OddsMaps(composed, tilt * (total[1] / total[0]))
 
     def __call__(self, state: Array) -> Array:
         ends, tilt = self.arrays
         ahead = state * tilt
-        return (ahead * ends[1, ...] + ends[0, ...]) / (ahead + 1)
+        states: Array = (ahead * ends[1] + ends[0]) / (ahead + 1)
+        return states
 
 
 class LogMaps(Maps):
@@ -105,7 +96,7 @@ class LogMaps(Maps):
     def then(self, later: LogMaps) -> LogMaps:
         ends, tilt = self.arrays
         composed, total = later._image(ends)
-        return LogMaps(self.xp, composed, tilt + (total[1, ...] - total[0, ...]))
+        return LogMaps(composed, tilt + (total[1] - total[0]))
 
     def __call__(self, state: Array) -> Array:
         return self._image(state)[0]
@@ -116,11 +107,11 @@ class LogMaps(Maps):
         Written as a mixture of the two ends whose weights are taken from the larger side: ends must not be
         lost beside a tilt of 1e10.
         """
-        xp, (ends, tilt) = self.xp, self.arrays
+        ends, tilt = self.arrays
         ahead = state + tilt
-        rest = xp.log1p(xp.exp(-xp.abs(ahead)))
-        above = (ahead + xp.abs(ahead)) / 2
-        mixture = xp.logaddexp(ends[1, ...] - (above - ahead), ends[0, ...] - above)
+        rest = np.log1p(np.exp(-np.abs(ahead)))
+        above = (ahead + np.abs(ahead)) / 2
+        mixture = np.logaddexp(ends[1] - (above - ahead), ends[0] - above)
         return mixture - rest, above + rest
 
 
@@ -133,16 +124,14 @@ class ClampMaps(Maps):
 
     def then(self, later: ClampMaps) -> ClampMaps:
         (ends, shift), (_, later_shift) = self.arrays, later.arrays
-        shift = shift + later_shift
-        if hasattr(self.xp, "clamp"):  # torch: its minimum takes no plain numbers
-            shift = self.xp.clamp(shift, -MOST_SHIFT, MOST_SHIFT)
-        else:  # numpy: faster than its clip
-            shift = self.xp.minimum(self.xp.maximum(shift, -MOST_SHIFT), MOST_SHIFT)
-        return ClampMaps(self.xp, later(ends), shift)
+        shift = np.minimum(
+            np.maximum(shift + later_shift, -MOST_SHIFT), MOST_SHIFT
+        )  # faster than numpy's clip
+        return ClampMaps(later(ends), shift)
 
     def __call__(self, state: Array) -> Array:
         ends, shift = self.arrays
-        return self.xp.minimum(self.xp.maximum(state + shift, ends[0, ...]), ends[1, ...])
+        return np.minimum(np.maximum(state + shift, ends[0]), ends[1])
 
 
 class LabelMaps(Maps):
@@ -150,8 +139,18 @@ class LabelMaps(Maps):
 
     def then(self, later: LabelMaps) -> LabelMaps:
         (certain, follows), (_, later_follows) = self.arrays, later.arrays
-        return LabelMaps(self.xp, later(certain), follows & later_follows)
+        return LabelMaps(later(certain), follows & later_follows)
 
     def __call__(self, state: Array) -> Array:
         certain, follows = self.arrays
         return certain | (follows & state)
+
+
+def scan(maps: M, initial: Array) -> Array:
+    """The state *before* each of T maps, [..., T], from the state before the first, [..., 1]."""
+    reach, count = 1, maps.arrays[-1].shape[-1]
+    while reach < count:
+        reached = maps.at(slice(None, -reach)).then(maps.at(slice(reach, None)))
+        maps = maps.at(slice(None, reach)).before(reached)
+        reach *= 2
+    return np.concatenate([initial, maps(initial)[..., :-1]], axis=-1)

@@ -1,18 +1,26 @@
-"""The passes over a chain for numpy: row by row, in place.
+"""The passes over a packed batch: row by row, in place.
 
-The same recursions that `sum_product` and `max_product` scan for other namespaces. Tokens lie in lanes, [rows, lanes]
-as in `lamr_decoding.scan`, and each pass goes twice down (or up) all lanes at once, one vector operation over all lanes
-a step: first to compose each lane to one map, then, when a scan over lanes has told in which state each is entered, to
-fill in the states. Large temporary arrays cost more than the arithmetic, so most steps work in place on a row.
+Tokens lie in *lanes*, [rows, lanes]: time runs down a lane and then on to the next lane. Each pass goes twice down (or
+up) all lanes at once, one vector operation over all lanes a step: first to compose each lane to one map, then, when a
+scan over lanes has told in which state each is entered, to fill in the states. Large temporary arrays cost more than
+the arithmetic, so most steps work in place on a row.
+
+Viterbi: where neighbours attract (J >= 0) the message into the next token, by how much the best prefix that keeps it
+beats the best that prunes it, is clamp(message + h_i + J, 0, J). Going back, d_i = message + h_i decides: token i is
+kept if d_i >= 0, pruned if d_i < -J, and in between takes the label of its successor. Fields are taken as whole
+multiples of 2^-28 nats. All sums are then exact in float64, so the order in which steps are composed, and thus where a
+sequence lies in its batch, can't change a label; and a tie is a tie.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from lamr_decoding.chain import Chain, Packing
 from lamr_decoding.maps import (
     MOST_FIELD,
     MOST_LOG_FIELD,
@@ -21,10 +29,8 @@ from lamr_decoding.maps import (
     ClampMaps,
     LabelMaps,
     OddsMaps,
+    scan,
 )
-from lamr_decoding.namespaces import NUMPY
-from lamr_decoding.packing import Packing
-from lamr_decoding.scan import from_lanes, scan_by_doubling, to_lanes
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -57,6 +63,18 @@ class _Layout:
         return cls(packing.tokens, rows, lanes, _by_row(first, rows), _by_row(last, rows))
 
 
+def _to_lanes(values: Floats, rows: int) -> Floats:
+    """Lay [T] out as [rows, lanes], a copy, padded at the end with zeros."""
+    lanes = -(-len(values) // rows)
+    padded = np.concatenate([values, np.zeros(lanes * rows - len(values))])
+    return np.array(padded.reshape(lanes, rows).T, order="C")
+
+
+def _from_lanes(values: npt.NDArray[Any], tokens: int) -> npt.NDArray[Any]:
+    """Undo `_to_lanes`."""
+    return values.T.reshape(-1)[:tokens]
+
+
 def _by_row(tokens: Lanes, rows: int) -> list[Lanes]:
     """The lanes of `tokens`, for each row."""
     lane, row = np.divmod(tokens, rows)
@@ -65,41 +83,28 @@ def _by_row(tokens: Lanes, rows: int) -> list[Lanes]:
     return [lane[order[start:stop]] for start, stop in zip([0, *stops], stops, strict=False)]
 
 
-def forward_messages(fields: Floats, packing: Packing, coupling: float) -> Floats:
-    """Sum-product messages into each token as odds, [T], for a coupling within ±64."""
-    layout = _Layout.of(packing)
-    bond = float(np.exp(coupling))
-    weights = _within(to_lanes(fields, layout.rows), MOST_LOG_FIELD)
-    np.exp(weights, out=weights)
-    messages = np.empty_like(weights)
-    messages[0] = _odds_into_lanes(weights, layout, bond)[0]
-    _fill_in(messages, weights, layout.last, bond)
-    return np.asarray(from_lanes(messages, layout.tokens))
+def keep_probability(chain: Chain) -> Floats:
+    """P(y_i = 1), [T], for a coupling within ±64."""
+    layout = _Layout.of(chain.packing)
+    return _probability(*_both_ways(chain, layout), layout)
 
 
-def keep_probability(fields: Floats, packing: Packing, coupling: float) -> Floats:
-    """P(y_i = 1), [T], for fields [T] and a coupling within ±64."""
-    layout = _Layout.of(packing)
-    weights, messages = _both_ways(fields, layout, coupling)
-    return _probability(weights, messages, layout)
-
-
-def forward_backward(fields: Floats, packing: Packing, coupling: float) -> tuple[Floats, Floats]:
-    """`forward_messages` and `keep_probability` at once."""
-    layout = _Layout.of(packing)
-    weights, messages = _both_ways(fields, layout, coupling)
-    forward = np.array(from_lanes(messages[:, 0], layout.tokens))
+def forward_backward(chain: Chain) -> tuple[Floats, Floats]:
+    """Messages into each token as odds, [T], and what `keep_probability` returns."""
+    layout = _Layout.of(chain.packing)
+    weights, messages = _both_ways(chain, layout)
+    forward = _from_lanes(messages[:, 0], layout.tokens).copy()
     return forward, _probability(weights, messages, layout)
 
 
-def _both_ways(fields: Floats, layout: _Layout, coupling: float) -> tuple[Floats, Floats]:
+def _both_ways(chain: Chain, layout: _Layout) -> tuple[Floats, Floats]:
     """e^h and messages into each token, [rows, 2, lanes].
 
     The second half is for going back, up the rows: its entry r belongs to token row rows - 1 - r.
     """
-    bond = float(np.exp(coupling))
+    bond = float(np.exp(chain.coupling))
     weights, messages = np.empty((2, layout.rows, 2, layout.lanes))
-    np.exp(_within(to_lanes(fields, layout.rows), MOST_LOG_FIELD), out=weights[:, 0])
+    np.exp(_within(_to_lanes(chain.fields, layout.rows), MOST_LOG_FIELD), out=weights[:, 0])
     weights[:, 1] = weights[::-1, 0]
     messages[0] = _odds_into_lanes(weights[:, 0], layout, bond)
     closing = zip(layout.last, layout.first[::-1], strict=True)
@@ -116,7 +121,7 @@ def _probability(weights: Floats, messages: Floats, layout: _Layout) -> Floats:
     odds *= messages[::-1, 1]
     np.add(odds, 1, out=total)
     odds /= total
-    return np.asarray(from_lanes(odds, layout.tokens))
+    return _from_lanes(odds, layout.tokens)
 
 
 def _fill_in(messages: Floats, weights: Floats, closing: list[Lanes], bond: float) -> None:
@@ -149,7 +154,7 @@ def _odds_into_lanes(weights: Floats, layout: _Layout, bond: float) -> Floats:
     back_ends, back_tilt = _transposed(*inner, weights[-1], bond)
     back_ends[:, layout.first[0]] = 1
     ends, tilt = np.stack([ends, back_ends[:, ::-1]], axis=1), np.stack([tilt, back_tilt[::-1]])
-    entering = scan_by_doubling(OddsMaps(NUMPY, ends, tilt), np.ones((2, 1)))
+    entering = scan(OddsMaps(ends, tilt), np.ones((2, 1)))
     return np.stack([entering[0], entering[1, ::-1]])
 
 
@@ -176,10 +181,10 @@ def _within(values: Floats, most: float) -> Floats:
     return np.minimum(values, most, out=values)
 
 
-def best_labels(fields: Floats, packing: Packing, coupling: float) -> Bools:
-    """Best labels, [T], for fields [T] in nats and a coupling in units, ties as `lamr_decoding.crf.viterbi` says."""
-    layout = _Layout.of(packing)
-    ahead = _within(to_lanes(fields, layout.rows), MOST_FIELD)
+def best_labels(chain: Chain) -> npt.NDArray[np.uint8]:
+    """The best labels, [T]; ties as `lamr_decoding.crf.viterbi` says."""
+    layout, coupling = _Layout.of(chain.packing), float(np.rint(chain.coupling * UNITS_PER_NAT))
+    ahead = _within(_to_lanes(chain.fields, layout.rows), MOST_FIELD)
     ahead *= UNITS_PER_NAT
     np.rint(ahead, out=ahead)
     repels = coupling < 0
@@ -196,11 +201,14 @@ def best_labels(fields: Floats, packing: Packing, coupling: float) -> Bools:
     labels = _traced(certain, follows)
     if repels:
         np.logical_not(labels[1::2], out=labels[1::2])
-    return np.asarray(from_lanes(labels, layout.tokens))
+    return _from_lanes(labels, layout.tokens).view(np.uint8)
 
 
 def _turn(fields: Floats, layout: _Layout, coupling: float) -> None:
-    """Relabel odd rows, in place, so that the coupling changes its sign (see `max_product`)."""
+    """Relabel odd rows, in place, so that the coupling changes its sign.
+
+    With y = 1 - z there, h y = h - h z, and the term J y y' of each neighbour becomes J y' - J z y'.
+    """
     np.negative(fields[1::2], out=fields[1::2])
     fields[::2] += 2 * coupling
     for row in range(0, layout.rows, 2):
@@ -219,7 +227,7 @@ def _clamped_messages(shift: Floats, layout: _Layout, coupling: float) -> Floats
         _clamp(states, shift[row], low, high, states)
         states[:2, layout.last[row]] = 0
     messages = np.empty_like(shift)
-    messages[0] = scan_by_doubling(ClampMaps(NUMPY, states[:2], states[2]), np.zeros(1))
+    messages[0] = scan(ClampMaps(states[:2], states[2]), np.zeros(1))
     for row in range(layout.rows - 1):
         _clamp(messages[row], shift[row], low[0], high[0], messages[row + 1])
         messages[row + 1, layout.last[row]] = 0
@@ -239,9 +247,7 @@ def _traced(certain: Bools, follows: Bools) -> Bools:
         np.logical_and(composed, also, out=composed)
         np.logical_or(composed, yes, out=composed)
         np.logical_and(through, also, out=through)
-    label = scan_by_doubling(LabelMaps(NUMPY, composed[::-1], through[::-1]), np.zeros(1, dtype=np.bool_))[
-        ::-1
-    ]
+    label = scan(LabelMaps(composed[::-1], through[::-1]), np.zeros(1, dtype=np.bool_))[::-1]
     for yes, also in zip(certain[::-1], follows[::-1], strict=True):
         np.logical_and(label, also, out=also)
         np.logical_or(also, yes, out=yes)

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import array_api_compat
 import numpy as np
 import numpy.typing as npt
 from lamr_errors import ModelMismatchError
 from lamr_errors.python_parser import PYTHON_PARSER
 
-from lamr_decoding.crf import LinearChainCrf
-from lamr_decoding.namespaces import namespace_of
-from lamr_decoding.packing import Array
+from lamr_decoding.chain import LinearChainCrf
+from lamr_decoding.layers import Array
 
 _REMEDY = "write it again with `lamr export`"
 
@@ -79,18 +76,17 @@ class DecoderWeights:
         shapes = _shapes(*self._sizes())
         for field, name in _NAMES.items():
             values = getattr(self, field)
-            xp = namespace_of(values)
-            if tuple(values.shape) != shapes[name]:
+            if values.shape != shapes[name]:
                 raise DecoderWeightsError(
                     f"{name} has shape {list(values.shape)} where {list(shapes[name])} fits the other arrays; {_REMEDY}"
                 )
-            if not xp.isdtype(values.dtype, "real floating"):
+            if not np.issubdtype(values.dtype, np.floating):
                 raise DecoderWeightsError(f"{name} has dtype {values.dtype}, not a float; {_REMEDY}")
-            if not bool(xp.all(xp.isfinite(values))):
+            if not np.isfinite(values).all():
                 raise DecoderWeightsError(
                     f"{name} holds NaN or infinity; check the checkpoint, then {_REMEDY}"
                 )
-            object.__setattr__(self, field, xp.astype(values, xp.float32))
+            object.__setattr__(self, field, values.astype(np.float32))
         try:
             _ = self.fused_crf, self.rubric_crfs
         except ValueError as error:
@@ -115,22 +111,18 @@ class DecoderWeights:
     def rubric_crfs(self) -> tuple[LinearChainCrf, ...]:
         """Each rubric's own CRF, K of them."""
         stacked = (self.rubric_crf_transitions, self.rubric_crf_start, self.rubric_crf_end)
-        return tuple(LinearChainCrf(*(part[k, ...] for part in stacked)) for k in range(self.rubrics))
+        return tuple(LinearChainCrf(*(part[k] for part in stacked)) for k in range(self.rubrics))
 
     @property
     def chained(self) -> bool:
         """Whether a token's decision depends on its neighbours': the fused CRF has a score that isn't 0."""
         scores = (self.fused_crf_transitions, self.fused_crf_start, self.fused_crf_end)
-        return any(bool(namespace_of(each).any(each != 0)) for each in scores)
+        return any(each.any() for each in scores)
 
     def without_chain(self) -> DecoderWeights:
         """The same weights with a fused CRF of zeros, under which `keep_prob` is sigmoid(`Decoded.margin`)."""
         names = ("fused_crf_transitions", "fused_crf_start", "fused_crf_end")
         return dataclasses.replace(self, **{name: 0 * getattr(self, name) for name in names})
-
-    def map(self, convert: Callable[[Array], Array]) -> DecoderWeights:
-        """The same weights with `convert` applied to each array, for instance to move them to a GPU."""
-        return DecoderWeights(**{field: convert(getattr(self, field)) for field in _NAMES})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> DecoderWeights:
@@ -159,7 +151,7 @@ class DecoderWeights:
         """
         target = Path(path)
         partial = target.with_name(f"{target.name}.partial")
-        arrays = {name: np.asarray(getattr(self, field)) for field, name in _NAMES.items()}
+        arrays = {name: getattr(self, field) for field, name in _NAMES.items()}
         try:
             with partial.open("wb") as file:
                 np.savez_compressed(file, **arrays)
@@ -172,7 +164,7 @@ class DecoderWeights:
         sizes = []
         for name in ("norm_weight", "hidden_bias", "gate_bias"):
             values = getattr(self, name)
-            if not array_api_compat.is_array_api_obj(values) or values.ndim != 1 or values.shape[0] < 1:
+            if not isinstance(values, np.ndarray) or values.ndim != 1 or values.shape[0] < 1:
                 raise DecoderWeightsError(f"{_NAMES[name]} must be an array of rank 1, not empty; {_REMEDY}")
             sizes.append(int(values.shape[0]))
         return sizes[0], sizes[1], sizes[2]

@@ -2,13 +2,15 @@
 
 Each is a callable `(query, code) -> float [L]` with one score for each line; higher is better. They are meant to be
 strong: they split identifiers, strip endings, leave stop words out, weight rare terms, and cut class and module level
-into pieces.
+into pieces. A segmentation is an int array `[L]` with the number of the piece that each line belongs to; pieces are
+numbered from 0 without gaps.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -19,7 +21,72 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from lamr_evaluation.records import bare_lines
-from lamr_evaluation.segments import functions, paragraphs, windows
+
+Segments = NDArray[np.intp]
+
+
+def span(node: ast.stmt) -> range:
+    """1-based lines of a statement, decorators included."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
+    return range(first, (node.end_lineno or node.lineno) + 1)
+
+
+def _outermost_functions(body: Sequence[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Functions that lie in no other function: those of the module, of its classes, and under `if` or `try`."""
+    stack: list[ast.AST] = list(body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node
+        elif isinstance(node, (ast.stmt, ast.ExceptHandler)):
+            stack += ast.iter_child_nodes(node)
+
+
+def _paragraph_starts(lines: Sequence[str]) -> NDArray[np.bool_]:
+    blank = np.fromiter((not line.strip() for line in lines), dtype=np.bool_, count=len(lines))
+    return np.asarray(~blank & np.concatenate(([True], blank[:-1])), dtype=np.bool_)
+
+
+def _pieces(starts: NDArray[np.bool_]) -> Segments:
+    """Numbers of the pieces that begin where `starts` says; lines before the first belong to it."""
+    return np.maximum(np.cumsum(starts) - 1, 0).astype(np.intp)
+
+
+def paragraphs(lines: Sequence[str]) -> Segments:
+    """A piece starts after each blank line."""
+    return _pieces(_paragraph_starts(lines))
+
+
+def functions(code: str, lines: Sequence[str]) -> Segments:
+    """Each outermost function or method with its decorators; everything else in paragraphs.
+
+    Class headers, settings and tables at module level are thus pieces of their own. A file that Python can't parse, or
+    that it splits into other lines than we do, is cut into paragraphs throughout.
+    """
+    paragraph = _paragraph_starts(lines)
+    if len(code.splitlines()) != len(lines):
+        return _pieces(paragraph)
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError):
+        return _pieces(paragraph)
+    owner = np.zeros(len(lines), dtype=np.intp)
+    for number, node in enumerate(_outermost_functions(tree.body), 1):
+        lines_of = span(node)
+        owner[lines_of.start - 1 : lines_of.stop - 1] = number
+    inked = np.fromiter((bool(line.strip()) for line in lines), dtype=np.bool_, count=len(lines))
+    before = np.maximum.accumulate(
+        np.where(inked, np.arange(len(lines)), 0)
+    )  # last line with text, up to here
+    changed = np.concatenate(([True], owner[1:] != owner[before[:-1]]))
+    return _pieces(inked & (changed | (paragraph & (owner == 0))))
+
+
+def windows(lines: Sequence[str], size: int, offset: int = 0) -> Segments:
+    """Pieces of `size` lines; the first one is `offset` lines short."""
+    return ((np.arange(len(lines)) + offset) // size).astype(np.intp)
+
 
 FloatArray = NDArray[np.float64]
 WINDOW, STRIDE = 20, 5

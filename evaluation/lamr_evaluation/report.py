@@ -1,17 +1,30 @@
-"""What one evaluation gives: each scorer's figures, by kind and project, and paired differences; as JSON or tables."""
+"""What one evaluation gives: each scorer's figures, by kind and project, and paired differences: JSON, tables, a plot.
+
+Plots need matplotlib, which is imported only when something is drawn.
+"""
 
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import asdict, dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lamr_evaluation.metrics import Summary
 from lamr_evaluation.problems import Problem
-from lamr_evaluation.tables import comparison_table, group_table, interval_table, metrics_table, split_table
+from lamr_evaluation.tables import (
+    comparison_table,
+    group_table,
+    interval_table,
+    metrics_table,
+    split_table,
+    without_nan,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as MplFigure
 
 GRID = np.linspace(0, 1, 101)
 """Kept fractions of the mean recall curves."""
@@ -74,7 +87,7 @@ class EvalReport:
 
     def to_json(self) -> str:
         """The report as JSON; undefined figures are null."""
-        return json.dumps(_nulls(asdict(self)), indent=2, ensure_ascii=False)
+        return json.dumps(without_nan(asdict(self)), indent=2, ensure_ascii=False)
 
     def table(self) -> str:
         """The report for a terminal, as plain text."""
@@ -101,10 +114,49 @@ class EvalReport:
         return "\n\n".join(part for part in parts if part)
 
 
-def _nulls(value: Any) -> Any:
-    """The value with None for undefined figures, since JSON has no NaN."""
-    if isinstance(value, dict):
-        return {key: _nulls(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_nulls(entry) for entry in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def canvas(width: float, height: float) -> MplFigure:
+    """Return an empty figure.
+
+    Raises:
+        ImportError: matplotlib isn't installed.
+    """
+    try:
+        from matplotlib.figure import Figure  # noqa: PLC0415 - heavy, and needed for plots only
+    except ImportError as error:
+        raise ImportError("plotting needs matplotlib: pip install matplotlib") from error
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def plot_recall(report: EvalReport, path: Path | str) -> None:
+    """Draw the mean recall curve of every scorer into a PNG (or whatever `path` ends in).
+
+    Raises:
+        ImportError: matplotlib isn't installed; the message says how to get it.
+    """
+    figure = canvas(6.4, 4.8)
+    axes = figure.add_subplot()
+    for scorer in report.scorers:
+        is_reference = scorer.name == report.reference
+        label = f"{scorer.name} ({scorer.overall.mean.area:.3f})"
+        axes.plot(
+            GRID,
+            scorer.curve,
+            label=label,
+            linewidth=2.5 if is_reference else 1.2,
+            zorder=3 if is_reference else 2,
+        )
+        if is_reference:
+            mean = scorer.overall.mean
+            axes.plot(
+                mean.kept, mean.recall, "o", color="black", markersize=5, zorder=4, label="default threshold"
+            )
+    axes.set(
+        xlabel="fraction of lines kept",
+        ylabel="recall of gold lines",
+        xlim=(0, 1),
+        ylim=(0, 1),
+        title=f"{report.items} questions, {report.files} files (area under the curve)",
+    )
+    axes.grid(alpha=0.3)
+    axes.legend(loc="lower right", fontsize="small")
+    figure.savefig(path, dpi=150)

@@ -1,10 +1,11 @@
-"""Summaries as plain-text tables for a terminal."""
+"""Summaries as plain-text tables for a terminal, and what JSON can hold of them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple
+from typing import Any
 
 from lamr_errors import visible
 
@@ -43,12 +44,7 @@ def metrics_table(summaries: Mapping[str, Summary]) -> str:
 
 def interval_table(summaries: Mapping[str, Summary]) -> str:
     """A table with the intervals of the metrics that rank methods, one row for each scorer."""
-    columns = [HEADINGS.index(heading) for heading in _COMPARED]
-    rows: list[tuple[str, ...]] = [("95 % intervals", *_COMPARED)]
-    for name, summary in summaries.items():
-        low, high = astuple(summary.low), astuple(summary.high)
-        rows.append((name, *(f"{_figure(low[c])} to {_figure(high[c])}" for c in columns)))
-    return align(rows)
+    return _compared("95 % intervals", summaries, lambda _, low, high: f"{_figure(low)} to {_figure(high)}")
 
 
 def split_table(title: str, groups: Mapping[str, Summary]) -> str:
@@ -65,14 +61,22 @@ def split_table(title: str, groups: Mapping[str, Summary]) -> str:
 
 def comparison_table(differences: Mapping[str, Summary]) -> str:
     """A table with the differences in the metrics that rank methods and their intervals, one row for each scorer."""
-    columns = [HEADINGS.index(heading) for heading in _COMPARED]
-    rows: list[tuple[str, ...]] = [("", *_COMPARED)]
-    for name, summary in differences.items():
-        mean, low, high = astuple(summary.mean), astuple(summary.low), astuple(summary.high)
-        cells = (
-            f"{_figure(mean[c], True)} [{_figure(low[c], True)}, {_figure(high[c], True)}]" for c in columns
+    return _compared(
+        "",
+        differences,
+        lambda mean, low, high: f"{_figure(mean, True)} [{_figure(low, True)}, {_figure(high, True)}]",
+    )
+
+
+def _compared(
+    title: str, summaries: Mapping[str, Summary], cell: Callable[[float, float, float], str]
+) -> str:
+    rows: list[tuple[str, ...]] = [(title, *_COMPARED)]
+    for name, summary in summaries.items():
+        cells = map(cell, astuple(summary.mean), astuple(summary.low), astuple(summary.high))
+        rows.append(
+            (name, *(each for each, heading in zip(cells, HEADINGS, strict=True) if heading in _COMPARED))
         )
-        rows.append((name, *cells))
     return align(rows)
 
 
@@ -89,3 +93,12 @@ def group_table(title: str, groups: Mapping[str, Mapping[str, Summary]]) -> str:
         cells = (f"{_figure(mean[recall])} / {_figure(mean[area])}" for mean in means)
         rows.append((label, str(summaries[0].items), *cells))
     return align(rows)
+
+
+def without_nan(value: Any) -> Any:
+    """The value with None for undefined figures, since JSON has no NaN."""
+    if isinstance(value, dict):
+        return {key: without_nan(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [without_nan(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -18,13 +18,13 @@ from lamr_contract.names import ONNX_FILE, PERPLEXITY, REPORT_FILE, SPEC_FILE, T
 from lamr_contract.perplexity.causal_scorer import causal_tokenizer
 from lamr_contract.perplexity.causal_spec import CausalSpec, causal_files
 
-from lamr_export.causal_graph import causal_to_onnx
 from lamr_export.causal_model import TOLERANCE, CausalModel
 from lamr_export.causal_source import load_causal
 from lamr_export.causal_verify import CausalVerification, random_ids, text_ids, verify_causal
+from lamr_export.config import check_name
 from lamr_export.errors import CheckpointError, ExportError
+from lamr_export.onnx_encoder import causal_to_onnx
 from lamr_export.onnx_tracing import OLDEST_CONTAINER, OLDEST_ONNXRUNTIME, OPSET, save_onnx
-from lamr_export.serving_terms import check_name
 from lamr_export.target import check_target, files_of, replacing
 from lamr_export.triton import causal_config
 

@@ -20,8 +20,7 @@ from tokenizers import Tokenizer
 
 from lamr_export.causal_model import CausalModel
 from lamr_export.errors import ExportError
-from lamr_export.exported_graph import ExportedGraph
-from lamr_export.verify import LONGEST, standard_texts
+from lamr_export.verify import LONGEST, ExportedGraph, standard_texts
 
 _TEXT_TOKENS, _TEXTS = 512, 4  # of a text, and texts in a batch: a second or two of a 0.5B model
 

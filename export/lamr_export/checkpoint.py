@@ -7,19 +7,19 @@ folder of a bare backbone is no checkpoint; `LamrModel.from_backbone` starts fro
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
-from lamr_contract.names import TOKENIZER_FILE
+from lamr_contract.names import SCORING_FILE, TOKENIZER_FILE
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers.initialization import no_init_weights
 
 from lamr_export import swepruner
-from lamr_export.client_files import copy_client_files
 from lamr_export.config import CHECKPOINT_CONFIG, MODEL_TYPE, LamrConfig
 from lamr_export.errors import CheckpointError
 from lamr_export.model import LamrModel
@@ -189,3 +189,18 @@ def _fill(model: LamrModel, tensors: Mapping[str, Tensor], source: Path) -> None
 def _some(names: list[str]) -> str:
     more = len(names) - _NAMED
     return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def copy_client_files(tokenizer: Path, folder: Path) -> None:
+    """Copy a tokenizer, and the weights of the scoring beside it, into a folder; files that are there already stay.
+
+    Raises:
+        OSError: a file can't be copied.
+    """
+    for source, name in (
+        (tokenizer, TOKENIZER_FILE),
+        (tokenizer.with_name(SCORING_FILE), SCORING_FILE),
+    ):
+        target = folder / name
+        if source.is_file() and source.resolve() != target.resolve():
+            shutil.copyfile(source, target)

@@ -1,21 +1,30 @@
-"""Fused attention of a packed batch in two groups of like length, instead of all padded to the longest.
+"""Attention written out in an encoder's graph, replaced by onnxruntime's fused operator for CPUs, in two groups.
+
+On the CPU `MultiHeadAttention` (com.microsoft) keeps scores out of memory only where there is no mask. There is none
+here, because `attention` exports masks as components of queries and keys.
 
 Sequences are sorted by length. The first ones are padded to the longest of them and the others to the longest of all,
 and the graph itself finds the cut with the fewest scores. A single sequence, or sequences of one length, stay one
 group, and the other group is a single slot. This is for CPUs: on a GPU the groups' sizes would have to come back to the
-host. Attention of another form is left as it is.
+host. Attention of another form (a causal one) is left as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from lamr_contract.names import CU_SEQLENS
-from onnx import FunctionProto, ModelProto, NodeProto, helper
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, helper
 from onnx.parser import parse_function
 
-from lamr_export.onnx_graph import GraphIndex, constant, copy_of, replace_nodes
+from lamr_export.onnx_graph import (
+    GraphIndex,
+    constant,
+    copy_of,
+    replace_nodes,
+    use_microsoft_operators,
+)
 
 # For each group's slots, their tokens and keys; for each token, its slot, where the two groups lie one after the other.
 _GROUPS = parse_function("""
@@ -160,7 +169,7 @@ attention (query, key, value, scale, query_mask, key_mask, heads, rows,
 
 @dataclass(frozen=True)
 class _Attention:
-    """One fused attention, by the names of its inputs and its output.
+    """One attention, by the names of its inputs and its output.
 
     Attributes:
         query, key, value: rows `[T, heads * d]`, before they are padded.
@@ -187,11 +196,10 @@ class _Attention:
 
 
 def group_attention(model: ModelProto) -> ModelProto:
-    """The same graph with fused attention in two groups. The argument is not changed."""
+    """The same graph with attention fused, in two groups. The argument is not changed."""
     result = copy_of(model)
     graph = result.graph
-    index = GraphIndex(graph)
-    attentions = {one.out: one for node in graph.node if (one := _attention(node, index)) is not None}
+    attentions = {one.out: one for one in _attentions(graph)}
     if len({(one.slots, one.to_packed) for one in attentions.values()}) != 1:
         return result  # there is none, or batches have several layouts, which nothing here exports
     nodes: dict[str, NodeProto] = {}  # by first output, because several attentions share some nodes
@@ -200,38 +208,48 @@ def group_attention(model: ModelProto) -> ModelProto:
         for new in [node] if one is None else _grouped(one):
             nodes.setdefault(new.output[0], new)
     replace_nodes(graph, list(nodes.values()))
+    use_microsoft_operators(result)
     return result
 
 
-def _attention(node: NodeProto, graph: GraphIndex) -> _Attention | None:
-    """The attention around a fused operator, or None where it has another form."""
-    if node.op_type != "MultiHeadAttention" or len(node.input) != 3:
-        return None
-    query = graph.up(node.input[0], "Reshape", "Concat", "Mul", "Reshape", "Gather")
-    key = graph.up(node.input[1], "Reshape", "Concat", "Reshape", "Gather")
-    value = graph.up(node.input[2], "Reshape", "Reshape", "Gather")
-    out = graph.down(node.output[0], "Reshape", "Gather")
-    if not (query and key and value and out):
-        return None
-    query_mask, key_mask = (graph.up(one[1].input[1], "Expand") for one in (query, key))
-    if not (query_mask and key_mask) or len({one[-1].input[1] for one in (query, key, value)}) > 1:
-        return None
-    slots = value[-1].input[1]
-    while reshape := graph.up(slots, "Reshape"):
-        slots = reshape[0].input[0]
-    return _Attention(
-        query=query[-1].input[0],
-        key=key[-1].input[0],
-        value=value[-1].input[0],
-        scale=query[2].input[1],
-        query_mask=query_mask[0].input[0],
-        key_mask=key_mask[0].input[0],
-        slots=slots,
-        to_packed=out[1].input[1],
-        rows=out[0].input[1],
-        out=out[1].output[0],
-        heads=next(attribute.i for attribute in node.attribute if attribute.name == "num_heads"),
-    )
+def _attentions(model: GraphProto) -> Iterator[_Attention]:
+    """Every attention of the form that `attention.packed_attention` exports."""
+    graph = GraphIndex(model)
+    shapes = {
+        value.name: [dim.dim_value for dim in value.type.tensor_type.shape.dim] for value in model.value_info
+    }
+    for softmax in model.node:
+        if softmax.op_type != "Softmax":
+            continue
+        scores = graph.up(softmax.input[0], "MatMul")
+        out = graph.down(softmax.output[0], "MatMul", "Transpose", "Reshape", "Gather")
+        if not (scores and out):
+            continue
+        query = graph.up(scores[0].input[0], "Transpose", "Concat", "Mul", "Reshape", "Gather")
+        key = graph.up(scores[0].input[1], "Transpose", "Concat", "Reshape", "Gather")
+        value = graph.up(out[0].input[1], "Transpose", "Reshape", "Gather")
+        if not (query and key and value) or len({one[-1].input[1] for one in (query, key, value)}) > 1:
+            continue
+        query_mask, key_mask = (graph.up(one[1].input[1], "Expand") for one in (query, key))
+        layout = shapes.get(value[0].input[0], [])
+        if not (query_mask and key_mask and len(layout) == 4 and layout[2]):
+            continue
+        slots = value[-1].input[1]
+        while reshape := graph.up(slots, "Reshape"):
+            slots = reshape[0].input[0]
+        yield _Attention(
+            query=query[-1].input[0],
+            key=key[-1].input[0],
+            value=value[-1].input[0],
+            scale=query[2].input[1],
+            query_mask=query_mask[0].input[0],
+            key_mask=key_mask[0].input[0],
+            slots=slots,
+            to_packed=out[3].input[1],
+            rows=out[2].input[1],
+            out=out[3].output[0],
+            heads=layout[2],
+        )
 
 
 def _grouped(one: _Attention) -> list[NodeProto]:

@@ -22,8 +22,7 @@ from lamr_export.attention import PACKED_ATTENTION, PackedLayout, packed_attenti
 from lamr_export.config import LamrConfig
 from lamr_export.errors import CheckpointError
 from lamr_export.heads import RubricHeads
-from lamr_export.lexical_features import LexicalFeatures
-from lamr_export.similarity import Similarity
+from lamr_export.lexical_features import LexicalFeatures, Similarity
 
 _NOT_ARCHITECTURE = {
     *("_name_or_path", "transformers_version", "architectures", "dtype", "torch_dtype"),
@@ -52,7 +51,7 @@ class FusionAttention(nn.Module):
 
 
 class Relevance(nn.Module):
-    """P("yes") of a chunk, from the state of its last token or, for [CLS] models, of its first one.
+    """Log-odds of "yes" for a chunk, from the state of its last token or, for [CLS] models, of its first one.
 
     For Qwen3-Reranker the weight is E_yes - E_no, which gives softmax([no, yes])_yes without the product with the
     whole vocabulary.
@@ -64,10 +63,6 @@ class Relevance(nn.Module):
         self.direction = nn.Linear(hidden_size, 1, bias=kind == "linear")
 
     def forward(self, states: Tensor, packing: PackedLayout) -> Tensor:
-        """`[T, hidden]` to probabilities `[B, 1]`."""
-        return torch.sigmoid(self.logits(states, packing))
-
-    def logits(self, states: Tensor, packing: PackedLayout) -> Tensor:
         """`[T, hidden]` to log-odds `[B, 1]`."""
         token = packing.lasts if self.at_last else packing.starts
         return self.direction(states.index_select(0, token))
@@ -166,7 +161,7 @@ class LamrModel(nn.Module):
         fused = fused if self.fusion_input is None else self.fusion_input(fused)
         fused = fused if lexical is None else fused + lexical
         fused = fused.to(self.relevance.direction.weight.dtype)
-        relevance = self.relevance.logits(states[-1].to(fused.dtype), packing)
+        relevance = self.relevance(states[-1].to(fused.dtype), packing)
         if likeness is not None:
             fused, relevance = fused + likeness[0], relevance + likeness[1]
         for attention, norm in zip(self.fusion_layers, self.fusion_norms, strict=True):

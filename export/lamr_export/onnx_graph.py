@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -67,10 +67,10 @@ def constant(name: str, value: ArrayLike) -> NodeProto:
     return helper.make_node("Constant", [], [name], value=numpy_helper.from_array(np.asarray(value), name))
 
 
-def replace_nodes(graph: GraphProto, nodes: Sequence[NodeProto], reshaped: Collection[str] = ()) -> None:
+def replace_nodes(graph: GraphProto, nodes: Sequence[NodeProto]) -> None:
     """Replace a graph's nodes by those of `nodes` that its outputs depend on.
 
-    The graph forgets the noted shapes of values that are gone or `reshaped`.
+    The graph forgets the noted shapes of values that are gone.
     """
     needed = {value.name for value in graph.output}
     alive = []
@@ -78,7 +78,7 @@ def replace_nodes(graph: GraphProto, nodes: Sequence[NodeProto], reshaped: Colle
         if needed.intersection(node.output):
             needed.update(node.input)
             alive.append(node)
-    values = {name for node in alive for name in node.output}.difference(reshaped)
+    values = {name for node in alive for name in node.output}
     shapes = [value for value in graph.value_info if value.name in values]
     del graph.node[:], graph.value_info[:]
     graph.node.extend(reversed(alive))

@@ -30,7 +30,6 @@ from lamr_export.activation_scales import (
     observe,
     relative_error,
 )
-from lamr_export.fused_attention import fuse_attention
 from lamr_export.grouped_attention import group_attention
 from lamr_export.integer_graph import (
     TABLE_LEVELS,
@@ -61,7 +60,7 @@ def quantize_encoder(
             products quantize by row, and each weight is rounded by itself.
         probes: batches that scales must have room for, but aren't fitted to.
     """
-    result = group_attention(fuse_attention(model))
+    result = group_attention(model)
     samples = list(feeds)
     weights = _readers(model.graph)
     observed = observe(model, list(weights), samples, probes) if samples else {}

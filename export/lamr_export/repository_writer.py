@@ -35,14 +35,13 @@ from lamr_serving.engines import PRECISIONS
 from onnx import ModelProto
 
 from lamr_export import onnx_encoder, onnx_tracing
-from lamr_export.checkpoint import load_checkpoint, tokenizer_path
-from lamr_export.client_files import copy_client_files
+from lamr_export.checkpoint import copy_client_files, load_checkpoint, tokenizer_path
+from lamr_export.config import check_name, served_config, serving_terms
 from lamr_export.errors import CheckpointError, ExportError
 from lamr_export.model import LamrModel
 from lamr_export.part_graphs import write_parts
 from lamr_export.quantize import quantize_encoder
 from lamr_export.report import ExportReport
-from lamr_export.serving_terms import check_name, served_config, serving_terms
 from lamr_export.sources import checkpoint_folder
 from lamr_export.target import check_target, files_of, replacing
 from lamr_export.triton import default_batch_size, model_config, program_of

@@ -9,12 +9,13 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnxruntime
 import torch
 from lamr_contract.encoder.packed_batch import code_states, encoder_feed
 from lamr_contract.encoding import PromptEncoder
@@ -24,8 +25,40 @@ from lamr_decoding import Decoder
 from numpy.typing import NDArray
 
 from lamr_export.errors import ExportError
-from lamr_export.exported_graph import ExportedGraph
 from lamr_export.model import LamrModel
+
+
+class ExportedGraph:
+    """A session on a file that was just written."""
+
+    def __init__(self, file: Path, outputs: Sequence[str]) -> None:
+        """Load the graph.
+
+        Args:
+            file: `model.onnx`.
+            outputs: the outputs that calls return, in their order.
+
+        Raises:
+            ExportError: onnxruntime can't load it.
+        """
+        self._outputs = list(outputs)
+        try:
+            self._session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
+        except Exception as error:  # onnxruntime's exceptions share no base but this
+            raise ExportError(f"onnxruntime {onnxruntime.__version__} can't load {file}: {error}") from error
+
+    def __call__(self, feed: Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
+        """Run it on inputs by name.
+
+        Raises:
+            ExportError: it fails.
+        """
+        try:
+            results: list[NDArray[Any]] = self._session.run(self._outputs, feed)
+        except Exception as error:
+            raise ExportError(f"the exported graph fails on a batch: {error}") from error
+        return results
+
 
 Array = NDArray[Any]
 SampleText = tuple[str, str]  # query, code

@@ -19,13 +19,12 @@ from pathlib import Path
 import numpy as np
 from lamr_client import ChunkResult, Pruner
 from lamr_client.effort import TIME, why_degraded
-from lamr_contract.arrays import Float64Array
+from lamr_contract.arrays import Float64Array, logit
 from lamr_contract.asked import AskedDocument
 from lamr_contract.cache import Cache
 from lamr_contract.encoding import Chunk, PromptEncoder
 from lamr_contract.errors import LamrError
 from lamr_contract.names import DECODER, ENCODER, ONNX_FILE, WEIGHTS_FILE, version_folder
-from lamr_contract.scoring.odds import logit
 from lamr_contract.scoring.rules import SEMANTIC, Usual
 from lamr_postprocess.layout import line_layout, token_lines
 from lamr_postprocess.lines import BoolArray, TokenLines, split_lines

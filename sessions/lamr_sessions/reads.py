@@ -11,8 +11,7 @@ from lamr_postprocess.detection import detect_language
 
 from lamr_sessions.commands import Read
 from lamr_sessions.events import Event
-from lamr_sessions.pointed import Pointers
-from lamr_sessions.seen import Seen
+from lamr_sessions.pointed import Pointers, Seen
 from lamr_sessions.shown import Shown, shown_lines
 from lamr_sessions.spoken import spoken
 from lamr_sessions.tools import description_of, pattern_of, read_of

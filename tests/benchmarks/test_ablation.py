@@ -15,12 +15,12 @@ from lamr_training.errors import RunError
 from lamr_training.labels.rubrics import label_lines
 from lamr_training.loop.example_set import ExampleSet
 from lamr_training.loop.losses import LossWeights
-from lamr_training.loop.optimization import make_optimizer
+from lamr_training.loop.settings import make_optimizer
 from lamr_training.loop.trainer import train
 from lamr_training.loop.work_folder import WorkFolder
 from lamr_training.model.served import load_served
 from lamr_training.model.vocabulary import Vocabulary
-from lamr_training.recipes.presets import PRESETS
+from lamr_training.recipes.runs import PRESETS
 
 from benchmarks.ablation.context import near_lines
 from benchmarks.ablation.judgement import Judged, Outcome, fused_loss, judge_files

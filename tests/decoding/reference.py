@@ -73,21 +73,6 @@ def viterbi_loop(emissions: Floats, crf: LinearChainCrf) -> list[int]:
     return labels[::-1]
 
 
-def nll_loop(
-    emissions: torch.Tensor, labels: torch.Tensor, crf: LinearChainCrf, cu_seqlens: Floats
-) -> torch.Tensor:
-    """Negative log-likelihood of each sequence, one token after the other."""
-    losses = []
-    for span in spans(cu_seqlens):
-        e, y = emissions[span], labels[span]
-        alpha, score = crf.start + e[0], crf.start[y[0]] + e[0, y[0]]
-        for i in range(1, len(e)):
-            alpha = torch.logsumexp(alpha[:, None] + crf.transitions, dim=0) + e[i]
-            score = score + crf.transitions[y[i - 1], y[i]] + e[i, y[i]]
-        losses.append(torch.logsumexp(alpha + crf.end, dim=0) - score - crf.end[y[-1]])
-    return torch.stack(losses)
-
-
 def pytorch_crf(crf: LinearChainCrf) -> CRF:
     other = CRF(2, batch_first=True).double()
     with torch.no_grad():
@@ -103,10 +88,6 @@ def padded(emissions: Floats, cu_seqlens: Floats) -> tuple[torch.Tensor, torch.T
     mask = [torch.ones(len(part), dtype=torch.bool) for part in parts]
     pad = torch.nn.utils.rnn.pad_sequence
     return pad(parts, batch_first=True), pad(mask, batch_first=True)
-
-
-def as_torch(crf: LinearChainCrf, dtype: torch.dtype = torch.float64) -> LinearChainCrf:
-    return LinearChainCrf(*(torch.as_tensor(x, dtype=dtype) for x in (crf.transitions, crf.start, crf.end)))
 
 
 def random_weights(D: int, H: int, K: int, seed: int = 0) -> DecoderWeights:

@@ -158,7 +158,7 @@ def test_failed_save_leaves_the_old_file(path: Path, monkeypatch: pytest.MonkeyP
 
 def test_half_precision_is_widened() -> None:
     weights = random_weights(6, 4, 1)
-    narrow = weights.map(lambda values: values.astype(np.float16))
+    narrow = DecoderWeights(**{name: values.astype(np.float16) for name, values in vars(weights).items()})
     assert narrow.hidden_weight.dtype == np.float32
 
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from lamr_contract.scoring.bm25 import bm25
 from lamr_contract.words import TermIndex, query_terms, split_words, stem, terms
-from lamr_evaluation.baselines import BASELINES, CosineOverFunctions
+from lamr_evaluation.baselines import BASELINES, CosineOverFunctions, functions, paragraphs, windows
 from lamr_evaluation.records import bare_lines
-from lamr_evaluation.segments import functions, paragraphs, windows
 
 CODE = '''"""Shop."""
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from lamr_client import MockTransport, Pruner
 from lamr_evaluation.repositories import METHODS, cosine_methods, evaluate_repositories
-from lamr_evaluation.repositories.baselines import Corpus
-from lamr_evaluation.repositories.embedding import STRIDE, WINDOW
+from lamr_evaluation.repositories.baselines import STRIDE, WINDOW, Corpus
 from lamr_repositories import PackOptions
 from lamr_repositories.file_index import index_file
 from numpy.typing import NDArray

@@ -6,8 +6,8 @@ import numpy as np
 import onnx
 import pytest
 from lamr_export.errors import ExportError
-from lamr_export.float_weights import float_weights
 from lamr_export.integer_graph import WEIGHT_LEVELS
+from lamr_training.model.served import float_weights
 
 
 @pytest.mark.parametrize("kind", ["bert-narrow", "bert-apart"])

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 from lamr_contract.spec import Chunking
-from lamr_export.serving_terms import attention_bytes, served_config, serving_terms
+from lamr_export.config import attention_bytes, served_config, serving_terms
 
 from .models import qwen3
 

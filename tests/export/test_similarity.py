@@ -9,8 +9,7 @@ from lamr_export.attention import PackedLayout, _by_kernel, _written_out, packed
 from lamr_export.buckets import Buckets
 from lamr_export.config import LamrConfig
 from lamr_export.errors import CheckpointError
-from lamr_export.lexical_features import LexicalFeatures
-from lamr_export.similarity import Similarity
+from lamr_export.lexical_features import LexicalFeatures, Similarity
 from torch.nn import functional as F
 
 from .models import BERTS, SEPARATOR, bert, packed

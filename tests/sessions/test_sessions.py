@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 from lamr_sessions import FORMATS, Edit, Event, Read, big_reads, later_use, later_uses, read_events, recognize
+from lamr_sessions.pointed import Seen
 from lamr_sessions.reads import MOST_HISTORY
-from lamr_sessions.seen import Seen
 from lamr_sessions.shown import framed, shown_lines
 from lamr_sessions.tools import (
     Print,

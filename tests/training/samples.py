@@ -13,8 +13,7 @@ from lamr_training.loop.example_set import ExampleSet
 from lamr_training.loop.examples import LineLabels, make_examples, two_rubrics
 from lamr_training.made.settings import OF_PACKAGES
 from lamr_training.model.backbone import mini_config
-from lamr_training.model.rarity import rarity
-from lamr_training.model.vocabulary import SPECIAL, Vocabulary, code_vocabulary
+from lamr_training.model.vocabulary import SPECIAL, Vocabulary, code_vocabulary, rarity
 from lamr_training.packages.build import package_records
 from lamr_training.records.source_files import SourceFile
 from tokenizers import Tokenizer, normalizers, pre_tokenizers

@@ -16,7 +16,7 @@ from lamr_decoding import Decoder, DecoderWeights
 from lamr_postprocess.layout import LineLayout
 from numpy.typing import NDArray
 
-from lamr_contract.arrays import Float32Array, Float64Array
+from lamr_contract.arrays import Float32Array, Float64Array, logit
 from lamr_contract.scoring.document_words import DocumentWords
 from lamr_contract.scoring.line_inputs import (
     EVIDENCE,
@@ -32,7 +32,6 @@ from lamr_contract.scoring.line_inputs import (
 )
 from lamr_contract.scoring.line_layers import LineLayers, Relations, stretches
 from lamr_contract.scoring.line_vectors import VIEWS, LineVectors, QueryVectors, WordMatching, WordTable
-from lamr_contract.scoring.odds import logit
 from lamr_contract.scoring.query_words import FEATURES, QueryWords
 from lamr_contract.words import TermIndex
 

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lamr_contract.arrays import Float64Array
-from lamr_contract.scoring.odds import logit, sigmoid
+from lamr_contract.arrays import Float64Array, logit, sigmoid
 from lamr_contract.scoring.query_words import name_terms
 
 BEST, MEAN, TOGETHER, NAMED, PATHLESS = "best", "mean", "together", "named", "pathless"

@@ -16,21 +16,27 @@ from lamr_postprocess.layout import LineLayout, token_lines
 from lamr_postprocess.lines import TokenLines
 from numpy.typing import NDArray
 
-from lamr_contract.arrays import Float64Array
+from lamr_contract.arrays import Float64Array, logit, sigmoid
 from lamr_contract.asked import AskedDocument
 from lamr_contract.errors import ModelMismatchError
 from lamr_contract.model_io import ChunkResult
 from lamr_contract.names import SCORING_FILE
-from lamr_contract.scoring.encoder_reading import ENCODED, RUBRICS, EncoderReading, encoded_logits
-from lamr_contract.scoring.evidence import lexical_views
-from lamr_contract.scoring.going_on import going_on, is_code
+from lamr_contract.scoring.evidence import going_on, is_code, lexical_views
 from lamr_contract.scoring.line_model import AskedLines, ScoredLines
 from lamr_contract.scoring.merging import Outputs, ScoreMerger
-from lamr_contract.scoring.odds import logit, sigmoid
 from lamr_contract.scoring.presence import best_lines, document_features
-from lamr_contract.scoring.query_language import is_foreign
-from lamr_contract.scoring.rules import DEPENDENCY, LINES, SEMANTIC, TOKEN_RULES, LineRule, Scoring, TokenRule
-from lamr_contract.scoring.threshold import adapted
+from lamr_contract.scoring.query_kind import is_foreign
+from lamr_contract.scoring.reader import ENCODED, RUBRICS, EncoderReading, encoded_logits
+from lamr_contract.scoring.rules import (
+    DEPENDENCY,
+    LINES,
+    SEMANTIC,
+    TOKEN_RULES,
+    LineRule,
+    Scoring,
+    TokenRule,
+    adapted,
+)
 from lamr_contract.scoring.weights import LineWeights, load_weights
 from lamr_contract.spec import ModelSpec, client_files
 from lamr_contract.words import TermIndex, query_terms

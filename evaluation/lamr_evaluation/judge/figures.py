@@ -1,7 +1,12 @@
-"""What a judgement comes to: each pruner's mean grade at each share, the paired differences, and what pruning took."""
+"""What a judgement comes to: each pruner's mean grade at each share, the paired differences, and what pruning took.
+
+A difference is a mean over paired items. It shows with a chance of 80 % at a level of 5 % when it is 2.8 standard
+errors (1.96 + 0.84, the normal distribution's quantiles) from 0.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,7 +16,6 @@ from numpy.typing import NDArray
 
 from lamr_evaluation.judge.bench import Answered, Judgement
 from lamr_evaluation.judge.items import TASK_NAMES, Item
-from lamr_evaluation.judge.power import items_needed
 from lamr_evaluation.judge.pruners import ORACLE, UNPRUNED, WHOLE
 from lamr_evaluation.judge.tasks import GRADES
 from lamr_evaluation.resampling import BOOTSTRAP, Bootstrap, bootstrap_means
@@ -191,3 +195,24 @@ def _versus(table: _Table) -> Iterator[Versus]:
             if name.startswith(OWN) and rival and at == share:
                 gap = table.scores((name, share)) - table.scores((other, at))
                 yield Versus(name, other, share, table.interval(gap))
+
+
+_ERRORS = 1.96 + 0.84
+POINT = 0.01
+CHANGING = 0.1
+"""Of answers, the share that a pruner is taken to turn from right to wrong or back, before anything was measured."""
+
+
+def items_needed(spread: float) -> int:
+    """Return how many items show a difference of `POINT`, where the paired differences of items spread so much."""
+    return math.ceil((_ERRORS * spread / POINT) ** 2)
+
+
+def forewarning(items: int) -> str:
+    """Say before a run what so many items can show, where answers are right or wrong."""
+    spread = math.sqrt(CHANGING)
+    shown = _ERRORS * spread / math.sqrt(items)
+    return (
+        f"{items:,} items show a difference of {100 * shown:.0f} points and more, if pruning "
+        f"turns one answer in ten; 1 point needs {items_needed(spread):,} items"
+    )

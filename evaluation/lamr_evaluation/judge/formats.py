@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from lamr_evaluation.errors import RecordError
-from lamr_evaluation.judge.grading import LETTERS
-from lamr_evaluation.judge.items import CHOICE, COMPLETION, OPEN, Item
-from lamr_evaluation.judge.joined import whole_repository
+from lamr_evaluation.judge.items import CHOICE, COMPLETION, OPEN, Item, whole_repository
+from lamr_evaluation.judge.tasks import LETTERS
 from lamr_evaluation.problems import Problem
 from lamr_evaluation.records import iter_rows, parse_row
 

@@ -1,14 +1,25 @@
-"""Who answers: what is asked about an item and a pruner's code. Each kind of reader is a module beside this one."""
+"""Who answers: what is asked about an item and a pruner's code. A reader behind an endpoint is a module beside this
+one.
+
+A causal language model may be a reader: it weighs the ends that the truth and its rivals are, and writes nothing. So a
+model of any size answers on any machine. Small models have small windows: a question that doesn't fit is refused.
+A model may judge answers in words against the true ones, as SWE-QA's authors let it; facts need no opinion.
+"""
 
 from __future__ import annotations
 
+import re
+import threading
+from dataclasses import dataclass
 from typing import Protocol
 
 from lamr_contract.errors import InvalidInputError
+from lamr_contract.perplexity.causal_scorer import CausalScorer
+from lamr_contract.perplexity.continuations import Ask, continuations
 
-from lamr_evaluation.judge.asking import Question, Reply
+from lamr_evaluation.judge.asking import Chat, Likelihood, Question, Reply, Weighing
 from lamr_evaluation.judge.items import Item
-from lamr_evaluation.judge.tasks import Grades
+from lamr_evaluation.judge.tasks import TASKS, Grades
 
 
 class RefusedError(InvalidInputError):
@@ -44,3 +55,64 @@ class Reader(Protocol):
     def grade(self, item: Item, reply: Reply) -> Grades:
         """Grade an answer."""
         ...
+
+
+_BEST = 10
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """Asks a reader how good answers are."""
+
+    reader: Reader
+
+    def ask(self, item: Item, said: str) -> Chat:
+        """Return the question about an answer. It holds no code: the judge compares words with words."""
+        return Chat(
+            f"A question about code:\n{item.query}\n\nThe true answer:\n{item.answer}\n\nA given answer:\n{said}\n\n"
+            f"How much of the true answer does the given one say, without saying anything wrong? Answer with a number "
+            f"from 0 (nothing, or wrong) to {_BEST} (all of it) alone.",
+            16,
+        )
+
+    def grade(self, reply: Reply) -> Grades:
+        """Return the grade that a judge gave; 0 where it gave none."""
+        found = _NUMBER.search(reply.text)
+        return {"judged": min(float(found[0]) / _BEST, 1.0) if found else 0.0}
+
+
+class LikelihoodReader:
+    """A reader on a `CausalScorer`. Calls of several threads take turns."""
+
+    at_once = 1
+
+    def __init__(self, scorer: CausalScorer, name: str) -> None:
+        """Take a scorer that its owner closes."""
+        self.name = name
+        self.key = None if scorer.key is None else f"likelihood\0{scorer.key}"
+        self._scorer = scorer
+        self._turn = threading.Lock()
+
+    def ask(self, item: Item, code: str) -> Weighing:
+        """See `Reader.ask`."""
+        return TASKS[item.task].weighing(item, code)
+
+    def answer(self, question: Question) -> Reply:
+        """See `Reader.answer`."""
+        if not isinstance(question, Weighing):
+            raise TypeError("this reader weighs ends and doesn't write")
+        with self._turn:
+            found = continuations(self._scorer, [Ask(question.text, question.ends)])[0]
+        if cut := max(each.cut for each in found):
+            raise RefusedError(
+                f"the question is {cut:,} tokens longer than the reader's window of {self._scorer.max_tokens:,}; take "
+                "shorter items or another reader"
+            )
+        weighed = tuple(Likelihood(each.total, each.tokens) for each in found)
+        tokens = len(self._scorer.encode(question.text))
+        return Reply(likelihoods=weighed, tokens_in=tokens, tokens_out=sum(each.tokens for each in weighed))
+
+    def grade(self, item: Item, reply: Reply) -> Grades:
+        """See `Reader.grade`."""
+        return TASKS[item.task].weigh(item, reply.likelihoods)

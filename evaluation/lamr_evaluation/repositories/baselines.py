@@ -1,4 +1,6 @@
-"""What a pack has to beat: whole files and functions by BM25, and a map of definitions by who refers to them.
+"""What a pack has to beat: whole files and functions by BM25, a map of definitions by who refers to them, and
+what retrieval by embeddings finds: functions and windows of all files, by their cosine with the query (the two
+constructors that LongCodeZip's paper compares itself with; the caller brings the encoder).
 
 Each method shows lines until a budget of tokens is used. What it shows costs what its text costs with a heading for
 each file, without any markers, repair or tree, which favours it over a pack.
@@ -6,10 +8,13 @@ each file, without any markers, repair or tree, which favours it over a pack.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 import numpy as np
 from lamr_contract.arrays import Float64Array
@@ -18,6 +23,7 @@ from lamr_postprocess.lines import IntArray, split_lines
 from lamr_repositories.file_index import FileIndex, term_hash
 from lamr_repositories.kinds import is_code, is_test
 from lamr_repositories.lexical import PieceTable, by_rank
+from numpy.typing import NDArray
 
 Shown = Mapping[str, set[int]]
 """1-based lines by path."""
@@ -195,3 +201,76 @@ def _starts(query: str, paths: Sequence[str]) -> Float64Array:
     ]
     start = 1.0 + _MENTIONED * np.array(named, np.float64)
     return np.asarray(start / start.sum())
+
+
+Embed = Callable[[Sequence[str]], NDArray[np.floating[Any]]]
+"""Turns N texts into vectors, float `[N, D]`."""
+WINDOW, STRIDE = 80, 40
+"""Lines of a window, and from one's beginning to the next: as in the published comparison."""
+
+Run = tuple[str, int, int]
+"""A file, a first and a one-past-last row."""
+
+
+def cosine_methods(embed: Embed) -> dict[str, Method]:
+    """Return the methods by name. They share the vectors of the texts that they meet."""
+    vectors = _Vectors(embed)
+    return {
+        "cosine functions": partial(_best, vectors, _functions),
+        "cosine functions, sources only": lambda corpus, budget: _best(
+            vectors, _functions, corpus.sources(), budget
+        ),
+        "cosine windows": partial(_best, vectors, _windows),
+        "cosine windows, sources only": lambda corpus, budget: _best(
+            vectors, _windows, corpus.sources(), budget
+        ),
+    }
+
+
+class _Vectors:
+    """Unit vectors of texts, which are kept: other questions and methods meet the same texts."""
+
+    def __init__(self, embed: Embed) -> None:
+        self._embed = embed
+        self._known: dict[bytes, NDArray[np.float32]] = {}
+
+    def of(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return float32 `[N, D]`."""
+        keys = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
+        waiting = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._known}
+        if waiting:
+            vectors = np.asarray(self._embed(list(waiting.values())), np.float32)
+            units = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+            self._known.update(zip(waiting, units, strict=True))
+        return np.stack([self._known[key] for key in keys])
+
+
+def _best(
+    vectors: _Vectors, runs_of: Callable[[Corpus], Iterator[Run]], corpus: Corpus, budget: int
+) -> Shown:
+    """Show the runs of lines that are most like the query, each whole."""
+    runs = list(runs_of(corpus))
+    texts: list[str] = []
+    lines: list[str] = []
+    last = None
+    for path, first, stop in runs:
+        if path != last:
+            lines, last = split_lines(corpus.read(path)), path
+        texts.append("".join(lines[first:stop]))
+    units = vectors.of([corpus.query, *texts])
+    scores: Float64Array = (units[1:] @ units[0]).astype(np.float64)
+    return fill(corpus, (runs[place] for place in by_rank(scores).tolist()), budget)
+
+
+def _functions(corpus: Corpus) -> Iterator[Run]:
+    for path, index in corpus.indexes.items():
+        for first, stop in index.spans.tolist():
+            yield path, first, stop
+
+
+def _windows(corpus: Corpus) -> Iterator[Run]:
+    for path in corpus.indexes:
+        count = len(split_lines(corpus.read(path)))
+        for first in range(0, max(count - (WINDOW - STRIDE), 1), STRIDE):
+            if count:
+                yield path, first, min(first + WINDOW, count)

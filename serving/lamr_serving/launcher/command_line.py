@@ -31,7 +31,6 @@ PACKAGES = (
     "lamr_serving",
     "numpy",
     "onnxruntime",
-    "array_api_compat",
     "tokenizers",
     "tree_sitter",
 )

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from lamr_contract.addressee import check_addressee
+from lamr_contract.names import FINGERPRINT_PARAMETER
+
 from lamr_serving.onnx_backend.batch import (
     Array,
     OutputError,
-    RequestError,
     assemble,
-    check_addressee,
     check_request,
     cut,
     split,
@@ -37,6 +38,7 @@ class OnnxBackend:
         self._config = config
         self._run = run
         self._pb = pb_utils
+        self._fingerprint = config.parameters.get(FINGERPRINT_PARAMETER, "")
 
     def execute(self, requests: Sequence[Any]) -> list[Any]:
         """Answer each request, in order.
@@ -50,9 +52,9 @@ class OnnxBackend:
             # Each tensor is read once: a second as_numpy() on the same tensor returned nothing in Triton 24.10.
             arrays = {tensor.name(): tensor.as_numpy() for tensor in request.inputs()}
             try:
-                check_addressee(self._config, request.parameters())
+                check_addressee(request.parameters(), self._fingerprint)
                 check_request(self._config, arrays)
-            except RequestError as error:
+            except ValueError as error:
                 responses[index] = self._error(
                     f"{self._config.name}: {error}", self._pb.TritonError.INVALID_ARG
                 )

@@ -7,14 +7,12 @@ outputs. The module is plain numpy.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from lamr_contract.encoder.packed_batch import cut_by_tokens
 from lamr_contract.errors import InvalidInputError, ModelMismatchError
-from lamr_contract.names import FINGERPRINT_PARAMETER
 from numpy.typing import NDArray
 
 from lamr_serving.onnx_backend.config import BatchInput, OnnxModelConfig, TensorConfig
@@ -69,22 +67,6 @@ def check_request(config: OnnxModelConfig, request: Request) -> None:
             raise RequestError(
                 f"one request is one sequence, so one row, not {rows.pop()}; send one request each"
             )
-
-
-def check_addressee(config: OnnxModelConfig, parameters: str) -> None:
-    """Refuse a request for another model: the client's server may have been replaced since it compared.
-
-    Args:
-        config: the model's configuration.
-        parameters: the request's, as JSON; may be empty.
-
-    Raises:
-        RequestError: the fingerprint that came with the request isn't this model's.
-    """
-    own = config.parameters.get(FINGERPRINT_PARAMETER)
-    wanted = json.loads(parameters).get(FINGERPRINT_PARAMETER) if own and parameters else None
-    if wanted not in (None, own):
-        raise RequestError(f"this model's fingerprint is {own}, but the request is for {wanted}")
 
 
 def cut(config: OnnxModelConfig, requests: Sequence[Request]) -> list[list[int]]:

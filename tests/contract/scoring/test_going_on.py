@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lamr_contract.scoring.going_on import going_on, is_code
+from lamr_contract.scoring.evidence import going_on, is_code
 from lamr_contract.words import TermIndex
 from lamr_postprocess.layout import line_layout
 

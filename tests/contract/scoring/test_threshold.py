@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from lamr_contract.scoring.presence import Presence
-from lamr_contract.scoring.rules import LineRule
-from lamr_contract.scoring.threshold import adapted
+from lamr_contract.scoring.rules import LineRule, adapted
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 from lamr_evaluation.judge.asking import Likelihood
-from lamr_evaluation.judge.grading import (
+from lamr_evaluation.judge.tasks import (
+    TASKS,
+    candidates,
     chosen_letter,
     edit_similarity,
     named_facts,
     next_lines,
     quoted_lines,
 )
-from lamr_evaluation.judge.tasks import TASKS, candidates
 
 from tests.evaluation.judge.material import CHOICE_ITEM, CODE, COMPLETION_ITEM, PLACE_ITEM
 

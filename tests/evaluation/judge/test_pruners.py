@@ -14,7 +14,7 @@ from lamr_contract.encoding import PromptEncoder
 from lamr_contract.spec import bundled_repository
 from lamr_evaluation.judge import PRUNERS, Setup, longcodezip
 from lamr_evaluation.judge.keeping import kept_key, timed
-from lamr_evaluation.judge.scored import KeptScorer
+from lamr_evaluation.judge.longcodezip import KeptScorer
 from lamr_export import TorchScorer
 from lamr_repositories.compression import compress_chunks
 

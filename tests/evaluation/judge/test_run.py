@@ -20,11 +20,10 @@ from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import InvalidInputError, ServerUnavailableError
 from lamr_contract.spec import bundled_repository
 from lamr_evaluation.judge import PRUNERS, Bench, Budget, Judgement, Ledger, Prices, Setup, figures_of, judge
+from lamr_evaluation.judge.bench import Cost
 from lamr_evaluation.judge.endpoint_reader import EndpointReader
-from lamr_evaluation.judge.opinions import Opinion
-from lamr_evaluation.judge.page import render_page
-from lamr_evaluation.judge.report import JudgeReport
-from lamr_evaluation.judge.spending import Cost
+from lamr_evaluation.judge.readers import Opinion
+from lamr_evaluation.judge.report import JudgeReport, render_page
 
 from tests.evaluation.judge.material import ITEMS, reader_of_shown_code
 from tests.evaluation.judge.scripted import Scripted

@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from lamr_serving.repository_check.onnx_file import BrokenOnnxError, check_onnx
+from lamr_serving.repository_check.reading import BrokenOnnxError, check_onnx
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from lamr_decoding import LinearChainCrf
-from lamr_training.fits.keep_bias import WIDEST, Margins, bisect, fit_keep_bias
+from lamr_training.fits.scoring import WIDEST, Margins, bisect, fit_keep_bias
 
 
 @pytest.mark.parametrize("share", [0.1, 0.25, 0.6])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from lamr_evaluation.histories import Hunk
-from lamr_training.histories.gold import Gold, gold_of
+from lamr_training.histories.edits import Gold, gold_of
 from lamr_training.records.headers import headers_of
 
 CODE = """import os

@@ -12,12 +12,11 @@ import pytest
 from lamr_evaluation.mirrors import locate
 from lamr_evaluation.records import Record, read_records
 from lamr_training.errors import CorpusError
-from lamr_training.histories.build import HistorySettings, build_histories
+from lamr_training.histories.build import HistorySettings, build_histories, files_at, own_files
 from lamr_training.made.build import made_records
 from lamr_training.made.settings import MadeSettings
 from lamr_training.records.manifest import Repository
 from lamr_training.records.parts import Repositories
-from lamr_training.records.repository_files import files_at, own_files
 from lamr_training.records.written import WrittenQuestion, written_records
 
 from tests.training.made.samples import DOC, SOURCES

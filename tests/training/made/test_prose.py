@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lamr_training.made.prose import documented, sentence_of, text_of
+from lamr_training.made.wording import documented, sentence_of, text_of
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,16 @@ import pytest
 from lamr_evaluation.errors import ReservedError
 from lamr_evaluation.records import Record, read_records, write_records
 from lamr_training.errors import CorpusError, RecordError
+from lamr_training.made.build import cut_window
 from lamr_training.made.settings import OF_PACKAGES
-from lamr_training.made.windows import cut_window
-from lamr_training.packages.build import build_packages, package_records
-from lamr_training.packages.fetch import describe, fetch, fetch_pinned, source_files
+from lamr_training.packages.build import (
+    build_packages,
+    describe,
+    fetch,
+    fetch_pinned,
+    package_records,
+    source_files,
+)
 from lamr_training.records.source_files import SourceFile
 
 from tests.training.samples import CACHE, files

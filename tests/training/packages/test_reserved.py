@@ -18,7 +18,7 @@ from lamr_evaluation.reserved import (
 from lamr_evaluation.suites import manifest
 from lamr_evaluation.suites import read_manifest as read_suite
 from lamr_evaluation.wheels import download_wheel
-from lamr_training.packages.fetch import Package, bundled_manifest, fetch, fetch_pinned
+from lamr_training.packages.build import Package, bundled_manifest, fetch, fetch_pinned
 from lamr_training.records.manifest import bundled_histories
 from lamr_training.records.paths import FOREIGN_FOLDERS
 from lamr_training.records.written import ABOUT_HISTORIES, bundled_questions

@@ -21,9 +21,16 @@ from lamr_training.loop.work_folder import WorkFolder
 from lamr_training.model.vocabulary import Vocabulary
 from lamr_training.recipes import fine_tune
 from lamr_training.recipes.fine_tune import FineTuneRecipe
-from lamr_training.recipes.presets import PRESETS, RERANKER
 from lamr_training.recipes.reranker import RerankerRecipe
-from lamr_training.recipes.runs import RunOptions, changed_recipe, check_data, mix, run_preset
+from lamr_training.recipes.runs import (
+    PRESETS,
+    RERANKER,
+    RunOptions,
+    changed_recipe,
+    check_data,
+    mix,
+    run_preset,
+)
 from tokenizers import Tokenizer
 from transformers import Qwen3Config, Qwen3Model
 from typer.testing import CliRunner

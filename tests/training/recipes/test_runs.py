@@ -27,7 +27,7 @@ from lamr_training.loop.work_folder import WorkFolder
 from lamr_training.model.vocabulary import Vocabulary
 from lamr_training.recipes import mini
 from lamr_training.recipes.mini import MiniRecipe, MiniSizes, Round
-from lamr_training.recipes.presets import PRESETS
+from lamr_training.recipes.runs import PRESETS
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from tests.training.forked import ended, forked, told, training

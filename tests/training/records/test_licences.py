@@ -1,7 +1,7 @@
 """One rule says which licences allow training, whatever words a package has for them."""
 
 import pytest
-from lamr_training.records.licences import permissive, spdx
+from lamr_training.records.manifest import permissive, spdx
 
 
 def test_of_several_licences_one_is_enough_or_all_are_needed() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lamr_training.records.likeness import Likeness, shingles
+from lamr_training.records.parts import Likeness, shingles
 
 from tests.training.records.repository import FIXED, PARSER
 from tests.training.samples import CACHE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from lamr_training.errors import CorpusError
-from lamr_training.packages.fetch import bundled_manifest
+from lamr_training.packages.build import bundled_manifest
 from lamr_training.records.manifest import bundled_histories
 from lamr_training.records.paths import shown_language, source_language
 from lamr_training.records.source_files import SourceFile

@@ -13,8 +13,7 @@ from lamr_evaluation.mirrors import locate
 from lamr_evaluation.records import Record, read_records
 from lamr_training.records.manifest import Repository, write_histories
 from lamr_training.records.parts import Repositories
-from lamr_training.sessions.build import SessionSettings, build_sessions
-from lamr_training.sessions.reads import ReadSettings
+from lamr_training.sessions.build import ReadSettings, SessionSettings, build_sessions
 
 from tests.training.records.repository import Repository as Made
 

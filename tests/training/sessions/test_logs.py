@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from lamr_training.sessions.logs import project_path, working_folders
+from lamr_training.sessions.build import project_path, working_folders
 
 
 def log(*folders: str) -> str:

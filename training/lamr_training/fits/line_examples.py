@@ -1,7 +1,8 @@
 """Turns a record into what the line model learns from: one file's lines with a query, and which of them are needed.
 
-What is known of lines comes from the contract, so what is learned here is what a client computes. The module knows
-records, words and lines; it knows no weights.
+What is known of lines comes from the contract, so what is learned here is what a client computes; sums over lines are
+the contract's own in a form that torch can differentiate. The module knows records, words and lines; it has no
+parameters.
 """
 
 from __future__ import annotations
@@ -11,18 +12,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+import torch
 from lamr_contract.arrays import Float32Array
 from lamr_contract.asked import NO_TOKENS, AskedDocument
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.scoring.document_words import DocumentWords
-from lamr_contract.scoring.line_inputs import FORMS, Matches, Positions, evidence, line_features
+from lamr_contract.scoring.line_inputs import (
+    FORMS,
+    LEAST_SUM,
+    NEAR,
+    WIDE,
+    Matches,
+    Positions,
+    evidence,
+    line_features,
+)
 from lamr_contract.scoring.line_layers import Relations
-from lamr_contract.scoring.line_vectors import known_words
+from lamr_contract.scoring.line_vectors import LINE_POWER, known_words
 from lamr_contract.scoring.named_lines import nearness
 from lamr_contract.scoring.query_words import QueryWords
 from lamr_contract.words import TermIndex
 from lamr_evaluation.records import Record
 from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional as F
 
 _WEIGHTS = {"session": 3.0}  # by a record's kind; few records show what an agent really read for
 _HEADERS = 6  # how many headers above a gold line frame it
@@ -123,3 +136,40 @@ def _frame(
         frame[heads] = True
         heads = positions.header[heads]
     return frame & ~gold
+
+
+def lexical(example: LineExample, weights: Tensor) -> Tensor:
+    """Return how the query's words match, `[I, 12]`, see `line_inputs.lexical`; weights are `[Q]`."""
+    positions, matches = example.positions, example.matches
+    blocks, header = torch.from_numpy(positions.blocks), torch.from_numpy(positions.header)
+    total = weights.sum() + LEAST_SUM
+    held = weights[torch.from_numpy(matches.word)]
+    own = weights.new_zeros(len(positions)).index_add(0, torch.from_numpy(matches.position), held)
+    held_block, held_word = map(torch.from_numpy, matches.of_blocks)
+    of_block = weights.new_zeros(len(positions.block_starts)).index_add(0, held_block, weights[held_word])
+    block = of_block[blocks]
+    near, wide = (nearby(own[:, None], reach)[:, 0] for reach in (NEAR, WIDE))
+    best = [values / (values.amax() + LEAST_SUM) for values in (own, near, wide, block)]
+
+    def above(values: Tensor) -> Tensor:
+        return torch.where(header >= 0, values[header], 0.0)
+
+    heads = [above(best[place]) for place in (0, 1, 3)]
+    columns = (*best, own / total, block / total, *heads, above(heads[0]), own.log1p(), wide.log1p())
+    return torch.stack(columns, dim=1)
+
+
+def nearby(values: Tensor, reach: int) -> Tensor:
+    """Return the sums `[I, C]` of values `[I, C]` over each line and `reach` lines on both sides."""
+    taps = 2 * reach + 1
+    return F.avg_pool1d(values.T[None], taps, 1, reach)[0].T * taps
+
+
+def by_block(values: Tensor, blocks: Tensor) -> Tensor:
+    """Return the sums `[B, C]` of values `[I, C]` over blocks."""
+    return values.new_zeros(int(blocks[-1]) + 1, values.shape[1]).index_add(0, blocks, values)
+
+
+def scaled(sums: Tensor, sizes: Tensor) -> Tensor:
+    """Return sums over so many words, divided by a power of how many they are."""
+    return sums / sizes.clamp(min=1) ** LINE_POWER

@@ -28,17 +28,14 @@ from lamr_contract.scoring.line_vectors import (
 from lamr_contract.scoring.query_words import FEATURES
 from lamr_contract.scoring.rules import DEPENDENCY, SEMANTIC
 from lamr_contract.scoring.weights import word_table
-from lamr_decoding import DecoderWeights, LinearChainCrf
-from lamr_decoding.chain import Chain
-from lamr_decoding.packing import Packing
+from lamr_decoding import DecoderWeights
 from lamr_export.heads import RubricHeads
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from lamr_training.fits.chain_odds import marginal_log_odds
-from lamr_training.fits.line_examples import LineExample
-from lamr_training.fits.line_sums import by_block, lexical, nearby, scaled
+from lamr_training.fits.line_examples import LineExample, by_block, lexical, nearby, scaled
+from lamr_training.loop.torch_chains import marginal_log_odds, plain_form
 
 _RUBRICS = (SEMANTIC, DEPENDENCY)
 _SHARPNESS = 3.0  # of matches at first
@@ -191,11 +188,10 @@ class LineModule(nn.Module):
     def forward(self, example: LineExample) -> LineOutput:
         """Score a file's lines."""
         heads = self.heads(self.states(self.inputs(example), example))
-        count = len(heads.emissions)
-        crf = LinearChainCrf(*self.heads.fused_crf_tensors())
-        chain = Chain.of(heads.fused_emissions, Packing.of(np.array([0, count]), count), crf)
+        bounds = torch.tensor([0, len(heads.emissions)])
+        chain = plain_form(heads.fused_emissions, bounds, self.heads.fused_crf_tensors())
         rubrics = heads.emissions[..., 1] - heads.emissions[..., 0]
-        return LineOutput(marginal_log_odds(chain.fields, chain.coupling).float(), rubrics)
+        return LineOutput(marginal_log_odds(*chain).float(), rubrics)
 
     def inputs(self, example: LineExample) -> Tensor:
         """The inputs `[I, N]` of lines, as `LineModel` has them."""

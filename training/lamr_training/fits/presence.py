@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from lamr_contract.arrays import logit
 from lamr_contract.scoring.line_model import LineModel
-from lamr_contract.scoring.odds import logit
 from lamr_contract.scoring.presence import FEATURES, Presence, best_lines, document_features
+from numpy.typing import NDArray
 
-from lamr_training.fits.regression import logistic_regression
 from lamr_training.fits.scored_files import ScoredFile
 
 LEAST = 20
@@ -56,3 +56,33 @@ def _features(file: ScoredFile, lines: LineModel, read: bool) -> list[list[float
         opinions = best_lines(lines.score(asked).logits[asked.positions.lines])
     known = (document_features(opinions, asked.together, asked.terms, path) for path in (file.asked.path, ""))
     return [[features[name] for name in FEATURES] for features in known]
+
+
+_ROUNDS = 30
+
+
+def logistic_regression(
+    features: NDArray[np.float64], positive: NDArray[np.bool_], counts: NDArray[np.float64], ridge: float
+) -> tuple[NDArray[np.float64], float]:
+    """Return weights [F] and bias of the likeliest logistic regression, by Newton's method.
+
+    Args:
+        features: [N, F], one row an example.
+        positive: [N], what is to be told.
+        counts: [N], how much each example counts.
+        ridge: how much the squared weights of the standardized features count.
+    """
+    centre, spread = features.mean(axis=0), features.std(axis=0) + 1e-6
+    inputs = np.column_stack([(features - centre) / spread, np.ones(len(features))])
+    penalty = np.diag([*[ridge] * features.shape[1], 0.0])
+    weights = np.zeros(inputs.shape[1])
+    for _ in range(_ROUNDS):
+        chance = 1 / (1 + np.exp(-inputs @ weights))
+        slope = inputs.T @ (counts * (positive - chance)) - penalty @ weights
+        curve = (inputs * (counts * chance * (1 - chance))[:, None]).T @ inputs + penalty
+        step = np.linalg.solve(curve, slope)
+        weights += step
+        if np.abs(step).max() < 1e-8:
+            break
+    scaled: NDArray[np.float64] = weights[:-1] / spread
+    return scaled, float(weights[-1] - scaled @ centre)

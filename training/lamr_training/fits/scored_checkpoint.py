@@ -26,7 +26,6 @@ from lamr_export.model import LamrModel
 from lamr_export.repository_writer import export_repository, weights_digest
 from lamr_export.verify import standard_texts
 
-from lamr_training.fits.keep_bias import Margins, fit_keep_bias
 from lamr_training.fits.scored_files import (
     ScoringReport,
     asked_document,
@@ -34,7 +33,7 @@ from lamr_training.fits.scored_files import (
     requests_of,
     score_files,
 )
-from lamr_training.fits.scoring import fit_scoring
+from lamr_training.fits.scoring import Margins, fit_keep_bias, fit_scoring
 from lamr_training.loop.work_folder import WorkFolder
 
 SHARE = 0.27

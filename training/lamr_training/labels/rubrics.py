@@ -7,16 +7,17 @@ hop. No model is asked.
 
 from __future__ import annotations
 
+import ast
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from lamr_postprocess import split_lines
 from numpy.typing import NDArray
 
-from lamr_training.labels.dependency_graph import DependencyGraph
-from lamr_training.labels.parsing import parse_lines
-from lamr_training.labels.tree_walk import dependency_graph
+from lamr_training.labels.tree_walk import DependencyGraph, dependency_graph
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -99,3 +100,19 @@ def _dependency(graph: DependencyGraph, gold: BoolArray) -> FloatArray:
         relevance = graph.flow(relevance) * (_DECAY if hop else 1.0)
         weight = np.maximum(weight, relevance)
     return weight
+
+
+def parse_lines(code: str) -> tuple[list[str], ast.Module | None]:
+    """The lines of any text, without their ends, and its syntax tree, whose nodes have these lines' numbers.
+
+    Line ends of every kind and form feeds are allowed. The tree is None where the text isn't Python that parses; that
+    alone decides whether a document gets dependency labels.
+    """
+    lines = [line.rstrip("\r\n") for line in split_lines(code)]
+    text = "\n".join(lines).replace("\f", "")  # a form feed separates pages, not lines
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return lines, ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # MemoryError: too deep for the parser
+        return lines, None

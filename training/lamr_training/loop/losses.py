@@ -12,10 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from lamr_decoding import LinearChainCrf, nll
 from lamr_export.heads import HeadOutput, RubricHeads
 from torch import Tensor
 from torch.nn import functional as F
+
+from lamr_training.loop.torch_chains import nll
 
 SEGMENT = 16
 """How many code tokens, some two lines, are ranked as one."""
@@ -93,7 +94,7 @@ def lamr_loss(  # noqa: PLR0913, PLR0917 - one argument per input of the objecti
     """
     tokens = labels.shape[0]
     kept = labels.amax(dim=1) if aggregate is None else aggregate
-    fused = nll(output.fused_emissions, kept, cu_seqlens, LinearChainCrf(*heads.fused_crf_tensors())).sum()
+    fused = nll(output.fused_emissions, kept, cu_seqlens, heads.fused_crf_tensors())
     own = heads.rubric_crf
     each = torch.stack(
         [
@@ -101,8 +102,8 @@ def lamr_loss(  # noqa: PLR0913, PLR0917 - one argument per input of the objecti
                 output.emissions[:, k],
                 labels[:, k],
                 cu_seqlens,
-                LinearChainCrf(own.transitions[k], own.start[k], own.end[k]),
-            ).sum()
+                (own.transitions[k], own.start[k], own.end[k]),
+            )
             for k in range(labels.shape[1])
         ]
     )

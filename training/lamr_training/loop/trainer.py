@@ -9,10 +9,14 @@ for each other at every operation.
 from __future__ import annotations
 
 import math
+import signal
+import threading
 import time
-from contextlib import ExitStack
-from dataclasses import asdict
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import FrameType
 
 import torch
 from lamr_export.attention import PackedLayout
@@ -25,13 +29,38 @@ from lamr_training.errors import RunError
 from lamr_training.loop.batches import Batch, epochs, make_batch
 from lamr_training.loop.devices import average_gradients, find_place
 from lamr_training.loop.example_set import ExampleSet
-from lamr_training.loop.interrupts import stop_requests
 from lamr_training.loop.losses import LossTerms, LossWeights, lamr_loss
-from lamr_training.loop.optimization import make_optimizer, rate_factor, set_dropout
-from lamr_training.loop.run_folder import RunLog
-from lamr_training.loop.run_state import RunState
-from lamr_training.loop.settings import TrainingSettings
+from lamr_training.loop.run_folder import RunLog, RunState
+from lamr_training.loop.settings import TrainingSettings, make_optimizer, rate_factor, set_dropout
 from lamr_training.loop.validation import validate
+
+
+@dataclass
+class StopRequest:
+    """Whether somebody has asked to stop."""
+
+    pending: bool = False
+
+
+@contextmanager
+def stop_requests() -> Iterator[StopRequest]:
+    """Within the context, the first signal sets `pending` and the second one interrupts as usual."""
+    request = StopRequest()
+    if threading.current_thread() is not threading.main_thread():
+        yield request  # only the main thread can handle signals
+        return
+
+    def ask(_number: int, _frame: FrameType | None) -> None:
+        if request.pending:
+            raise KeyboardInterrupt
+        request.pending = True
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield request
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def train(  # noqa: PLR0913 - keywords with defaults

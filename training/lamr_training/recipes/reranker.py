@@ -25,7 +25,7 @@ from lamr_training.loop.example_set import ExampleSet
 from lamr_training.loop.examples import make_examples
 from lamr_training.loop.work_folder import WorkFolder
 from lamr_training.model.backbone import backbone_layers
-from lamr_training.model.rarity import rarity
+from lamr_training.model.vocabulary import rarity
 from lamr_training.recipes.recipe import Recipe
 
 # SWE-Pruner's window, but chunks of a quarter of it, cut at lines: full ones would take gigabytes of attention scores.

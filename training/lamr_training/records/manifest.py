@@ -5,16 +5,17 @@ It reads, checks and writes rows.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
+from importlib import resources
 from pathlib import Path
+from typing import Any, TypeVar
 
 from lamr_evaluation.reserved import reserved_repository
 
 from lamr_training.errors import CorpusError
-from lamr_training.records.licences import permissive
-from lamr_training.records.manifest_rows import bundled_rows, read_rows, write_rows
 
 SPLITS = ("train", "validation", "suite")
 _NAME = re.compile(r"[\w-]+/[\w.-]+")
@@ -91,3 +92,67 @@ def check_histories(rows: Sequence[Repository]) -> None:
                 f"{row.repository}: kept for evaluation (as {reserved.repository}), so that training never sees it; "
                 "remove the row"
             )
+
+
+Row = TypeVar("Row")
+
+
+def bundled_rows(name: str, row: type[Row]) -> list[Row]:
+    """The rows of a manifest that comes with the distribution; `name` is its file in `data/`."""
+    return _rows((resources.files("lamr_training") / "data" / name).read_text(encoding="utf-8"), row)
+
+
+def read_rows(path: Path, row: type[Row]) -> list[Row]:
+    """Read a manifest whose rows are of the dataclass `row`.
+
+    Raises:
+        CorpusError: the file can't be read, or isn't a manifest of such rows.
+    """
+    try:
+        return _rows(path.read_text(encoding="utf-8"), row)
+    except OSError as error:
+        raise CorpusError(f"{path}: can't be read ({error.strerror or error})") from error
+    except (ValueError, TypeError) as error:
+        names = ", ".join(each.name for each in fields(row))  # type: ignore[arg-type]
+        raise CorpusError(f"{path}: not a manifest ({error}); expected a JSON list of {names}") from error
+
+
+def write_rows(rows: Iterable[Any], path: Path) -> None:
+    """Write rows, one a line, so that a change of one row is one line of a difference."""
+    lines = ",\n".join(" " + json.dumps(asdict(row)) for row in rows)
+    path.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+
+
+def _rows(text: str, row: type[Row]) -> list[Row]:
+    return [row(**each) for each in json.loads(text)]
+
+
+_NAMES = """
+    0BSD Apache-2.0 BSD BSD-2-Clause BSD-3-Clause BSL-1.0 CC0-1.0 ISC LicenseRef-Repoze-BSD-derived MIT MS-PL PSF-2.0
+    Unlicense Zlib
+    """
+PERMISSIVE = frozenset(_NAMES.split())
+"""`BSD` is for those who don't say how many clauses theirs has."""
+_CLASSIFIERS = {
+    "ISC License (ISCL)": "ISC",
+    "Python Software Foundation License": "PSF-2.0",
+    "The Unlicense (Unlicense)": "Unlicense",
+    "zlib/libpng License": "Zlib",
+}
+_APACHE = re.compile(r"Apache(?: Software)?(?: License)?,? *(?:(?:v|version )?2(?:\.0)?)?", re.I)
+
+
+def permissive(licence: str) -> bool:
+    """Whether an SPDX expression without brackets allows what training does: of OR one is enough, of AND all must."""
+    return any(
+        all(part.strip() in PERMISSIVE for part in re.split(r"\bAND\b", choice))
+        for choice in re.split(r"\bOR\b", licence)
+    )
+
+
+def spdx(words: str) -> str:
+    """The SPDX name of a trove classifier's last part, or of a few words; other words stay as they are."""
+    if _APACHE.fullmatch(words):
+        return "Apache-2.0"
+    short = re.sub(r"^the |[ -]licen[cs]e$", "", words, flags=re.I).replace(" ", "-")
+    return _CLASSIFIERS.get(words) or (short if short in PERMISSIVE else words)

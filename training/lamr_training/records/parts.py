@@ -8,21 +8,61 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import re
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
 from lamr_evaluation import histories as git
 from lamr_evaluation.mirrors import folder_name
 from lamr_evaluation.records import Record, read_records, write_records
 from lamr_evaluation.reserved import reserved_path
 from lamr_repositories.progress import OnProgress
+from numpy.typing import NDArray
 
 from lamr_training.errors import CorpusError
-from lamr_training.records.likeness import Likeness
 from lamr_training.records.manifest import SPLITS, Repository, check_histories, write_histories
+
+LENGTH = 8
+_TOKEN = re.compile(rb"\w+|[^\w\s]")
+_FACTORS = np.array([pow(1_000_003, n, 1 << 64) for n in range(LENGTH)], dtype=np.uint64)
+
+
+def shingles(text: str) -> NDArray[np.uint64]:
+    """A number for each run of eight tokens, each once, ascending."""
+    codes = np.array(
+        [zlib.crc32(token) for token in _TOKEN.findall(text.encode("utf-8", "replace"))], np.uint64
+    )
+    if codes.size < LENGTH:
+        return np.zeros(0, np.uint64)
+    mixed = (codes + np.uint64(0x9E3779B9)) * np.uint64(0xFF51AFD7ED558CCD)
+    return np.unique(np.lib.stride_tricks.sliding_window_view(mixed, LENGTH) @ _FACTORS)
+
+
+class Likeness:
+    """How much of a text stands in a set of others."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        parts = [shingles(text) for text in texts]
+        self._known = np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.uint64)
+
+    @property
+    def digest(self) -> str:
+        """Hexadecimal digits that differ where sets do."""
+        return hashlib.sha256(self._known.tobytes()).hexdigest()
+
+    def share(self, text: str) -> float:
+        """Share of the text's shingles that the set has too, in [0, 1]."""
+        own = shingles(text) if self._known.size else self._known
+        if not own.size:
+            return 0.0
+        places = np.minimum(np.searchsorted(self._known, own), self._known.size - 1)
+        return float(np.mean(self._known[places] == own))
+
 
 MOST_LIKE = 0.5
 """Share of a file's runs of eight tokens that evaluation files may have too."""
