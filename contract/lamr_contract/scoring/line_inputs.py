@@ -6,7 +6,6 @@ weights of words as numbers; it knows no vectors and no layers.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,19 +23,15 @@ from lamr_contract.words import TermCounts
 
 FORMS = (
     *("comment", "marks", "imports", "length", "repeats", "indent", "opening", "begins"),
-    *("named", "rarity", "words", "position", "lines", "asks", "heads", "letters"),
+    *("named", "rarity", "words", "asks"),
 )
 """What is known of a line without its words' match: the forms of `LineForms`; steps of indentation, a quarter each;
 whether it may head others and whether it begins a block; how near it is to a line that the query names; how rare its
-words are, and how many; where it stands in the file, and how long that is; whether the query asks, how many lines it
-heads, and how long the query is."""
-LEXICAL = (
-    *("own", "near", "wide", "block", "own_share", "block_share"),
-    *("above_own", "above_near", "above_block", "above_above", "own_sum", "wide_sum"),
-)
-"""How the query's words match, each word by its weight: in the line, five and ten lines around it, and in its block,
-all by the best of the file; what the line and the block have of the query's weight; the same of the line that heads it;
-the sums as logarithms."""
+words are, and how many; whether the query asks."""
+LEXICAL = ("own", "own_share", "block_share", "above_own", "above_above", "own_sum", "wide_sum")
+"""How the query's words match, each word by its weight: in the line, by the best of the file; what the line and its
+block have of the query's weight; the first of the line that heads it, and of the one that heads that; the sums in the
+line, and in it and ten lines on both sides, as logarithms."""
 EVIDENCE = (
     *("windows", "passages", "around", "rare"),
     *("above_around", "above_rare", "above_passages", "below_rare", "below_around"),
@@ -46,7 +41,7 @@ the lines that it heads."""
 IN_FILE = ("absent", "rarity", "heads", "heads_share")
 """What a file says of a query's word: whether it lacks it, how rare it is, whether lines that head others have it, and
 which share of its lines these are."""
-NEAR, WIDE = 5, 10
+WIDE = 10
 MOST_EVIDENCE = 48
 """Of a query's words the rarest that the file has make up the evidence; it costs time for each word and line."""
 MOST_WORDS = 400
@@ -182,23 +177,20 @@ def line_features(
     count, forms = len(layout.blank), line_forms(text, layout)
     sizes = np.bincount(words.line, minlength=count)
     rarity = np.bincount(words.line, words.rarity[words.term], count) / np.maximum(sizes, 1)
-    asks, letters = (_first(query, name) for name in ("asks", "length"))
     columns = (
         *(forms.comment, forms.marks, forms.imports, forms.length, forms.repeats),
         *(_depths(layout) / 4, layout.opening, np.diff(layout.blocks, prepend=-1)),
-        *(named, rarity / 8, np.log1p(sizes) / 3, np.arange(count) / max(1, count)),
-        *(np.full(count, math.log1p(count) / 10), np.full(count, asks)),
-        *(np.log1p(words.headed) / 4, np.full(count, letters)),
+        *(named, rarity / 8, np.log1p(sizes) / 3, np.full(count, _asks(query))),
     )
     return np.stack([np.asarray(column, np.float32)[lines] for column in columns], axis=1)
 
 
-def _first(query: QueryWords, name: str) -> float:
-    return float(query.features[0, FEATURES.index(name)]) if len(query.features) else 0.0
+def _asks(query: QueryWords) -> float:
+    return float(query.features[0, FEATURES.index("asks")]) if len(query.features) else 0.0
 
 
 def lexical(matches: Matches, positions: Positions, weights: Float64Array) -> Float64Array:
-    """Return `LEXICAL` of the positions, float64 [I, 12].
+    """Return `LEXICAL` of the positions, float64 [I, 7].
 
     Args:
         matches: the query's words.
@@ -210,14 +202,11 @@ def lexical(matches: Matches, positions: Positions, weights: Float64Array) -> Fl
     own: Float64Array = np.bincount(matches.position, weights[matches.word], count).astype(np.float64)
     held, word = matches.of_blocks
     block = np.bincount(held, weights[word], blocks)[positions.blocks]
-    near, wide = (np.maximum(moving_sum(own, reach), 0.0) for reach in (NEAR, WIDE))  # rounding leaves less
-    best = [values / (values.max(initial=0.0) + LEAST_SUM) for values in (own, near, wide, block)]
-    above = [positions.above(values) for values in (best[0], best[1], best[3])]
-    columns = (
-        *(*best, own / total, block / total),
-        *(*above, positions.above(above[0]), np.log1p(own), np.log1p(wide)),
-    )
-    return np.stack(columns, axis=1)
+    wide = np.maximum(moving_sum(own, WIDE), 0.0)  # rounding leaves less
+    best = own / (own.max(initial=0.0) + LEAST_SUM)
+    above = positions.above(best)
+    sums = (np.log1p(own), np.log1p(wide))
+    return np.stack([best, own / total, block / total, above, positions.above(above), *sums], axis=1)
 
 
 def evidence(matches: Matches, words: DocumentWords, positions: Positions) -> Float64Array:

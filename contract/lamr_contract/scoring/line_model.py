@@ -31,7 +31,13 @@ from lamr_contract.scoring.line_inputs import (
     together,
 )
 from lamr_contract.scoring.line_layers import LineLayers, Relations, stretches
-from lamr_contract.scoring.line_vectors import VIEWS, LineVectors, QueryVectors, WordMatching, WordTable
+from lamr_contract.scoring.line_vectors import (
+    LineVectors,
+    QueryVectors,
+    WordMatching,
+    WordTable,
+    vector_inputs,
+)
 from lamr_contract.scoring.query_words import FEATURES, QueryWords
 from lamr_contract.words import TermIndex
 
@@ -218,4 +224,4 @@ class LineModel:
 
 def input_count(width: int) -> int:
     """Return N, the inputs of a line, for vectors of d numbers."""
-    return 2 * VIEWS + 1 + 4 * width + len(INPUTS)
+    return vector_inputs(width) + len(INPUTS)

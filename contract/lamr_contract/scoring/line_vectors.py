@@ -81,12 +81,11 @@ class QueryVectors:
     """What a query's vectors are compared with.
 
     Attributes:
-        vectors, keys: float32 [q, d], of the words that are matched.
+        keys: float32 [q, d], of the words that are matched.
         worth: float32 [q], what is added to each one's matches.
         views: float32 [3, d], what each view is multiplied by.
     """
 
-    vectors: Float32Array
     keys: Float32Array
     worth: Float32Array
     views: Float32Array
@@ -116,7 +115,7 @@ class QueryVectors:
             chosen, worth = chosen[best], worth[best]
         vectors, shares = table[known[chosen]], shares[chosen]
         asked = shares @ vectors / max(float(shares.sum()), 1e-3) ** QUERY_POWER
-        return cls(vectors, vectors @ matching.key.T, worth, matching.views @ asked)
+        return cls(vectors @ matching.key.T, worth, matching.views @ asked)
 
     def matches(self, view: Float32Array) -> Float32Array:
         """Return how the words match a view [n, d], float32 [q, n]: word after word, as they are summed."""
@@ -184,37 +183,39 @@ class LineVectors:
 
     @property
     def width(self) -> int:
-        """How many numbers a line has, 7 + 4 d."""
-        return 2 * VIEWS + 1 + 4 * self.sums.shape[1]
+        """How many numbers a line has, 7 + 2 d."""
+        return vector_inputs(self.sums.shape[1])
 
     def write(self, first: int, last: int, columns: Float32Array) -> None:
         """Write what is said of a stretch of lines.
 
         Args:
             first, last: the first line, and the one past the last.
-            columns: float32 [last - first, 7 + 4 d]: how each view matches the query's vector; the prior; how each view
-                matches the query's words; the products of own and near view with the query's; the words of the query
-                that match the near view, times that; the own view.
+            columns: float32 [last - first, 7 + 2 d]: how each view matches the query's vector; the prior; how each view
+                matches the query's words; the products of the near view with the query's; the own view.
         """
         query, count = self.query, len(self.sums)
-        asked, near_asked, mixed, own = np.split(columns[:, 2 * VIEWS + 1 :], 4, axis=1)
+        near_asked, own = np.split(columns[:, 2 * VIEWS + 1 :], 2, axis=1)
         np.multiply(self.sums[first:last], self.scale[first:last], out=own)
         around = self.sums[max(0, first - NEAR) : min(count, last + NEAR)]
         missing = (max(0, NEAR - first), max(0, last + NEAR - count))
         near = _nearby(np.pad(around, (missing, (0, 0))))
         near *= self.near_scale[first:last]
-        own_matches, near_matches = query.matches(np.ascontiguousarray(own)), query.matches(near)
         of_block = self.block.take(self.blocks[first:last], axis=0)
         scalars = (
             *(own @ query.views[0], near @ query.views[1], of_block[:, 0]),
             self.prior[first:last] + of_block[:, 1],
-            *(_log_sums(own_matches), _log_sums(near_matches), of_block[:, 2]),
+            *(_log_sums(query.matches(np.ascontiguousarray(own))), _log_sums(query.matches(near))),
+            of_block[:, 2],
         )
         for place, values in enumerate(scalars):
             columns[:, place] = values
-        np.multiply(own, query.views[0], out=asked)
         np.multiply(near, query.views[1], out=near_asked)
-        np.multiply(product(_shares(near_matches).T, query.vectors), near, out=mixed)
+
+
+def vector_inputs(width: int) -> int:
+    """Return how many numbers vectors of d numbers give a line."""
+    return 2 * VIEWS + 1 + 2 * width
 
 
 def known_words(
@@ -250,10 +251,3 @@ def _log_sums(matches: Float32Array) -> Float32Array:
     with np.errstate(divide="ignore"):
         sums: Float32Array = np.maximum(best + np.log(total), LEAST_MATCH)
     return sums
-
-
-def _shares(matches: Float32Array) -> Float32Array:
-    """Return the shares [q, n] that the exponentials of matches [q, n] have of their sum."""
-    powers = np.exp(matches - matches.max(axis=0, initial=-np.inf))
-    shares: Float32Array = powers / np.maximum(powers.sum(axis=0), 1e-12)
-    return shares

@@ -57,7 +57,7 @@ class LineNetwork:
             raise ValueError(
                 "a network of lines needs at least one feature and member, a width, a reach and strides of 1 or more"
             )
-        _ = self._parameters
+        _ = self.members
 
     @classmethod
     def of(
@@ -99,7 +99,7 @@ class LineNetwork:
             return np.zeros(0)
         values = np.asarray(features, np.float32)
         inked: Float32Array = (~layout.blank).astype(np.float32)[:, None]
-        odds = [self._odds(values, inked, layout, iter(member)) for member in self._parameters]
+        odds = [self._odds(values, inked, layout, iter(member)) for member in self.members]
         mean: Float64Array = np.mean(odds, axis=0, dtype=np.float64)
         return mean
 
@@ -133,8 +133,8 @@ class LineNetwork:
         return sums
 
     @cached_property
-    def _parameters(self) -> list[list[Float32Array]]:
-        """Each member's parameters."""
+    def members(self) -> list[list[Float32Array]]:
+        """Each member's parameters, in the shapes that `weights` tells."""
         shapes = list(self._shapes())
         sizes = [math.prod(shape) for shape in shapes]
         if self.weights.shape[1] != sum(sizes):

@@ -127,23 +127,24 @@ class Reader:
             lines: float64 [L], the line model's log-odds.
             reading: what the encoder says.
         """
-        positions = asked.positions
-        features = np.zeros((len(positions.layout.blank), len(FEATURES)))
-        features[positions.lines] = self._features(asked, lines, reading)
-        return self.network.logits(features, positions.layout)
+        features = features_of_lines(asked, self.scale * lines + self.shift, reading)
+        return self.network.logits(features, asked.positions.layout)
 
-    def _features(self, asked: AskedLines, lines: Float64Array, reading: EncoderReading) -> Float64Array:
-        """Return `FEATURES` of the positions, float64 [I, F]."""
-        positions = asked.positions
-        inked = positions.lines
-        known = dict(zip(ENCODER_OUTPUTS, reading.compared[inked].T, strict=True))
-        known[LINES] = self.scale * lines[inked] + self.shift
 
-        def column(name: str) -> Float64Array:
-            if name.startswith(ABOVE):
-                return positions.above(column(name.removeprefix(ABOVE)))
-            if name.startswith(BELOW):
-                return positions.below(column(name.removeprefix(BELOW)))
-            return known[name] if name in known else asked.column(name).astype(np.float64)
+def features_of_lines(asked: AskedLines, lines: Float64Array, reading: EncoderReading) -> Float64Array:
+    """Return `FEATURES` of L lines, float64 [L, F]; those of blank lines are 0. Arguments are those of `logits`."""
+    positions = asked.positions
+    inked = positions.lines
+    known = dict(zip(ENCODER_OUTPUTS, reading.compared[inked].T, strict=True))
+    known[LINES] = lines[inked]
 
-        return np.stack([column(name) for name in FEATURES], axis=1)
+    def column(name: str) -> Float64Array:
+        if name.startswith(ABOVE):
+            return positions.above(column(name.removeprefix(ABOVE)))
+        if name.startswith(BELOW):
+            return positions.below(column(name.removeprefix(BELOW)))
+        return known[name] if name in known else asked.column(name).astype(np.float64)
+
+    features = np.zeros((len(positions.layout.blank), len(FEATURES)))
+    features[inked] = np.stack([column(name) for name in FEATURES], axis=1)
+    return features

@@ -26,7 +26,13 @@ from lamr_contract.scoring.line_model import AskedLines, ScoredLines
 from lamr_contract.scoring.merging import Outputs, ScoreMerger
 from lamr_contract.scoring.presence import best_lines, document_features
 from lamr_contract.scoring.query_kind import is_foreign
-from lamr_contract.scoring.reader import ENCODED, RUBRICS, EncoderReading, encoded_logits
+from lamr_contract.scoring.reader import (
+    ENCODED,
+    RUBRICS,
+    EncoderReading,
+    encoded_logits,
+    features_of_lines,
+)
 from lamr_contract.scoring.rules import (
     DEPENDENCY,
     LINES,
@@ -228,8 +234,7 @@ class DocumentScorer:
         """Return what the line model says, with what was read, and what becomes of it by the query's kind."""
         document, rule, scored = self._document, self._rule, self._by_words
         if self._begun:
-            reading = EncoderReading.of(self._merger.merged(), self._lines)
-            logits = weights.reader.logits(self._asked_lines, scored.logits, reading) + rule.bias
+            logits = weights.reader.logits(self._asked_lines, scored.logits, self._reading) + rule.bias
         else:
             logits = scored.logits + rule.unread
         if self.by_keywords and self.keywords:
@@ -238,6 +243,14 @@ class DocumentScorer:
         scores = over_blank(sigmoid(logits), document.layout).astype(np.float32)
         relevance = self._relevance(scored)
         return LineScores(scores, scored.dependency, relevance, rule, ~document.layout.blank)
+
+    def reader_features(self) -> Float64Array:
+        """Return what a reader learns from, float64 [L, F]: see `reader.features_of_lines`."""
+        return features_of_lines(self._asked_lines, self._by_words.logits, self._reading)
+
+    @property
+    def _reading(self) -> EncoderReading:
+        return EncoderReading.of(self._merger.merged(), self._lines)
 
     @cached_property
     def by_keywords(self) -> bool:

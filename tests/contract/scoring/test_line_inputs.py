@@ -74,7 +74,7 @@ def test_lines_near_and_below_a_match_have_a_part_of_it() -> None:
     found = columns("close drain")
     assert found["own"].argmax() in (2, 3, 4)
     assert found["own"][0] == found["own"][5] == 0
-    assert (found["near"][:5] > 0).all()
+    assert (found["wide_sum"][:5] > 0).all()
     assert found["above_own"][3] == found["own"][2], "the def heads it"
     assert 0 < found["own_share"].max() <= found["block_share"].max() <= 1
 
@@ -107,5 +107,3 @@ def test_forms_of_lines() -> None:
     assert forms["named"].tolist() == [0, 0, 0, 1, 0, 0]
     assert (forms["asks"] == 1).all()
     assert forms["indent"][3] > forms["indent"][2] > forms["indent"][1] == 0
-    assert forms["heads"][2] > forms["heads"][1] > forms["heads"][0]
-    assert (np.diff(forms["position"]) > 0).all()

@@ -43,7 +43,7 @@ def test_files_without_an_answer_give_no_bias() -> None:
 
 
 def test_a_selection_stays_within_the_shares() -> None:
-    scored, lines = files(6, "area = "), line_weights(own=1.0, near=0.5, position=0.1, dependency=0.3)
+    scored, lines = files(6, "area = "), line_weights(own=1.0, wide_sum=0.5, repeats=0.1, dependency=0.3)
     for bias, shares, low, high in (
         (-5.0, (0.2, 0.5), 0.2, 0.5),
         (5.0, (0.2, 0.5), 0.2, 0.5),

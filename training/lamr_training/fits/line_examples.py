@@ -20,7 +20,6 @@ from lamr_contract.scoring.document_words import DocumentWords
 from lamr_contract.scoring.line_inputs import (
     FORMS,
     LEAST_SUM,
-    NEAR,
     WIDE,
     Matches,
     Positions,
@@ -139,24 +138,23 @@ def _frame(
 
 
 def lexical(example: LineExample, weights: Tensor) -> Tensor:
-    """Return how the query's words match, `[I, 12]`, see `line_inputs.lexical`; weights are `[Q]`."""
+    """Return how the query's words match, `[I, 7]`, see `line_inputs.lexical`; weights are `[Q]`."""
     positions, matches = example.positions, example.matches
     blocks, header = torch.from_numpy(positions.blocks), torch.from_numpy(positions.header)
     total = weights.sum() + LEAST_SUM
     held = weights[torch.from_numpy(matches.word)]
     own = weights.new_zeros(len(positions)).index_add(0, torch.from_numpy(matches.position), held)
     held_block, held_word = map(torch.from_numpy, matches.of_blocks)
-    of_block = weights.new_zeros(len(positions.block_starts)).index_add(0, held_block, weights[held_word])
-    block = of_block[blocks]
-    near, wide = (nearby(own[:, None], reach)[:, 0] for reach in (NEAR, WIDE))
-    best = [values / (values.amax() + LEAST_SUM) for values in (own, near, wide, block)]
+    block = weights.new_zeros(len(positions.block_starts)).index_add(0, held_block, weights[held_word])
+    wide = nearby(own[:, None], WIDE)[:, 0]
+    best = own / (own.amax() + LEAST_SUM)
 
     def above(values: Tensor) -> Tensor:
         return torch.where(header >= 0, values[header], 0.0)
 
-    heads = [above(best[place]) for place in (0, 1, 3)]
-    columns = (*best, own / total, block / total, *heads, above(heads[0]), own.log1p(), wide.log1p())
-    return torch.stack(columns, dim=1)
+    heads = above(best)
+    sums = (own.log1p(), wide.log1p())
+    return torch.stack([best, own / total, block[blocks] / total, heads, above(heads), *sums], dim=1)
 
 
 def nearby(values: Tensor, reach: int) -> Tensor:

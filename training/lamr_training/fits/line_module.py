@@ -243,7 +243,7 @@ class LineModule(nn.Module):
         )
 
     def _by_vectors(self, example: LineExample, importance: Tensor, shares: Tensor) -> Tensor:
-        """What vectors of words say of lines, `[I, 7 + 4 d]`."""
+        """What vectors of words say of lines, `[I, 7 + 2 d]`."""
         tables, matching = self.tables, self.matching
         own, near, block, prior = self._views(example)
         chosen = self._weighed(example.query, importance)
@@ -259,8 +259,7 @@ class LineModule(nn.Module):
             *(product.sum(dim=1, keepdim=True) for product in products),
             prior + (block @ matching["block_prior"])[:, None],
             *(match.logsumexp(dim=1, keepdim=True).clamp(min=LEAST_MATCH) for match in matches),
-            *products[:2],
-            near * (matches[1].softmax(dim=1) @ vectors),
+            products[1],
             own,
         )
         return torch.cat(columns, dim=1)

@@ -38,11 +38,11 @@ class ScoredFile:
     ranges: list[tuple[int, int]]
     results: Sequence[ChunkResult]
 
-    def finished(self, scorer: Scorer) -> DocumentScorer:
-        """Return what has taken in all answers about the file."""
+    def finished(self, scorer: Scorer, chunks: Iterable[int] | None = None) -> DocumentScorer:
+        """Return what has taken in the answers about the file, or those about some of its chunks."""
         document = DocumentScorer(scorer, self.asked)
-        for tokens, result in zip(self.ranges, self.results, strict=True):
-            document.add(tokens, result)
+        for chunk in range(len(self.results)) if chunks is None else chunks:
+            document.add(self.ranges[chunk], self.results[chunk])
         return document
 
     def line_scores(self, scorer: Scorer) -> NDArray[np.float32]:

@@ -9,14 +9,12 @@ from __future__ import annotations
 import random
 import shutil
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 
-import numpy as np
 import torch
-from lamr_contract.arrays import Float64Array
 from lamr_contract.encoder.local_model import LocalModel
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import ModelMismatchError
@@ -31,8 +29,7 @@ from lamr_contract.names import (
 )
 from lamr_contract.scoring.line_model import LineModel
 from lamr_contract.scoring.query_kind import asks
-from lamr_contract.scoring.reader import Reader
-from lamr_contract.scoring.rules import LINES
+from lamr_contract.scoring.rules import LINES, LineRule, Scoring
 from lamr_contract.scoring.scorer import Scorer
 from lamr_contract.scoring.weights import LineWeights, load_reader, load_weights, weights_bytes
 from lamr_contract.spec import ModelSpec, bundled_repository, client_files, load_spec
@@ -46,11 +43,11 @@ from lamr_training.fits.line_examples import LineExample, asked_without_tokens, 
 from lamr_training.fits.line_module import LineModule
 from lamr_training.fits.line_training import MEASURED, LineSettings, fit_lines
 from lamr_training.fits.noisy_queries import noisy
+from lamr_training.fits.reader_training import ReadFile, train_reader
 from lamr_training.fits.scored_files import ScoredFile, ScoringReport, compare, score_files
 from lamr_training.fits.scoring import fit_scoring
 from lamr_training.fits.word_vectors import WordCounts, counted_words, start_vectors
 
-_LEAST_SPREAD = 1e-3
 _NEIGHBOURS = 8  # records of a project whose texts stand in the noisy queries of the next ones
 
 
@@ -126,7 +123,9 @@ def train_lines(
     checks = score_files(
         LocalModel(base).infer_many, records.encoder, read_records(data / "validation.jsonl")
     )
-    weights = LineWeights(model, reader if before is None else _taken(reader, before, model, checks))
+    rng = random.Random(training.seed)
+    by_lines = Scorer(Scoring(LINES, LineRule(), LineRule()), spec.rubrics, LineWeights(model, reader))
+    weights = LineWeights(model, train_reader(reader, [ReadFile.of(file, by_lines, rng) for file in checks]))
     fitted = fit_scoring(checks, weights, spec.rubrics, spec.threshold, before=spec.scoring)
     scoring = replace(fitted, usual=spec.scoring.usual)  # the encoder stays as it is
     told, asked = _reports(checks, Scorer(scoring, spec.rubrics, weights), spec)
@@ -195,24 +194,6 @@ def _model(place: Path, fresh: bool) -> LineModel | None:
         if fresh:
             return None
         raise
-
-
-def _taken(reader: Reader, before: LineModel, model: LineModel, files: Sequence[ScoredFile]) -> Reader:
-    """The reader as it was, but that it takes the new line model's log-odds as if they were the old one's.
-
-    Mean and spread over the files' lines become those that it learned with.
-    """
-    old, new = (
-        np.concatenate([_logits(each, file) for file in files] or [np.zeros(1)]) for each in (before, model)
-    )
-    scale = reader.scale * float(old.std() / max(new.std(), _LEAST_SPREAD))
-    shift = reader.scale * float(old.mean()) + reader.shift - scale * float(new.mean())
-    return Reader(reader.network, scale, shift)
-
-
-def _logits(model: LineModel, file: ScoredFile) -> Float64Array:
-    asked = file.asked.asked_lines(model)
-    return model.score(asked).logits[asked.positions.lines]
 
 
 def _reports(
