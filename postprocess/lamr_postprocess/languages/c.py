@@ -176,8 +176,10 @@ CPP = dataclasses.replace(
     definitions=_DEFINITIONS
     + """
 (function_declarator declarator: [(field_identifier) (destructor_name) (operator_name)] @name)
+(function_declarator declarator: (template_function name: (_) @name))
 (function_declarator declarator: (qualified_identifier
-  name: [(identifier) (destructor_name) (operator_name)] @name))
+  name: [(identifier) (destructor_name) (operator_name) (template_function) (qualified_identifier)] @name))
+(operator_cast type: (_) @name)
 (class_specifier name: (type_identifier) @name body: (_))
 (namespace_definition name: (namespace_identifier) @name)
 (alias_declaration name: (type_identifier) @name)
