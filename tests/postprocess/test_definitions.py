@@ -130,6 +130,7 @@ UNNAMED = {
     "typescript": "class A {\n  #log(): void {}\n  [Symbol.iterator]() {}\n  #f = () => {};\n}\n",
     "cpp": (
         "struct A {\n  operator bool() const { return true; }\n};\nbool A::operator<(A o) { return true; }\n"
+        "struct lib_EXPORT P { int x; };\n"
         "A::operator int() { return 1; }\ntemplate <> int f<int>() { return 1; }\nint a::b::c() { return 1; }\n"
     ),
     "kotlin": (

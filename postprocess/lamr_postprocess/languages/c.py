@@ -63,7 +63,8 @@ _MACRO = r"[A-Z][A-Z0-9_]{0,60}[A-Z0-9](?:\([^()\n]{0,200}\))?"
 # before a declaration, and behind a declarator. Repetitions are bounded, so that no text takes time of its square.
 _MACROS = (
     (
-        rf"\b(?:class|struct|union)[ \t]+({_MACRO})\s+[A-Za-z_][\w:<>]*\s*(?:final\b\s*)?(?::[^:]|\{{|\r?$)",
+        rf"\b(?:class|struct|union)[ \t]+({_MACRO}|[a-z]\w{{0,60}}_(?:API|EXPORT))\s+[A-Za-z_][\w:<>]*\s*"
+        r"(?:final\b\s*)?(?::[^:]|\{|\r?$)",
         "",
     ),
     (r"^[ \t]*(Q_SIGNALS|signals)[ \t]*:", "public"),
