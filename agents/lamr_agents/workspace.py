@@ -117,7 +117,7 @@ class Workspace:
             for place in wanted.found(lines):
                 if len(matches) == MOST_MATCHES:
                     return matches, True
-                matches.append(Match(self._shown(file), place + 1, lines[place].strip()[:_LONGEST_MATCH]))
+                matches.append(Match(self._shown(file), place + 1, _shortened(lines[place].strip())))
         return matches, False
 
     def _texts(self, start: Path) -> Iterator[tuple[Path, str]]:
@@ -131,3 +131,7 @@ class Workspace:
     def _shown(self, file: Path) -> str:
         root = self.roots[0]
         return str(file.relative_to(root)) if root in file.parents else str(file)
+
+
+def _shortened(line: str) -> str:
+    return line if len(line) <= _LONGEST_MATCH else f"{line[:_LONGEST_MATCH]} \u2026"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import sys
@@ -169,16 +170,17 @@ def prune(
             on_error=on_error,
             on_progress=None if quiet or not sys.stderr.isatty() else _Progress(),
         )
+        result = dataclasses.replace(result, encoding=source.encoding)
         # Before the pruner is closed, which waits for what the encoder is still at.
         if as_json:
             print_exactly(json.dumps(result.to_dict(), ensure_ascii=False) + "\n")
         else:
             color = _colored()
             text = rendered(form, code, result, color=color)
-            encoding = source.encoding if form == "text" else None
+            encoding = result.encoding if form == "text" else None
             print_exactly(text, encoding=encoding, colored=color and form == "heat")
         if not quiet:
-            say(_summary(result, source.encoding), err=True)
+            say(_summary(result), err=True)
 
 
 class _Progress:
@@ -203,13 +205,13 @@ def _colored() -> bool:
     return console.is_terminal and console.color_system is not None and not console.no_color
 
 
-def _summary(result: Any, encoding: Any) -> str:
+def _summary(result: Any) -> str:
     parts = [
         f"{result.status}: {len(result.kept_lines):,} of {len(result.line_scores):,} lines",
         f"{result.tokens_in:,} → {result.tokens_out:,} tokens",
         f"relevance {result.relevance:.2f}" if result.relevance is not None else "",
         str(result.effort) if result.effort is not None else "",
-        f"read as {encoding.name}" if encoding.name != "utf-8" else "",
+        f"read as {result.encoding.name}" if result.encoding.name != "utf-8" else "",
         f"{result.timings.total:.2f} s",
     ]
     summary = " · ".join(part for part in parts if part)

@@ -16,9 +16,11 @@ from lamr_postprocess.mending import parse_mended
 from lamr_postprocess.syntax import CostlySyntaxError, MissingGrammarError, Source
 
 # Grammars wrap a name in what declares it: C's `*name(int x)`, JavaScript's `name = () => …`.
-_WRAPPER = re.compile(r"\w*_declarator|qualified_identifier|template_function")
+_WRAPPER = re.compile(r"\w*_declarator|qualified_identifier|template_function|operator_cast")
 _FUNCTION = re.compile(
-    r"\w*(?:function|method|constructor|macro|property|lexical_declaration|variable_declaration|field_definition)\w*|pair"
+    r"\w*(?:function|method|constructor|destructor|operator|initializer|init_declaration|subscript|indexer|event|"
+    r"[gs]etter|macro|property|lexical_declaration|variable_declaration|field_definition|static_block)\w*|"
+    r"pair|field|var_spec|assignment_expression|export_statement"
 )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 import numpy as np
 
@@ -32,7 +33,7 @@ class Definitions:
 
     Attributes:
         rows: int [n], the row of each name, 0-based and rising.
-        names: the names.
+        names: the names; empty where none can be shown.
         depths: int [n], the indentation of each name's row; a class stands less deep than its methods.
         count: how many tokens a text has.
     """
@@ -51,7 +52,9 @@ class Definitions:
         """
         start, stop = np.searchsorted(self.rows, (first, last + 1)).tolist()
         order = (start + np.argsort(self.depths[start:stop], kind="stable")[:_LOOKED_AT]).tolist()
-        candidates = dict.fromkeys(self.names[at] for at in order)  # overloads have one name
+        candidates = dict.fromkeys(
+            self.names[at] for at in order if self.names[at]
+        )  # overloads have one name
         room = MOST_TOKENS - self._cost(_MORE)
         letters = MOST_CHARACTERS - len(_INTRODUCTION + _MORE)
         chosen = set()
@@ -96,12 +99,11 @@ def definitions_of(source: Source, indents: IntArray, count: Callable[[str], int
         for start, stop, row in spans
         if stop - start <= _LONGEST_READ
     ]
-    shown = [
-        (row, _shortened(name)) for row, name in names if name.isprintable() and not set(name) & set("*/-<>")
-    ]
-    rows = np.array([row for row, _ in shown], dtype=np.int64)
-    return Definitions(rows, tuple(name for _, name in shown), indents[rows], count)
+    rows = np.array([row for row, _ in names], dtype=np.int64)
+    return Definitions(rows, tuple(_shortened(name) for _, name in names), indents[rows], count)
 
 
 def _shortened(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "\u2026"
+    """A name's beginning, up to what could end a comment or isn't printable: `operator<` is `operator\u2026`."""
+    shown = "".join(takewhile(lambda each: each.isprintable() and each not in "*/-<>", name))[:LONGEST_NAME]
+    return shown if shown in ("", name) else shown[: LONGEST_NAME - 1] + "\u2026"

@@ -126,9 +126,15 @@ class _Mender:
 
     def _mend_rows(self) -> None:
         """Choose between versions of rows, and mend those that still don't parse."""
-        for find in (conflicts_in, branches_in):
-            if self._state.source.tree.root_node.has_error:
-                self._choose(find(self._own))
+        if self._state.source.tree.root_node.has_error and (found := conflicts_in(self._own)):
+            texts = list(whole_texts(self._state.source))
+            quoted = [
+                e for e in found if any(first < e.marks[0] and e.marks[-1] <= last for first, last in texts)
+            ]
+            self._choose([each for each in found if each not in quoted], surely=True)
+            self._choose(quoted)
+        if self._state.source.tree.root_node.has_error:
+            self._choose(branches_in(self._own))
         if self._state.source.tree.root_node.has_error:
             self._isolate_between_conditions()
 
@@ -195,8 +201,8 @@ class _Mender:
             ):
                 yield row + 1
 
-    def _choose(self, found: Sequence[Alternatives]) -> None:
-        """Parse the first or the last version of rows with several."""
+    def _choose(self, found: Sequence[Alternatives], *, surely: bool = False) -> None:
+        """Parse the first or the last version of rows with several; `surely` where they can be nothing else."""
         if not found:
             return
         marks = frozenset(row for each in found for row in each.marks)
@@ -212,7 +218,7 @@ class _Mender:
         for version in (0, -1):
             gone = frozenset().union(*(each.but(version) for each in found))
             rows = [blank(text) if row in gone else text for row, text in enumerate(self._state.rows)]
-            self._take(rows, _Change(gone, bonds, marks, marks))
+            self._take(rows, _Change(gone, bonds, marks, marks), surely=surely and version == 0)
 
     def _isolate_between_conditions(self) -> None:
         """Mend rows; if that isn't enough, once more without the preprocessor's conditions where errors are."""
@@ -279,8 +285,10 @@ class _Mender:
     def _split(self, data: bytes) -> list[bytes]:
         return [data[begin:end] for begin, end in self._spans]
 
-    def _take(self, rows: list[bytes], change: _Change, *, at_most: bool = False) -> None:
-        """Take a changed text if it is less damaged than the one so far; `at_most`: or no more."""
+    def _take(
+        self, rows: list[bytes], change: _Change, *, at_most: bool = False, surely: bool = False
+    ) -> None:
+        """Take a changed text if it is less damaged than the one so far; `at_most`: or no more; `surely`: anyway."""
         old = self._state
         if rows == old.rows:
             return
@@ -289,7 +297,7 @@ class _Mender:
         except CostlySyntaxError:
             return
         extent = extent_of(source.tree)
-        if extent < old.extent or (at_most and extent == old.extent):
+        if surely or extent < old.extent or (at_most and extent == old.extent):
             self._state = _State(rows, source, extent, old.change.and_(change))
 
 

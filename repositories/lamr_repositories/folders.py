@@ -20,6 +20,7 @@ from lamr_repositories.ignoring import MOST_IGNORE_BYTES, Budget, Patterns, line
 from lamr_repositories.sources import MOST_BYTES, Listed, Source, larger
 
 _IGNORE_FILE = ".gitignore"
+_FOLDER = "folder, such as a submodule"  # of which git lists the name alone
 _SETTLED_NANOSECONDS = 2_000_000_000
 """How long ago a file must have changed for its times to tell the next change: the coarsest clock of a file system."""
 _MATCHING_SECONDS = 10.0
@@ -157,8 +158,8 @@ def _read_whole(below: Below, path: str, most: int) -> bytes | None:
 def _listed(below: Below, path: str) -> Listed:
     if path.endswith(
         "/"
-    ):  # a repository in this one, which git doesn't look into, or a folder that is too deep
-        return Listed(path, 0, TOO_DEEP if path.count("/") > MOST_DEPTH else "not a regular file")
+    ):  # a repository in this one, into which git doesn't look, or a folder that is too deep
+        return Listed(path, 0, TOO_DEEP if path.count("/") > MOST_DEPTH else _FOLDER)
     try:
         found = below.status(path)
     except NotBelowError as error:
@@ -168,7 +169,7 @@ def _listed(below: Below, path: str) -> Listed:
     if stat.S_ISLNK(found.st_mode):
         return Listed(path, 0, LINK)
     if not stat.S_ISREG(found.st_mode):
-        return Listed(path, 0, "not a regular file")
+        return Listed(path, 0, _FOLDER if stat.S_ISDIR(found.st_mode) else "not a regular file")
     return Listed(path, found.st_size, stamp=_stamp(found))
 
 

@@ -106,8 +106,9 @@ class Patterns:
         """
         self._names, self._paths, self._budget = _Table(), _Table(), budget
         self._folders: dict[bytes, bool] = {}
+        self._lines, self._decided = list(lines), set[int]()
         self.broken: list[bytes] = []
-        for number, line in enumerate(lines):
+        for number, line in enumerate(self._lines):
             text = _without_spaces(line)
             if text and not text.startswith(b"#") and not self._add(number, text):
                 self.broken.append(line)
@@ -126,7 +127,14 @@ class Patterns:
         self._budget.seconds -= time.perf_counter() - begin
         if self._budget.seconds < 0:
             self._budget.check()
-        return None if rule is None else rule.excludes
+        if rule is None:
+            return None
+        self._decided.add(rule.number)
+        return rule.excludes
+
+    def idle(self) -> list[bytes]:
+        """Return the patterns that have decided nothing so far."""
+        return [line for number, line in enumerate(self._lines) if number not in self._decided]
 
     def covers(self, path: str) -> bool:
         """Return whether the patterns match a file, or a folder that it is in.

@@ -8,12 +8,14 @@ is `sources`' matter; this module knows names, sizes and text.
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from lamr_postprocess import decode
 
+from lamr_repositories.errors import RepositoryError
 from lamr_repositories.ignoring import MOST_IGNORE_BYTES, Budget, Patterns, lines_of, refuse_broken
 from lamr_repositories.kinds import left_out_by_path, left_out_by_text
 from lamr_repositories.secrets import holds_secret
@@ -114,7 +116,14 @@ def wanted_files(source: Source, options: WalkOptions, count: WalkCount) -> list
     """
     listed = sorted(source.files(), key=lambda each: each.path)
     count.files = len(listed)
-    return list(_wanted(listed, _rules(source, options), options, count))
+    rules = _rules(source, options, listed)
+    wanted = list(_wanted(listed, rules, options, count))
+    for line in {*options.include, *options.exclude} & {os.fsdecode(each) for each in rules.idle()}:
+        if "," in line:
+            raise RepositoryError(
+                f"no file matches {line!r}: a comma is part of a pattern; give each pattern by itself"
+            )
+    return wanted
 
 
 def look_at(path: str, data: bytes | None) -> tuple[str | None, str | None]:
@@ -135,9 +144,15 @@ class _Rules:
     include: Patterns | None
     exclude: Patterns
 
+    def idle(self) -> list[bytes]:
+        """Return the patterns that decided nothing."""
+        return [*(self.include.idle() if self.include else ()), *self.exclude.idle()]
 
-def _rules(source: Source, options: WalkOptions) -> _Rules:
-    include, exclude = ([_pattern(each) for each in given] for given in (options.include, options.exclude))
+
+def _rules(source: Source, options: WalkOptions, listed: Sequence[Listed]) -> _Rules:
+    include, exclude = (
+        [_pattern(each, listed) for each in given] for given in (options.include, options.exclude)
+    )
     budget = Budget()
     for given in (include, exclude):
         refuse_broken(given)
@@ -147,9 +162,16 @@ def _rules(source: Source, options: WalkOptions) -> _Rules:
     return _Rules(Patterns(include, budget) if include else None, Patterns([*own, *exclude], budget))
 
 
-def _pattern(given: str) -> bytes:
-    """Return what a caller gave as git would have it: `./src` is `/src`, which no path begins with otherwise."""
-    return os.fsencode(given.removeprefix(".") if given.startswith("./") else given)
+def _pattern(given: str, listed: Sequence[Listed]) -> bytes:
+    """Return what a caller gave as git would have it.
+
+    `./src` is `/src`, since no path begins with the former, and `[id]` is that name where a file or folder has it.
+    """
+    parts = (given.removeprefix(".") if given.startswith("./") else given).split("/")
+    for at, part in enumerate(parts):
+        if "[" in part and any(part in each.path.split("/") for each in listed if part in each.path):
+            parts[at] = re.sub(r"([\[\]*?\\])", r"\\\1", part)
+    return os.fsencode("/".join(parts))
 
 
 def _wanted(

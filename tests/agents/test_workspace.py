@@ -75,6 +75,8 @@ def test_a_search_finds_lines_and_stays_inside(root: Path) -> None:
     assert not more
     assert Workspace([root]).search("value", "sub")[0] == [Match("sub/b.py", 1, "value = 2")]
     assert Workspace([root]).search("import", "a.py")[0] == [Match("a.py", 1, "import os")]
+    (root / "wide.py").write_text("x = 1  # " + "far " * 200)
+    assert Workspace([root]).search("far")[0][0].text.endswith(" \u2026")
 
 
 def test_a_search_with_many_matches_ends(root: Path) -> None:

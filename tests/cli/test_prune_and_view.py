@@ -138,6 +138,11 @@ def test_small_code_passes_with_its_reason(file: Path) -> None:
     assert "fewer than min_tokens 100000" in done.stderr
 
 
+def test_json_says_in_which_encoding_the_file_was(file: Path) -> None:
+    file.write_bytes(file.read_text(encoding="utf-8").encode("utf-16"))
+    assert json.loads(lamr("prune", str(file), "-q", "x", "--json").stdout)["encoding"] == "utf-16-le"
+
+
 def test_json_and_a_form_exclude_each_other(file: Path) -> None:
     done = lamr("prune", file, "-q", QUERY, "--json", "--format", "heat")
     assert done.exit_code == 2

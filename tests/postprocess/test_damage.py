@@ -188,6 +188,13 @@ def test_a_line_of_a_conflict_brings_its_marks_and_not_the_other_side() -> None:
         )
 
 
+def test_no_line_stands_under_the_marks_of_a_conflict_where_more_than_the_conflict_is_broken() -> None:
+    conflict = "<<<<<<< HEAD\n    one();\n=======\n    two();\n>>>>>>> other\n    three();\n"
+    code = f"class A X Y {{\n  ( [\n  void g() {{\n{conflict}  }}\n  void h() {{\n    four();\n    five();\n  }}\n}};\n"
+    marks = {4, 6, 8}
+    assert not marks & set(kept(code, 13, "cpp").kept_lines)
+
+
 def test_branches_of_the_preprocessor_that_open_one_block() -> None:
     code = (
         "int f(int x) {\n#ifdef A\n  if (x) {\n#else\n  if (!x) {\n#endif\n    g();\n  }\n  h();\n  return 1;\n}\n\n"

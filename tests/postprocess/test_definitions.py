@@ -122,6 +122,53 @@ def test_destructors_and_operators_are_definitions() -> None:
     ]
 
 
+UNNAMED = {
+    "javascript": (
+        "class A {\n  #log() {}\n  [Symbol.iterator]() {}\n  'a b'() {}\n  #f = () => {};\n  static {}\n}\n"
+        "module.exports.run = function () {};\nA.prototype.late = () => {};\nexport default () => {};\n"
+    ),
+    "typescript": "class A {\n  #log(): void {}\n  [Symbol.iterator]() {}\n  #f = () => {};\n}\n",
+    "cpp": (
+        "struct A {\n  operator bool() const { return true; }\n};\nbool A::operator<(A o) { return true; }\n"
+        "struct lib_EXPORT P { int x; };\n"
+        "A::operator int() { return 1; }\ntemplate <> int f<int>() { return 1; }\nint a::b::c() { return 1; }\n"
+    ),
+    "kotlin": (
+        "class A(val x: Int) {\n    constructor() : this(1) {\n    }\n    init {\n    }\n"
+        "    val size: Int\n        get() = 1\n}\n"
+    ),
+    "swift": (
+        "class A {\n    init(x: Int) { }\n    deinit { }\n    subscript(i: Int) -> Int { 1 }\n"
+        "    static func == (a: A, b: A) -> Bool { true }\n    var size: Int { 1 }\n}\n"
+    ),
+    "csharp": (
+        "class A {\n    ~A() { }\n    int this[int i] { get { return 1; } }\n    event E E { add { } remove { } }\n"
+        "    static A operator +(A a, A b) { return a; }\n    static implicit operator int(A a) { return 1; }\n}\n"
+    ),
+    "java": "class A {\n    static {\n    }\n    record P(int x) {\n        P {\n        }\n    }\n}\n",
+    "dart": (
+        "class A {\n  A(this.x) {}\n  A.named() {}\n  factory A.make() => A(1);\n  const A.c();\n"
+        "  set size(int v) {}\n  bool operator ==(Object o) => true;\n}\n"
+    ),
+    "go": "package a\n\nvar f = func() {}\n",
+    "lua": "local t = {\n  g = function() end,\n}\n",
+}
+"""Definitions without a plain name, each on a line that its language's table has to know."""
+
+
+@pytest.mark.parametrize("language", UNNAMED)
+def test_definitions_without_a_plain_name_are_found(language: str) -> None:
+    code = UNNAMED[language]
+    spans = definition_spans(code, language_named(language))
+    heads = {each.head for each in spans}
+    assert all(each.is_function for each in spans if each.name not in "AP")
+    passed = {
+        row for row, line in enumerate(code.splitlines()) if line.strip() in ("}", "};", "get() = 1", "")
+    }
+    bare = {"go": {0}, "lua": {0, 2}}.get(language, set())
+    assert set(range(code.count("\n"))) - passed - bare == heads
+
+
 def _kept(code: str, *lines: int) -> np.ndarray:
     scores = np.zeros(len(code.splitlines()))
     scores[[line - 1 for line in lines]] = 1
@@ -198,6 +245,10 @@ def test_names_that_could_end_a_comment_are_left_out() -> None:
     pruned = prune_lines(code, _kept(code, 1), path="point.rb", markers="named")
     assert ": Point, plus" in pruned.text
     assert "*" not in pruned.text
+    code = "int x;\n\nbool A::operator<(A other) {\n  return true;\n}\n"
+    assert LABEL.findall(
+        prune_lines(code, _kept(code, 1), path="a.cpp", markers="named", min_cut=0).text
+    ) == [": operator\u2026"]
 
 
 def test_a_very_long_name_is_not_written() -> None:

@@ -97,9 +97,28 @@ def test_patterns_choose_files(folder: Path) -> None:
     assert "src/colours.py" not in walked(Folder(folder))[0]
     assert walked(Folder(folder), WalkOptions(include=("src/",)))[0] == ["src/pool.py", "src/retry.go"]
     assert walked(Folder(folder), WalkOptions(include=("./src",)))[0] == ["src/pool.py", "src/retry.go"]
+    with pytest.raises(RepositoryError, match=r"no file matches '\*\.go,\*\.md': a comma is part"):
+        walked(Folder(folder), WalkOptions(exclude=("*.go,*.md",)))
     paths, count = walked(Folder(folder), WalkOptions(exclude=("*.go", "*.md")))
     assert paths == ["src/pool.py", "tests/test_pool.py", "web/view.ts"]
     assert count.left_out["excluded"] == 5
+
+
+def test_a_name_in_brackets_is_that_name_where_there_is_one(folder: Path) -> None:
+    write_files(
+        folder, {f"app/{name}/page.ts": "let x = 1;\n" for name in ("[id]", "[...all]", "i", "(group)")}
+    )
+    for pattern in ("app/[id]/page.ts", "app/[...all]/", "./app/[id]/*.ts", "app/(group)/**"):
+        (path,), _ = walked(Folder(folder), WalkOptions(include=(pattern,)))
+        assert path.split("/")[1] in pattern
+    assert walked(Folder(folder), WalkOptions(include=("app/[hij]/",)))[0] == ["app/i/page.ts"]
+
+
+def test_repositories_in_this_one_are_said_to_be_left_out(repository: Path) -> None:
+    git(repository, "clone", "-q", ".", "inner")
+    assert walked(Folder(repository))[1].left_out["folder, such as a submodule"] == 1
+    git(repository, "add", "inner")
+    assert walked(Folder(repository))[1].left_out["folder, such as a submodule"] == 1
 
 
 def test_large_files_and_odd_names_are_left_out(folder: Path) -> None:

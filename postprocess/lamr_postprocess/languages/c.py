@@ -63,7 +63,8 @@ _MACRO = r"[A-Z][A-Z0-9_]{0,60}[A-Z0-9](?:\([^()\n]{0,200}\))?"
 # before a declaration, and behind a declarator. Repetitions are bounded, so that no text takes time of its square.
 _MACROS = (
     (
-        rf"\b(?:class|struct|union)[ \t]+({_MACRO})\s+[A-Za-z_][\w:<>]*\s*(?:final\b\s*)?(?::[^:]|\{{|\r?$)",
+        rf"\b(?:class|struct|union)[ \t]+({_MACRO}|[a-z]\w{{0,60}}_(?:API|EXPORT))\s+[A-Za-z_][\w:<>]*\s*"
+        r"(?:final\b\s*)?(?::[^:]|\{|\r?$)",
         "",
     ),
     (r"^[ \t]*(Q_SIGNALS|signals)[ \t]*:", "public"),
@@ -176,8 +177,10 @@ CPP = dataclasses.replace(
     definitions=_DEFINITIONS
     + """
 (function_declarator declarator: [(field_identifier) (destructor_name) (operator_name)] @name)
+(function_declarator declarator: (template_function name: (_) @name))
 (function_declarator declarator: (qualified_identifier
-  name: [(identifier) (destructor_name) (operator_name)] @name))
+  name: [(identifier) (destructor_name) (operator_name) (template_function) (qualified_identifier)] @name))
+(operator_cast type: (_) @name)
 (class_specifier name: (type_identifier) @name body: (_))
 (namespace_definition name: (namespace_identifier) @name)
 (alias_declaration name: (type_identifier) @name)

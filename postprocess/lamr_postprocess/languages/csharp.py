@@ -74,6 +74,11 @@ _DEFINITIONS = """
 (delegate_declaration name: (identifier) @name)
 (method_declaration name: (identifier) @name)
 (constructor_declaration name: (identifier) @name)
+(destructor_declaration name: (identifier) @name)
+(operator_declaration "operator" @name)
+(conversion_operator_declaration "operator" @name)
+(indexer_declaration "this" @name)
+(event_declaration name: (identifier) @name)
 (property_declaration name: (identifier) @name)
 """
 

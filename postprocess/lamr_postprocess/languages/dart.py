@@ -37,6 +37,11 @@ DART = with_grammar(
     definitions="""
 (function_signature name: (identifier) @name)
 (getter_signature name: (identifier) @name)
+(setter_signature name: (identifier) @name)
+(operator_signature "operator" @name)
+(constructor_signature . (identifier) @name)
+(factory_constructor_signature . (identifier) @name)
+(constant_constructor_signature (const_builtin) . (identifier) @name)
 (class_definition name: (identifier) @name)
 (enum_declaration name: (identifier) @name)
 (mixin_declaration (identifier) @name)

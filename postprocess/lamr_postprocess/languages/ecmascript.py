@@ -117,18 +117,21 @@ _DEFINITIONS = """
 (function_declaration name: (identifier) @name)
 (generator_function_declaration name: (identifier) @name)
 (class_declaration name: (_) @name)
-(method_definition name: (property_identifier) @name)
+(method_definition name: (_) @name)
+(class_static_block "static" @name)
 (variable_declarator name: (identifier) @name value: [(arrow_function) (function_expression) (class)])
 ; members of an object that has a name, and no callbacks that a call is given
 (variable_declarator value: (object (pair
-  key: (property_identifier) @name value: [(arrow_function) (function_expression)])))
+  key: (_) @name value: [(arrow_function) (function_expression)])))
 (assignment_expression right: (object (pair
-  key: (property_identifier) @name value: [(arrow_function) (function_expression)])))
+  key: (_) @name value: [(arrow_function) (function_expression)])))
+(assignment_expression left: (member_expression) @name right: [(arrow_function) (function_expression) (class)])
+(export_statement "default" @name value: [(arrow_function) (function_expression) (class)])
 (export_statement value: (object (pair
-  key: (property_identifier) @name value: [(arrow_function) (function_expression)])))
+  key: (_) @name value: [(arrow_function) (function_expression)])))
 """
 _FIELD = """
-({} (property_identifier) @name value: [(arrow_function) (function_expression)])
+({} (_) @name value: [(arrow_function) (function_expression)])
 """
 
 JAVASCRIPT = Language(

@@ -44,6 +44,7 @@ _DEFINITIONS = """
 (method_declaration name: (field_identifier) @name)
 (type_spec name: (type_identifier) @name)
 (type_alias name: (type_identifier) @name)
+(var_spec name: (identifier) @name value: (expression_list (func_literal)))
 """
 
 GO = Language(

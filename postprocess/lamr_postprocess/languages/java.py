@@ -70,6 +70,8 @@ _DEFINITIONS = """
 (annotation_type_declaration name: (identifier) @name)
 (method_declaration name: (identifier) @name)
 (constructor_declaration name: (identifier) @name)
+(compact_constructor_declaration name: (identifier) @name)
+(static_initializer "static" @name)
 """
 
 JAVA = Language(

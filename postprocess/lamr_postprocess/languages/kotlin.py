@@ -53,6 +53,9 @@ KOTLIN = with_grammar(
 """,
     definitions="""
 (function_declaration name: (identifier) @name)
+(secondary_constructor "constructor" @name)
+(anonymous_initializer "init" @name)
+(property_declaration (variable_declaration) @name (getter))
 (class_declaration name: (identifier) @name)
 (object_declaration name: (identifier) @name)
 (type_alias type: (identifier) @name)

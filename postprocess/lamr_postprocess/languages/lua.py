@@ -39,6 +39,7 @@ LUA = with_grammar(
 """,
     definitions="""
 (function_declaration name: (_) @name)
+(field name: (identifier) @name value: (function_definition))
 (assignment_statement (variable_list name: (_) @name) (expression_list value: (function_definition)))
 """,
     joiners="(",

@@ -53,7 +53,12 @@ SWIFT = with_grammar(
 (value_argument_label (simple_identifier) @ignore)
 """,
     definitions="""
-(function_declaration name: (simple_identifier) @name)
+(function_declaration "func" . _ @name)
+(protocol_function_declaration name: (simple_identifier) @name)
+(init_declaration "init" @name)
+(deinit_declaration "deinit" @name)
+(subscript_declaration "subscript" @name)
+(property_declaration name: (pattern) @name computed_value: (_))
 (class_declaration name: (_) @name)
 (protocol_declaration name: (type_identifier) @name)
 (typealias_declaration name: (type_identifier) @name)
