@@ -84,11 +84,6 @@ class Grammar:
         return self._compiled(self.language.definitions)
 
     @cached_property
-    def misreadings(self) -> tree_sitter.Query | None:
-        """The compiled query `misreadings`, None where the table has none."""
-        return self._compiled(self.language.misreadings)
-
-    @cached_property
     def meanings(self) -> re.Pattern[bytes] | None:
         """How lines begin that say what others mean; the groups are the table's columns. None where there are none."""
         language = self.language
@@ -242,12 +237,6 @@ def parse_bytes(data: bytes, grammar: Grammar, allowance: Allowance | None = Non
     tree = _tree(data, grammar, allowance or Allowance(len(data)))
     whole = Source(tree, data, spans_of(np.frombuffer(data, dtype=np.uint8)), grammar)
     return whole if grammar.embedded is None else replace(whole, embedded=_embedded(whole, grammar.embedded))
-
-
-def misread(source: Source) -> bool:
-    """Whether a text's tree has what shows that its grammar took the text for another one."""
-    query = source.grammar.misreadings
-    return query is not None and bool(tree_sitter.QueryCursor(query).captures(source.tree.root_node))
 
 
 def parses(data: bytes, grammar: Grammar, allowance: Allowance) -> bool:

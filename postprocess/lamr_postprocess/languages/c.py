@@ -93,7 +93,7 @@ C = Language(
     leading=r"[^#/*\s]",
     stand_ins=("struct $ {", "void $() {", "{"),
     macros=_MACROS,
-    misread=1,
+    misread=tuple(rf"{keyword}[ \t]+[A-Z][A-Z0-9_]" for keyword in ("class", "struct", "union")),
     preprocessed=True,
     hints=(
         r"^#[ \t]*include [<\"]",

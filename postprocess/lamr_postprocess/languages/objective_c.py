@@ -31,7 +31,7 @@ OBJECTIVE_C = with_grammar(
         ),
         *C.macros,
     ),
-    misread=1,
+    misread=("_(?:ENUM|OPTIONS)",),
     preprocessed=True,
     lists={
         **C.lists,

@@ -23,7 +23,7 @@ SHELL = with_grammar(
     grammar="tree_sitter_bash:language",
     stand_ins=("", "$() {", "{"),
     macros=_MACROS,
-    misread=1,
+    misread=(r"=[^\n=]*[ \t]\w+=",),
     hints=(
         r"^[ \t]*(if|elif|while) (\[\[? |! |\w).*;? ?(then|do)?[ \t]*$",
         r"^[ \t]*(fi|done|esac)[ \t]*$",
@@ -48,16 +48,13 @@ SHELL = with_grammar(
     companions=name_set("elif_clause else_clause"),
     opaque=name_set("string raw_string ansi_c_string heredoc_body heredoc_redirect"),
     names="""
-(command_name (word) @name)
+(command_name (word) @name @command)
 (variable_name) @name
 (function_definition name: (word) @definition)
 (variable_assignment name: (variable_name) @variable)
 (for_statement variable: (variable_name) @variable)
 """,
     definitions="(function_definition name: (word) @name)",
-    misreadings="""
-(command name: (command_name (word) @misread)
- (#any-of? @misread "then" "elif" "else" "fi" "do" "done" "esac"))
-""",
+    misreadings=name_set("then elif else fi do done esac"),
     continuation="\\",
 )

@@ -194,7 +194,8 @@ class Language:
             empty one for none.
         macros: regular expressions (multi-line mode) whose group is replaced for parsing where the grammar can't read
             a file, with what takes its place; spaces fill up the rest.
-        misread: how many of the first macros are replaced everywhere, since they may be misread without an error.
+        misread: for a first macro that is replaced everywhere, since it may be misread without an error, expressions of
+            which a text with it has one. They begin with what they look for, so that the search is quick.
         preprocessed: whether lines of the preprocessor (`#if`) stand between others, wherever they like.
         extends: the language that this one adds to; where the hints of both match, this one is meant.
         grammar: `module:function` of the grammar wheel; empty where the language is pruned line by line.
@@ -217,8 +218,8 @@ class Language:
         names: a tree-sitter query for scopes, bindings and uses; `captures.py` lists the captures.
         definitions: a tree-sitter query that captures, as `@name`, the names that people find their way by: those of
             functions, classes, types and the like, not of variables.
-        misreadings: a tree-sitter query for what shows that the grammar took a text for another one, though it found no
-            error. Such a text is pruned line by line.
+        misreadings: names captured as `@command` that show that the grammar took a text for another one, though it
+            found no error. Such a text is pruned line by line.
         builtins: names that are bound without the file's help.
         implicit_name: the name that a node captured as `@implicit` uses without spelling it.
         members_visible: whether functions in a class see its members by their bare names.
@@ -250,7 +251,7 @@ class Language:
     ending: str = ""
     stand_ins: tuple[str, str, str] = ("", "", "")
     macros: tuple[tuple[str, str], ...] = ()
-    misread: int = 0
+    misread: tuple[str, ...] = ()
     preprocessed: bool = False
     blocks: Callable[[Sequence[str], BoolArray], Frames] | None = None
     extends: str = ""
@@ -270,7 +271,7 @@ class Language:
     opaque: frozenset[str] = frozenset()
     names: str = ""
     definitions: str = ""
-    misreadings: str = ""
+    misreadings: frozenset[str] = frozenset()
     builtins: frozenset[str] = frozenset()
     implicit_name: str = ""
     members_visible: bool = True

@@ -84,6 +84,8 @@ TEMPLATE_SUFFIXES: Mapping[str, Template] = {
     suffix: template for template in TEMPLATES for suffix in template.suffixes
 }
 
+_TAGS = re.compile(r"[{<][%{]")  # what all signs have
+
 CARRIED = name_set(
     ".example .sample .dist .default .defaults .in .template .tpl .tmpl .orig .bak .backup .old .save .saved .local "
     ".disabled .off .rpmnew .rpmsave .dpkg-dist .dpkg-old .swp .tt .mako .jst"
@@ -96,4 +98,6 @@ MAY_BE_TEMPLATES = name_set("html xml yaml sql ini toml shell dockerfile markdow
 
 def template_in(text: str) -> Template | None:
     """The engine whose tags begin a line of a text."""
+    if not _TAGS.search(text):
+        return None
     return next((each for each in TEMPLATES if re.search(each.signs, text, re.MULTILINE)), None)
