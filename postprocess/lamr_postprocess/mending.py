@@ -225,7 +225,8 @@ class _Mender:
         errors = error_rows(before.source.tree)
         near = [e for e in conditions_in(self._own) if errors & {*range(e.marks[0], e.marks[-1] + 1)}]
         self._choose(near)
-        self._isolate()
+        if self._state is not before:
+            self._isolate()
         if isolated.extent <= self._state.extent:
             self._state = isolated
 

@@ -242,7 +242,7 @@ def parse_bytes(data: bytes, grammar: Grammar, allowance: Allowance | None = Non
 def parses(data: bytes, grammar: Grammar, allowance: Allowance) -> bool:
     """Whether a text parses without an error, in what is left of an allowance."""
     try:
-        return not _tree(data, grammar, allowance).root_node.has_error
+        return not _tree(data, grammar, allowance, until_error=True).root_node.has_error
     except CostlySyntaxError:
         return False
 
@@ -272,14 +272,22 @@ def _embedded(whole: Source, query: tree_sitter.Query) -> dict[int, Source]:
 
 
 def _tree(
-    data: bytes, grammar: Grammar, allowance: Allowance, part: tree_sitter.Range | None = None
+    data: bytes,
+    grammar: Grammar,
+    allowance: Allowance,
+    part: tree_sitter.Range | None = None,
+    *,
+    until_error: bool = False,
 ) -> tree_sitter.Tree:
-    """The tree of a text or of a part of it, or CostlySyntaxError when the allowance is used up."""
+    """The tree of a text or of a part of it, or CostlySyntaxError when the allowance is used up.
+
+    With `until_error`, an error may end it as well: what takes the most time is the search for its likeliest repair.
+    """
     piece = _PIECE
 
-    def exhausted(_offset: int, _error: bool) -> bool:
+    def ended(_offset: int, error: bool) -> bool:
         allowance.left -= 1
-        return allowance.left < 0
+        return allowance.left < 0 or (until_error and error)
 
     def read(offset: int, _point: tree_sitter.Point) -> bytes:
         allowance.left -= _REPORTS_PER_PIECE
@@ -289,7 +297,7 @@ def _tree(
         parser = tree_sitter.Parser(grammar.parser)
         if part is not None:
             parser.included_ranges = [part]
-        tree = parser.parse(read, progress_callback=exhausted)
+        tree = parser.parse(read, progress_callback=ended)
     except ValueError:  # what tree-sitter raises for a parse that its callback ends
         raise CostlySyntaxError(f"{len(data)} bytes that take too long to parse") from None
     piece = _PIECE_OF_A_NODE
