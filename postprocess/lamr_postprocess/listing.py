@@ -118,7 +118,7 @@ def read_listing(text: str) -> Listing | None:
     lines. In what a search prints, every line has a path, or a number in the file above, or both, except for what
     stands between groups. Colours are taken off first, and alone where nothing else stands before the lines.
     """
-    plain = _COLOURS.sub("", text) if "\x1b" in text else text
+    plain = _without_colours(text) if "\x1b" in text else text
     head = split_lines(plain[: 200 * _PROBED].lstrip())
     whole = len(head) <= _PROBED and len(plain) <= 200 * _PROBED
     head = (
@@ -135,6 +135,15 @@ def read_listing(text: str) -> Listing | None:
         return listing
     rows = len(split_lines(plain))
     return Listing(plain, np.arange(1, rows + 1), "", None, 0) if rows else None
+
+
+def _without_colours(text: str) -> str:
+    """A text without colours, of as many lines: where one would be lost, lines of colours alone become spaces."""
+    plain, lines = _COLOURS.sub("", text), split_lines(text)
+    if len(split_lines(plain)) == len(lines):
+        return plain
+    bare = (_COLOURS.sub("", line) for line in lines)
+    return "".join(each if each.strip("\r\n") else f" {each}" for each in bare)
 
 
 @dataclass
