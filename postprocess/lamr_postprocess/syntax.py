@@ -32,6 +32,7 @@ _PIECE = 1 << 16  # bytes handed to the parser at a time
 _PIECE_OF_A_NODE = 1 << 8  # bytes handed to a query at a time, which compares the text of single nodes
 # A scanner that looks ahead to the end of the text at every token reads the last piece again each time (200 us).
 _REPORTS_PER_PIECE = 8
+_SEVERAL = re.compile(r"^\((\w+(?:\|\s*\w+)+)(\s+.*)$", re.MULTILINE)
 _MOST_BROKEN_INSIDE = 0.05  # of a part in another language
 
 
@@ -93,7 +94,7 @@ class Grammar:
         return re.compile(rf"^[ \t]*(?:{'|'.join(parts)})".encode(), re.MULTILINE) if parts else None
 
     def _compiled(self, query: str) -> tree_sitter.Query | None:
-        return tree_sitter.Query(self.parser, query) if query else None
+        return tree_sitter.Query(self.parser, spelled_out(query)) if query else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +141,13 @@ class Damage:
     told: tuple[tuple[int, int], ...]
 
 
+def spelled_out(query: str) -> str:
+    """A query in which the pattern `(a|b name: (c) @d)` of a table stands once for each kind."""
+    return _SEVERAL.sub(
+        lambda found: "\n".join(f"({kind}{found[2]}" for kind in re.split(r"\|\s*", found[1])), query
+    )
+
+
 @cache  # one entry a language: compiled queries are costly, and don't change
 def grammar_of(language: Language) -> Grammar:
     """Load a language's grammar wheel and put its table into numbers; its queries are compiled when they are used.
@@ -171,9 +179,9 @@ def grammar_of(language: Language) -> Grammar:
 
     lists: dict[int, dict[int, ListKind]] = {}
     for key, spec in language.lists.items():
-        parent, _, kind = key.rpartition(">")
-        for number in kinds(frozenset({kind})):
-            for above in kinds(frozenset({parent})) if parent else (-1,):
+        parents, _, own = key.rpartition(">")
+        for number in kinds(frozenset(own.split("|"))):
+            for above in kinds(frozenset(parents.split("|"))) if parents else (-1,):
                 lists.setdefault(number, {})[above] = spec
     comments, companions, opaque = map(kinds, (language.comments, language.companions, language.opaque))
     padded = kinds(language.padded)

@@ -33,18 +33,14 @@ SHELL = with_grammar(
     ),
     lists={
         "program": ListKind(separators=_BETWEEN),
-        "compound_statement": _COMMANDS,
-        "subshell": _COMMANDS,
-        "do_group": _COMMANDS,
+        "compound_statement|subshell|do_group|else_clause": _COMMANDS,
         "if_statement": ListKind(
             filler=":", fixed=name_set("condition elif_clause else_clause"), separators=_BETWEEN
         ),
-        "else_clause": _COMMANDS,
         "case_statement": ListKind(items=frozenset({"case_item"})),
         "case_item": ListKind(fixed=frozenset({"value"}), separators=_BETWEEN),
         "array": ListKind(),
     },
-    comments=frozenset({"comment"}),
     companions=name_set("elif_clause else_clause"),
     opaque=name_set("string raw_string ansi_c_string heredoc_body heredoc_redirect"),
     names="""

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 from lamr_postprocess.frames import Frames
 from lamr_postprocess.lines import BoolArray
+
+NEVER = r"(?!)"
+"""An expression that fits nothing."""
 
 
 def name_set(text: str) -> frozenset[str]:
@@ -78,8 +81,8 @@ class Template:
 
     Attributes:
         name: what people call it.
-        suffixes: endings of names, with their dot, that stand behind the name of what the template becomes.
         tags: the forms of a tag.
+        suffixes: endings of names, with their dot, that stand behind the name of what the template becomes.
         opens: what a tag looks like that opens a block; its group `name`, if it has one, is what the end repeats.
         goes_on: what a tag looks like that begins another branch of the block around it.
         closes: what a tag looks like that ends a block; its group `name`, if it has one, says which.
@@ -88,12 +91,12 @@ class Template:
     """
 
     name: str
-    suffixes: frozenset[str]
     tags: tuple[Whole, ...]
-    opens: str
-    goes_on: str
-    closes: str
-    signs: str = r"(?!)"
+    suffixes: frozenset[str] = frozenset()
+    opens: str = NEVER
+    goes_on: str = NEVER
+    closes: str = NEVER
+    signs: str = NEVER
     becomes: str = "html"
 
 
@@ -160,6 +163,8 @@ class ListKind:
 class Language:
     """One row of the registry. Kinds are named as in the grammar's `node-types.json`.
 
+    In a query of tree-sitter's, kinds parted by bars stand for a pattern each: `(class|interface name: (_) @name)`.
+
     Attributes:
         name: the normalized name, as `prune_lines(language=...)` takes and gives it.
         comment: the comment syntax of markers.
@@ -199,7 +204,8 @@ class Language:
         preprocessed: whether lines of the preprocessor (`#if`) stand between others, wherever they like.
         extends: the language that this one adds to; where the hints of both match, this one is meant.
         grammar: `module:function` of the grammar wheel; empty where the language is pruned line by line.
-        lists: the kind, or `parent>kind`, of every node whose children can be cut one by one.
+        lists: the kind, or `parent>kind`, of every node whose children can be cut one by one; those alike stand
+            together, parted by bars.
         embedded: a tree-sitter query for text in other languages; the name of a capture is the language, unless an
             attribute `lang` or `type` of the tag before it names another (the script of a page).
         comments: kinds of comment nodes.
@@ -258,7 +264,7 @@ class Language:
     grammar: str = ""
     lists: Mapping[str, ListKind] = field(default_factory=dict)
     embedded: str = ""
-    comments: frozenset[str] = frozenset()
+    comments: frozenset[str] = frozenset({"comment"})
     companions: frozenset[str] = frozenset()
     prefixes: frozenset[str] = frozenset()
     labels: frozenset[str] = frozenset()
@@ -296,5 +302,12 @@ FALLS_THROUGH = r"(?://|/\*)[ \t]*(?i:fall(?:s|ing)?[ -]?thr(?:ough|u)\b|\$fall-
 # A block comment can be cut between its first and last row; the marker takes the asterisk that such rows begin with.
 BLOCK_COMMENT = ListKind(by_row=True, comment=Comment("*"))
 
-# How lines begin that close a block or go on with it, in languages of braces that know neither `private:` nor labels.
-BRACES = r"[{})\]]|(?:else|catch|finally|case|default)\b"
+braced = partial(
+    Language,
+    comment=Comment("//"),
+    # How lines begin that close a block or go on with it, where there is neither `private:` nor a label.
+    frames=r"[{})\]]|(?:else|catch|finally|case|default)\b",
+    ending="}",
+    asides=FALLS_THROUGH,
+)
+"""A language of braces."""
