@@ -24,6 +24,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
 from operator import attrgetter
 
@@ -97,14 +98,19 @@ class Names:
     misread: bool = False
 
 
+@cache  # one entry a column of a language
+def encoded(names: frozenset[str]) -> frozenset[bytes]:
+    """The names as a parsed text has them."""
+    return frozenset(name.encode() for name in names)
+
+
 def read_names(source: Source, language: Language) -> Names:
     """Collect every name of a parsed file. A language without a query has none."""
     names = Names([Scope(NO_SCOPE, FUNCTION)], [], np.zeros((0, 3), np.int64), [], [])
     if source.grammar.query is None:
         return names
     captures = _captures(source, source.grammar.query)
-    misreadings = {each.encode() for each in language.misreadings}
-    commands = captures.get("command", _NO_SPANS).tolist()
+    misreadings, commands = encoded(language.misreadings), captures.get("command", _NO_SPANS).tolist()
     names.misread = any(source.data[start:end] in misreadings for start, end in commands)
     implicit = _read_extras(captures, source, language, names)
     roles, quoted = _role_table(captures), captures.get("quoted", _NO_SPANS)

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from lamr_postprocess.captures import EXPRESSION, FUNCTION, MEMBERS, NO_SCOPE, Names, Scope
+from lamr_postprocess.captures import EXPRESSION, FUNCTION, MEMBERS, NO_SCOPE, Names, Scope, encoded
 from lamr_postprocess.languages import Language
 from lamr_postprocess.lines import BoolArray, IntArray
 from lamr_postprocess.outline import Outline
@@ -90,6 +90,8 @@ class _Bindings:
 
     def outer(self, use: IntArray, number: IntArray) -> IntArray:
         """What uses int [u] need of names int [u] that are bound around them: uses and bindings, int [2, n]."""
+        if not len(use):
+            return np.zeros((2, 0), np.int64)
         places, starts = self._outer
         many = starts[number + 1] - starts[number]
         steps = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
@@ -114,19 +116,20 @@ class _Bindings:
         """
         row, stride = rows[use], len(outline.owner) + 1
         after = np.searchsorted(self.number * stride + self.row, number * stride + row, side="right")
+        first, statement, bound_in = self.starts[number], outline.statement[row], outline.statement[self.row]
+        list_end = outline.list_end[self.row]
         picked, own = np.zeros(len(use), np.int64), np.zeros(len(use), np.bool_)
-        needs, open_uses = [], np.arange(len(use))
+        needs, open_uses = [], np.flatnonzero(after > first)
         for step in range(1, _MOST_LOOKED_AT + 1):
-            open_uses = open_uses[after[open_uses] - step >= self.starts[number[open_uses]]]
-            if not len(open_uses):
-                break
             at = after[open_uses] - step
-            apart = outline.statement[self.row[at]] != outline.statement[row[open_uses]]
+            apart = bound_in[at] != statement[open_uses]
             own[open_uses[~apart]] = True
             picked[open_uses] += apart
             needs.append(np.stack([use[open_uses[apart]], at[apart]]))
-            certain = outline.list_end[self.row[at]] >= row[open_uses]
-            open_uses = open_uses[~apart | ~(certain | (picked[open_uses] == _MOST_BINDINGS))]
+            enough = (list_end[at] >= row[open_uses]) | (picked[open_uses] == _MOST_BINDINGS)
+            open_uses = open_uses[~(apart & enough) & (at > first[open_uses])]
+            if not len(open_uses):
+                break
         later = np.flatnonzero((picked == 0) & ~own)
         needs.append(np.stack([use[later], np.minimum(after[later], self.starts[number[later] + 1] - 1)]))
         return needs, use[(picked == 0) & own]
@@ -172,7 +175,7 @@ def _looked_up(names: Names, language: Language) -> tuple[IntArray, IntArray]:
         declares the name to be another scope's, and whether it needs all imports that may bind it. A number or row
         that there isn't is negative.
     """
-    scopes, builtins = names.scopes, frozenset(name.encode() for name in language.builtins)
+    scopes, builtins = names.scopes, encoded(language.builtins)
     anywhere = {name for scope in scopes for name in scope.bound}
     bound = np.array([word in anywhere for word in names.words], np.bool_)
     declares = np.array([bool(scope.declared) for scope in scopes], np.bool_)
