@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lamr_postprocess.languages import Language
+from lamr_postprocess.languages.table import NEVER
 
 NO_DEPTH = -1
 _TAB = 8
 _MOST_HEADER_ROWS = 12
 _CLOSED = (b";", b"}", b":")
-_NEVER = r"(?!)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,8 +109,8 @@ def blocks_of(rows: Sequence[bytes], inside: frozenset[int], language: Language)
         inside: rows inside of comments and strings, which go on with the row before.
         language: the text's; `frames` and `leading` of its table are used.
     """
-    pattern = re.compile((language.frames or _NEVER).encode())
-    leading = re.compile((language.leading or _NEVER).encode())
+    pattern = re.compile((language.frames or NEVER).encode())
+    leading = re.compile((language.leading or NEVER).encode())
     depths, closes, leads = [NO_DEPTH] * len(rows), [False] * len(rows), [False] * len(rows)
     flat: list[int] = []  # the depths of the braces around whose inside isn't indented
     inked = [row for row, text in enumerate(rows) if row not in inside and text.strip()]

@@ -14,6 +14,7 @@
 - `@import.all`: an import that may bind anything; names that nothing else binds need it.
 - `@implicit`: a node that uses `Language.implicit_name` without spelling it.
 - `@quoted`: text whose words are uses (annotations in quotes).
+- `@command`: a name that may show that the grammar misread the text (`Language.misreadings`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
 from operator import attrgetter
 
@@ -85,6 +87,7 @@ class Names:
         uses: int [n, 3], word (its place in `words`), row and scope of each use; each once, in document order.
         bindings: name, row, scope and role of each binding.
         wildcards: rows of imports that may bind anything.
+        misread: whether a name shows that the grammar took the text for another one.
     """
 
     scopes: list[Scope]
@@ -92,6 +95,13 @@ class Names:
     uses: IntArray
     bindings: list[tuple[bytes, int, int, str]]
     wildcards: list[int]
+    misread: bool = False
+
+
+@cache  # one entry a column of a language
+def encoded(names: frozenset[str]) -> frozenset[bytes]:
+    """The names as a parsed text has them."""
+    return frozenset(name.encode() for name in names)
 
 
 def read_names(source: Source, language: Language) -> Names:
@@ -100,6 +110,8 @@ def read_names(source: Source, language: Language) -> Names:
     if source.grammar.query is None:
         return names
     captures = _captures(source, source.grammar.query)
+    misreadings, commands = encoded(language.misreadings), captures.get("command", _NO_SPANS).tolist()
+    names.misread = any(source.data[start:end] in misreadings for start, end in commands)
     implicit = _read_extras(captures, source, language, names)
     roles, quoted = _role_table(captures), captures.get("quoted", _NO_SPANS)
     scope_at = _scopes(captures, names)

@@ -43,7 +43,7 @@ from lamr_postprocess.repair import (
     rules_of,
     rules_without_tree,
 )
-from lamr_postprocess.syntax import CostlySyntaxError, Damage, MissingGrammarError, Source, misread
+from lamr_postprocess.syntax import CostlySyntaxError, Damage, MissingGrammarError, Source
 from lamr_postprocess.wholes import Wholes, wholes_of
 
 LEAST_CUT = 100
@@ -53,6 +53,8 @@ forty characters of code. More are kept because a text in fewer pieces holds mor
 
 _MOST_TOLD = 8
 """Runs of damaged lines that a note names."""
+
+_BROKEN = "{} that doesn't parse:"
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,15 +263,16 @@ class _Space:
     indents: IntArray
 
 
-def _by_line(text: str, spans: IntArray, language: Language, costs: _Costs, space: _Space) -> Rules:
-    """The rules of a text without a tree, whose lines have the offsets `spans`, int [L, 2]."""
-    lines = split_lines(text)
+def _by_line(text: str, language: Language, costs: _Costs, space: _Space, why: str | None) -> _Structure:
+    """The structure of a text without a tree, and why it has none if that is worth a word."""
+    lines, spans = split_lines(text), line_spans(text)
     wholes = wholes_of(text, lines, spans, language)
     inner = wholes.head != np.arange(len(lines))
     frames = _frames(text, lines, language, space, inner, wholes)
     blank = space.blank & ~inner
     more = [*_introduced(lines, blank, wholes, language), *_filled(lines, blank, language, frames, wholes)]
-    return rules_without_tree(costs.of_lines, blank, frames, wholes, more, costs.least_cut)
+    rules = rules_without_tree(costs.of_lines, blank, frames, wholes, more, costs.least_cut)
+    return _Structure(rules, markup_of(text, spans, language), f"{why} pruned line by line" if why else None)
 
 
 def _introduced(
@@ -322,14 +325,13 @@ def _structure(  # noqa: PLR0913, PLR0917  # a text, and what is known of it
     """The structure of a text."""
     source, why = _parsed(text, language, listing)
     if source is None:
-        spans = line_spans(text)
-        rules = _by_line(text, spans, language, costs, space)
-        markup = markup_of(text, spans, language)
-        return _Structure(rules, markup, f"{why} pruned line by line" if why else None)
+        return _by_line(text, language, costs, space, why)
     # The outline comes first, since its walk takes more memory than names do, and the tree goes before rules are made.
     outline = outline_of(source, language)
     names = [(read_names(each, each.grammar.language), each.grammar.language) for each in source.all]
     definitions = None if naming is None else definitions_of(source, space.indents, naming)
+    if names[0][0].misread:
+        return _by_line(text, language, costs, space, _BROKEN.format(language.name))
     damage = source.damage
     del source
     rules = rules_of(names, outline, damage, costs.of_lines, costs.least_cut)
@@ -352,8 +354,8 @@ def _parsed(text: str, language: Language, listing: Listing | None) -> tuple[Sou
     root = source.tree.root_node
     broken = root.has_error
     refused = broken and language.parses is not None and not language.parses(text)
-    if root.is_error or refused or misread(source):
-        return None, f"{language.name} that doesn't parse:"
+    if root.is_error or refused:
+        return None, _BROKEN.format(language.name)
     return source, _note(language, source.damage, broken=broken)
 
 

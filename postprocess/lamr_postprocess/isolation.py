@@ -118,9 +118,12 @@ class _Isolation:
         self._filler = next((kind.filler for kind in language.lists.values() if kind.filler), "").encode()
         self.mending = Mending()
 
-    def find(self, spans: list[Span], before: bytes, after: bytes) -> bool:
-        """Mend a run of blocks that stands between two texts; returns whether there was anything to mend."""
-        if not spans or not self._fails(before, self._text(spans[0][0], spans[-1][1]), after):
+    def find(self, spans: list[Span], before: bytes, after: bytes, *, known: bool = False) -> bool:
+        """Mend a run of blocks that stands between two texts; returns whether there was anything to mend.
+
+        Where it is known that there is, nothing is tried.
+        """
+        if not spans or not (known or self._fails(before, self._text(spans[0][0], spans[-1][1]), after)):
             return False
         if self._allowance.left < 0:
             self._blank(spans[0][0], spans[-1][1])
@@ -142,14 +145,15 @@ class _Isolation:
         header, runs = self._blocks.parts(first, stop)
         plain = _Frame(first, stop, header, runs)
         frame = next((each for each in self._frames(plain) if self._stands(each, before, after)), None)
-        if frame is None or self._depth >= _DEEPEST or (not runs and frame is plain):
+        if frame is None or self._depth >= _DEEPEST:
             self._blank(first, stop)
             return
         found = False
         self._depth += 1
         for at, run in enumerate(runs):
             around = (before + self._frame_text(frame, upto=at), self._frame_text(frame, since=at) + after)
-            found |= self.find(self._blocks.split(*run), *around)
+            known = frame is plain and len(runs) == 1  # that is the block itself
+            found |= self.find(self._blocks.split(*run), *around, known=known)
         self._depth -= 1
         if not found and frame is plain:
             self._blank(first, stop)
@@ -164,8 +168,9 @@ class _Isolation:
         return not self._fails(before, self._frame_text(frame), after)
 
     def _frames(self, plain: _Frame) -> Iterator[_Frame]:
-        """The frame as it is, and what may be meant by it, the likeliest first."""
-        yield plain
+        """The frame as it is if the fault may be inside, and what may be meant by it, the likeliest first."""
+        if plain.runs:
+            yield plain
         ending = b" " + self._language.ending.encode() if self._language.ending else b""
         if ending:
             yield replace(plain, ending=ending)

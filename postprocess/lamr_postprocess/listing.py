@@ -66,6 +66,7 @@ _SENTENCE = re.compile(r"\d+:\d+(?:-\d+)?: (?! )\S|\d+: \w*(?:Error|Warning)\b")
 """The same with the line's number before it: words after a column and one space."""
 _TIME = re.compile(r"\W{0,2}(?:\d{1,2}:\d{2}\b|\d{4}-\d{2}(?:-\d{2}|\b))")
 _COLOURS = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)|[()][0-9A-B])")
+_FIRST = re.compile(r"[^\r\n]*(?:\r\n?|\n)?")
 _FEWEST = 2  # lines; a single one is no listing
 _PROBED = 20  # lines that the first look covers, in lines of 200 characters
 
@@ -118,15 +119,15 @@ def read_listing(text: str) -> Listing | None:
     lines. In what a search prints, every line has a path, or a number in the file above, or both, except for what
     stands between groups. Colours are taken off first, and alone where nothing else stands before the lines.
     """
-    plain = _COLOURS.sub("", text) if "\x1b" in text else text
-    head = split_lines(plain[: 200 * _PROBED].lstrip())
-    whole = len(head) <= _PROBED and len(plain) <= 200 * _PROBED
-    head = (
-        head[:_PROBED] if whole else head[: min(_PROBED, len(head) - 1)]
-    )  # the last one may be half of a line
-    tools = [tool for tool in _TOOLS if head and tool.may_begin(head[0])]
-    if len(head) >= _FEWEST:
-        tools = [tool for tool in tools if tool.read(head)]
+    plain = _without_colours(text) if "\x1b" in text else text
+    begin = plain[: 200 * _PROBED].lstrip()
+    first = _FIRST.match(begin)
+    tools = [tool for tool in _TOOLS if first and tool.may_begin(first[0])]
+    head = split_lines(begin) if tools else []
+    if len(head) > _PROBED or len(plain) > 200 * _PROBED:
+        head = head[: min(_PROBED, len(head) - 1)]  # the last one may be half of a line
+    if len(head) != 1:
+        tools = [tool for tool in tools if head and tool.read(head)]
     lines = split_lines(plain) if tools else []
     listing = (
         next(filter(None, (tool.read(lines) for tool in tools)), None) if len(lines) >= _FEWEST else None
@@ -135,6 +136,15 @@ def read_listing(text: str) -> Listing | None:
         return listing
     rows = len(split_lines(plain))
     return Listing(plain, np.arange(1, rows + 1), "", None, 0) if rows else None
+
+
+def _without_colours(text: str) -> str:
+    """A text without colours, of as many lines: where one would be lost, lines of colours alone become spaces."""
+    plain, lines = _COLOURS.sub("", text), split_lines(text)
+    if len(split_lines(plain)) == len(lines):
+        return plain
+    bare = (_COLOURS.sub("", line) for line in lines)
+    return "".join(each if each.strip("\r\n") else f" {each}" for each in bare)
 
 
 @dataclass

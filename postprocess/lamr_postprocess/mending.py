@@ -53,8 +53,9 @@ def parse_mended(text: str, language: Language) -> Source:
 
 
 def _macro(language: Language, data: bytes) -> bool:
-    """Whether a text may be read wrongly though the grammar takes it: for the macros that are misread."""
-    return any(pattern.search(data) for pattern, _ in _patterns(language)[: language.misread])
+    """Whether a text may be read wrongly though the grammar takes it: for the macro that is misread."""
+    signed = any(re.search(sign.encode(), data) for sign in language.misread)
+    return signed and _patterns(language)[0][0].search(data) is not None
 
 
 @cache  # one entry a language
@@ -168,7 +169,7 @@ class _Mender:
         """Replace the macros of the language's table: what may be misread everywhere, the others near errors."""
         if not self._language.macros:
             return
-        patterns, misread = _patterns(self._language), self._language.misread
+        patterns, misread = _patterns(self._language), bool(self._language.misread)
         data = _without(patterns[:misread], b"".join(self._own))
         rows = self._split(data)
         data = _without(patterns[misread:], data)
@@ -230,7 +231,8 @@ class _Mender:
         errors = error_rows(before.source.tree)
         near = [e for e in conditions_in(self._own) if errors & {*range(e.marks[0], e.marks[-1] + 1)}]
         self._choose(near)
-        self._isolate()
+        if self._state is not before:
+            self._isolate()
         if isolated.extent <= self._state.extent:
             self._state = isolated
 

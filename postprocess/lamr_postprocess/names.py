@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from lamr_postprocess.captures import EXPRESSION, FUNCTION, MEMBERS, NO_SCOPE, Names, Scope
+from lamr_postprocess.captures import EXPRESSION, FUNCTION, MEMBERS, NO_SCOPE, Names, Scope, encoded
 from lamr_postprocess.languages import Language
 from lamr_postprocess.lines import BoolArray, IntArray
 from lamr_postprocess.outline import Outline
@@ -39,16 +39,15 @@ def requirements_of(names: Names, outline: Outline, language: Language) -> IntAr
     left = left[around[left] != _NONE]  # `x = x` in a class body reads the name from around the class
     declaring, wildcards = np.flatnonzero(declared != _NONE), np.array(names.wildcards, np.int64)
     needing = np.repeat(np.flatnonzero(wild), len(wildcards))
-    parts = [
-        np.stack([declaring, declared[declaring], np.zeros_like(declaring)]),
-        np.stack([needing, np.resize(wildcards, len(needing)), np.ones_like(needing)]),
-        bindings.outer(outside, number[outside]),
-        *reaching,
-        bindings.outer(left, around[left]),
-    ]
-    use, binder, imported = np.concatenate(parts, axis=1)
-    order = np.argsort(use, kind="stable")
-    pairs = np.stack([rows[use], binder, imported], axis=1)[order]
+    needs = [bindings.outer(outside, number[outside]), *reaching, bindings.outer(left, around[left])]
+    bound, at = np.concatenate(needs, axis=1)
+    parts = (
+        (declaring, declared[declaring], np.zeros_like(declaring)),
+        (needing, np.resize(wildcards, len(needing)), np.ones_like(needing)),
+        (bound, bindings.row[at], bindings.imported[at]),
+    )
+    use, binder, imported = map(np.concatenate, zip(*parts, strict=True))
+    pairs = np.stack([rows[use], binder, imported], axis=1)[np.argsort(use, kind="stable")]
     pairs = np.concatenate([pairs, _declarations(names)])
     pairs[:, :2] = outline.owner[pairs[:, :2]]
     pairs = pairs[(pairs[:, 0] != pairs[:, 1]) & (pairs[:, :2] >= 0).all(axis=1)]
@@ -90,11 +89,13 @@ class _Bindings:
         return places, np.searchsorted(places, self.starts)
 
     def outer(self, use: IntArray, number: IntArray) -> IntArray:
-        """What uses int [u] need of names int [u] that are bound around them, as `_needs` gives it."""
+        """What uses int [u] need of names int [u] that are bound around them: uses and bindings, int [2, n]."""
+        if not len(use):
+            return np.zeros((2, 0), np.int64)
         places, starts = self._outer
         many = starts[number + 1] - starts[number]
         steps = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
-        return self._needs(np.repeat(use, many), places[np.repeat(starts[number], many) + steps])
+        return np.stack([np.repeat(use, many), places[np.repeat(starts[number], many) + steps]])
 
     def reaching(
         self, use: IntArray, number: IntArray, rows: IntArray, outline: Outline
@@ -110,28 +111,28 @@ class _Bindings:
             outline: of the file.
 
         Returns:
-            the needs as `_needs` gives them, nearer ones first; and the uses of what only their own statement binds.
+            uses and the bindings that each needs, int [2, n] each, nearer ones first; and the uses of what only their
+            own statement binds.
         """
         row, stride = rows[use], len(outline.owner) + 1
         after = np.searchsorted(self.number * stride + self.row, number * stride + row, side="right")
+        first, statement, bound_in = self.starts[number], outline.statement[row], outline.statement[self.row]
+        list_end = outline.list_end[self.row]
         picked, own = np.zeros(len(use), np.int64), np.zeros(len(use), np.bool_)
-        needs, open_uses = [], np.arange(len(use))
+        needs, open_uses = [], np.flatnonzero(after > first)
         for step in range(1, _MOST_LOOKED_AT + 1):
-            open_uses = open_uses[after[open_uses] - step >= self.starts[number[open_uses]]]
             at = after[open_uses] - step
-            apart = outline.statement[self.row[at]] != outline.statement[row[open_uses]]
+            apart = bound_in[at] != statement[open_uses]
             own[open_uses[~apart]] = True
             picked[open_uses] += apart
-            needs.append(self._needs(use[open_uses[apart]], at[apart]))
-            certain = outline.list_end[self.row[at]] >= row[open_uses]
-            open_uses = open_uses[~apart | ~(certain | (picked[open_uses] == _MOST_BINDINGS))]
+            needs.append(np.stack([use[open_uses[apart]], at[apart]]))
+            enough = (list_end[at] >= row[open_uses]) | (picked[open_uses] == _MOST_BINDINGS)
+            open_uses = open_uses[~(apart & enough) & (at > first[open_uses])]
+            if not len(open_uses):
+                break
         later = np.flatnonzero((picked == 0) & ~own)
-        needs.append(self._needs(use[later], np.minimum(after[later], self.starts[number[later] + 1] - 1)))
+        needs.append(np.stack([use[later], np.minimum(after[later], self.starts[number[later] + 1] - 1)]))
         return needs, use[(picked == 0) & own]
-
-    def _needs(self, use: IntArray, at: IntArray) -> IntArray:
-        """Uses, the rows of the bindings that each needs, and whether an import makes these, int [3, n]."""
-        return np.stack([use, self.row[at], self.imported[at]])
 
 
 def _bind(names: Names) -> _Bindings:
@@ -174,7 +175,7 @@ def _looked_up(names: Names, language: Language) -> tuple[IntArray, IntArray]:
         declares the name to be another scope's, and whether it needs all imports that may bind it. A number or row
         that there isn't is negative.
     """
-    scopes, builtins = names.scopes, frozenset(name.encode() for name in language.builtins)
+    scopes, builtins = names.scopes, encoded(language.builtins)
     anywhere = {name for scope in scopes for name in scope.bound}
     bound = np.array([word in anywhere for word in names.words], np.bool_)
     declares = np.array([bool(scope.declared) for scope in scopes], np.bool_)

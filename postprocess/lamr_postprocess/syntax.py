@@ -32,6 +32,7 @@ _PIECE = 1 << 16  # bytes handed to the parser at a time
 _PIECE_OF_A_NODE = 1 << 8  # bytes handed to a query at a time, which compares the text of single nodes
 # A scanner that looks ahead to the end of the text at every token reads the last piece again each time (200 us).
 _REPORTS_PER_PIECE = 8
+_SEVERAL = re.compile(r"^\((\w+(?:\|\s*\w+)+)(\s+.*)$", re.MULTILINE)
 _MOST_BROKEN_INSIDE = 0.05  # of a part in another language
 
 
@@ -84,11 +85,6 @@ class Grammar:
         return self._compiled(self.language.definitions)
 
     @cached_property
-    def misreadings(self) -> tree_sitter.Query | None:
-        """The compiled query `misreadings`, None where the table has none."""
-        return self._compiled(self.language.misreadings)
-
-    @cached_property
     def meanings(self) -> re.Pattern[bytes] | None:
         """How lines begin that say what others mean; the groups are the table's columns. None where there are none."""
         language = self.language
@@ -98,7 +94,7 @@ class Grammar:
         return re.compile(rf"^[ \t]*(?:{'|'.join(parts)})".encode(), re.MULTILINE) if parts else None
 
     def _compiled(self, query: str) -> tree_sitter.Query | None:
-        return tree_sitter.Query(self.parser, query) if query else None
+        return tree_sitter.Query(self.parser, spelled_out(query)) if query else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +141,13 @@ class Damage:
     told: tuple[tuple[int, int], ...]
 
 
+def spelled_out(query: str) -> str:
+    """A query in which the pattern `(a|b name: (c) @d)` of a table stands once for each kind."""
+    return _SEVERAL.sub(
+        lambda found: "\n".join(f"({kind}{found[2]}" for kind in re.split(r"\|\s*", found[1])), query
+    )
+
+
 @cache  # one entry a language: compiled queries are costly, and don't change
 def grammar_of(language: Language) -> Grammar:
     """Load a language's grammar wheel and put its table into numbers; its queries are compiled when they are used.
@@ -176,9 +179,9 @@ def grammar_of(language: Language) -> Grammar:
 
     lists: dict[int, dict[int, ListKind]] = {}
     for key, spec in language.lists.items():
-        parent, _, kind = key.rpartition(">")
-        for number in kinds(frozenset({kind})):
-            for above in kinds(frozenset({parent})) if parent else (-1,):
+        parents, _, own = key.rpartition(">")
+        for number in kinds(frozenset(own.split("|"))):
+            for above in kinds(frozenset(parents.split("|"))) if parents else (-1,):
                 lists.setdefault(number, {})[above] = spec
     comments, companions, opaque = map(kinds, (language.comments, language.companions, language.opaque))
     padded = kinds(language.padded)
@@ -244,16 +247,10 @@ def parse_bytes(data: bytes, grammar: Grammar, allowance: Allowance | None = Non
     return whole if grammar.embedded is None else replace(whole, embedded=_embedded(whole, grammar.embedded))
 
 
-def misread(source: Source) -> bool:
-    """Whether a text's tree has what shows that its grammar took the text for another one."""
-    query = source.grammar.misreadings
-    return query is not None and bool(tree_sitter.QueryCursor(query).captures(source.tree.root_node))
-
-
 def parses(data: bytes, grammar: Grammar, allowance: Allowance) -> bool:
     """Whether a text parses without an error, in what is left of an allowance."""
     try:
-        return not _tree(data, grammar, allowance).root_node.has_error
+        return not _tree(data, grammar, allowance, until_error=True).root_node.has_error
     except CostlySyntaxError:
         return False
 
@@ -283,14 +280,22 @@ def _embedded(whole: Source, query: tree_sitter.Query) -> dict[int, Source]:
 
 
 def _tree(
-    data: bytes, grammar: Grammar, allowance: Allowance, part: tree_sitter.Range | None = None
+    data: bytes,
+    grammar: Grammar,
+    allowance: Allowance,
+    part: tree_sitter.Range | None = None,
+    *,
+    until_error: bool = False,
 ) -> tree_sitter.Tree:
-    """The tree of a text or of a part of it, or CostlySyntaxError when the allowance is used up."""
+    """The tree of a text or of a part of it, or CostlySyntaxError when the allowance is used up.
+
+    With `until_error`, an error may end it as well: what takes the most time is the search for its likeliest repair.
+    """
     piece = _PIECE
 
-    def exhausted(_offset: int, _error: bool) -> bool:
+    def ended(_offset: int, error: bool) -> bool:
         allowance.left -= 1
-        return allowance.left < 0
+        return allowance.left < 0 or (until_error and error)
 
     def read(offset: int, _point: tree_sitter.Point) -> bytes:
         allowance.left -= _REPORTS_PER_PIECE
@@ -300,7 +305,7 @@ def _tree(
         parser = tree_sitter.Parser(grammar.parser)
         if part is not None:
             parser.included_ranges = [part]
-        tree = parser.parse(read, progress_callback=exhausted)
+        tree = parser.parse(read, progress_callback=ended)
     except ValueError:  # what tree-sitter raises for a parse that its callback ends
         raise CostlySyntaxError(f"{len(data)} bytes that take too long to parse") from None
     piece = _PIECE_OF_A_NODE

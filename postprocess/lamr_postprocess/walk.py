@@ -123,6 +123,7 @@ class Walk:
         self.source = source
         self.careful = source.tree.root_node.has_error and source.grammar.language.parses is not None
         self.data = source.data
+        self.ends = [*source.rows[:, 1].tolist(), 0]  # of the rows; the last one is that before the first
         self.comment: Comment | None = None  # of the language around, where it isn't the file's own
         self.followers: list[tuple[int, int]] = []  # (item, the item before it, which it needs)
         self.meanings: list[tuple[int, int]] = []  # (unit, a unit that says what it means)
@@ -151,23 +152,24 @@ class Walk:
 
     def visit_all(self, tree: tree_sitter.Tree, place: _Place) -> None:
         """Visit all nodes of a tree."""
-        plain = self.grammar.plain
+        plain, ends = self.grammar.plain, self.ends
         stack: list[tuple[_Place, list[tree_sitter.Node]]] = []
         nodes = [tree.root_node]  # the last one first; each goes with all that it holds when it was visited
         while True:
             inner = None
             while nodes:
                 node = nodes.pop()
-                if node.start_byte >= node.end_byte:
+                end = node.end_byte
+                if node.start_byte >= end:
                     if node.is_missing or node.is_error:
                         self.add_broken(place)
                     continue
                 kind = node.kind_id
                 if kind in plain and (place.items is None or not node.is_named):
-                    row = node.start_point[0]
-                    if row == node.end_point[0]:
-                        # What most nodes are: a part of one row of a frame, of which nothing more is to be known.
-                        unit = self.unit_of_token(kind, place)
+                    # What most nodes are: a part of one row of a frame, of which nothing more is to be known.
+                    row = self.last_row
+                    if end < ends[row] or (row := node.start_point[0]) == node.end_point[0]:
+                        unit = place.unit if place.items is None else self.unit_of_token(kind, place)
                         if row > self.last_row or unit != self.last_unit:
                             self.emit(unit, row, row, place.companion)
                         continue

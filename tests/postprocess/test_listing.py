@@ -142,6 +142,12 @@ def test_a_log_in_colours_is_read_without_them() -> None:
     assert (listing.body, listing.first, listing.files, listing.places) == ("INFO a\nb\n", 1, 0, None)
 
 
+@pytest.mark.parametrize("text", ["a\nb\n\x1b[0m", "a\r\x1b[0m\nb\n"])
+def test_a_line_of_colours_alone_stays_a_line(text: str) -> None:
+    scores = [0.9] + [0.1] * (len(split_lines(text)) - 1)
+    assert prune_lines(text, scores, threshold=0.5).kept_lines == (1,)
+
+
 def test_a_listing_of_many_paths_takes_no_time_of_its_square() -> None:
     path = "src/" + "deep/" * 9
     text = "".join(f"{path}x-{i}-y.py:{i + 1}:x = 1\n{path}x-{i}-y.py-{i + 2}-y\n" for i in range(5000))

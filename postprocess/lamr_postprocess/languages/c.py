@@ -25,22 +25,15 @@ _NAMES = """
 (function_definition) @scope
 [(compound_statement) (for_statement)] @scope.expression
 (function_declarator declarator: (identifier) @definition @outside)
-(init_declarator declarator: (identifier) @variable)
-(declaration declarator: (identifier) @variable)
-(pointer_declarator declarator: (identifier) @variable)
-(array_declarator declarator: (identifier) @variable)
+(init_declarator|declaration|pointer_declarator|array_declarator|parameter_declaration
+  declarator: (identifier) @variable)
 (parenthesized_declarator (pointer_declarator declarator: (identifier) @variable))
-(parameter_declaration declarator: (identifier) @variable)
-(struct_specifier name: (type_identifier) @definition body: (_))
-(union_specifier name: (type_identifier) @definition body: (_))
-(enum_specifier name: (type_identifier) @definition body: (_))
-(enumerator name: (identifier) @definition)
+(struct_specifier|union_specifier|enum_specifier name: (type_identifier) @definition body: (_))
+(enumerator|preproc_def|preproc_function_def name: (identifier) @definition)
 (type_definition declarator: (type_identifier) @definition)
 (type_definition declarator: (pointer_declarator declarator: (type_identifier) @definition))
 (type_definition declarator: (function_declarator
   declarator: (parenthesized_declarator (pointer_declarator declarator: (type_identifier) @definition))))
-(preproc_def name: (identifier) @definition)
-(preproc_function_def name: (identifier) @definition)
 (preproc_params (identifier) @ignore)
 (labeled_statement label: (statement_identifier) @definition)
 (goto_statement label: (statement_identifier) @name)
@@ -49,9 +42,7 @@ _NAMES = """
 
 _DEFINITIONS = """
 (function_declarator declarator: (identifier) @name)
-(struct_specifier name: (type_identifier) @name body: (_))
-(union_specifier name: (type_identifier) @name body: (_))
-(enum_specifier name: (type_identifier) @name body: (_))
+(struct_specifier|union_specifier|enum_specifier name: (type_identifier) @name body: (_))
 (type_definition declarator: (type_identifier) @name)
 (preproc_function_def name: (identifier) @name)
 """
@@ -94,7 +85,10 @@ C = Language(
     leading=r"[^#/*\s]",
     stand_ins=("struct $ {", "void $() {", "{"),
     macros=_MACROS,
-    misread=1,
+    misread=(
+        *(rf"{keyword}[ \t]+[A-Z][A-Z0-9_]" for keyword in ("class", "struct", "union")),
+        "[a-z0-9]_(?:API|EXPORT)",
+    ),
     preprocessed=True,
     hints=(
         r"^#[ \t]*include [<\"]",
@@ -105,22 +99,16 @@ C = Language(
     grammar="tree_sitter_c:language",
     lists={
         "comment": BLOCK_COMMENT,
-        "translation_unit": ListKind(separators=frozenset({";"})),
-        "compound_statement": ListKind(separators=frozenset({";"})),
+        "translation_unit|compound_statement": ListKind(separators=frozenset({";"})),
         "function_definition>compound_statement": _BODY,
-        "declaration_list": ListKind(),
+        "declaration_list|preproc_else": ListKind(),
         "case_statement": ListKind(fixed=frozenset({"value"}), endings=_CASE_ENDS, falls=True),
         "case_statement>compound_statement": ListKind(separators=frozenset({";"}), endings=_CASE_ENDS),
         "field_declaration_list": ListKind(separators=frozenset({";"})),
         "enumerator_list": dataclasses.replace(_ELEMENTS, valued=frozenset({"value"})),
         "initializer_list": _ELEMENTS,
-        "preproc_if": _BRANCH,
-        "preproc_ifdef": _BRANCH,
-        "preproc_elif": _BRANCH,
-        "preproc_elifdef": _BRANCH,
-        "preproc_else": ListKind(),
+        "preproc_if|preproc_ifdef|preproc_elif|preproc_elifdef": _BRANCH,
     },
-    comments=frozenset({"comment"}),
     companions=name_set("else_clause preproc_elif preproc_elifdef preproc_else"),
     labels=frozenset({"case_statement"}),
     sections=r"#[ \t]*pragma[ \t]+(?:pack|(?:GCC|clang)[ \t]+(?:visibility|optimize|push_options|pop_options))\b",
@@ -165,10 +153,8 @@ CPP = dataclasses.replace(
 (concept_definition name: (identifier) @definition)
 (type_parameter_declaration (type_identifier) @variable)
 (optional_type_parameter_declaration name: (type_identifier) @variable)
-(optional_parameter_declaration declarator: (identifier) @variable)
-(reference_declarator (identifier) @variable)
-(structured_binding_declarator (identifier) @variable)
-(for_range_loop declarator: (identifier) @variable)
+(optional_parameter_declaration|for_range_loop declarator: (identifier) @variable)
+(reference_declarator|structured_binding_declarator (identifier) @variable)
 (qualified_identifier name: (identifier) @ignore)
 (qualified_identifier name: (type_identifier) @ignore)
 (using_declaration (qualified_identifier name: (identifier) @import))

@@ -3,69 +3,72 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from lamr_postprocess.languages.plain import BACKSLASH, CLOSERS, LIKE_C, by_lines
 from lamr_postprocess.languages.table import Comment, Language, Whole
 
-_ROWS: tuple[tuple[str, Comment, str, str], ...] = (
-    ("gherkin", Comment("#"), ".feature", ""),
-    ("freemarker", Comment("<#--", "-->"), ".ftl .ftlh", ""),
-    ("velocity", Comment("##"), ".vm .vtl", ""),
-    ("pug", Comment("//-"), ".pug .jade", ""),
-    ("slim", Comment("/"), ".slim", ""),
-    ("haml", Comment("-#"), ".haml", ""),
-    ("mdx", Comment("{/*", "*/}"), ".mdx", ""),
-    ("plantuml", Comment("'"), ".puml .plantuml .iuml", ""),
-    ("mermaid", Comment("%%"), ".mmd .mermaid", ""),
-    ("graphviz", Comment("//"), ".dot .gv", ""),
-    ("asciidoc", Comment("//"), ".adoc .asciidoc .asc", ""),
-    ("restructuredtext", Comment(".."), ".rst .rest", ""),
-    ("roff", Comment('.\\" '), ".roff .man", ""),
-    ("neon", Comment("#"), ".neon", ""),
-    ("systemd", Comment("#"), ".service .socket .timer .target .mount .path .slice", ""),
+_ROWS: tuple[tuple[Any, ...], ...] = (
+    (Comment("#"), "gherkin", ".feature"),
+    (Comment("<#--", "-->"), "freemarker", ".ftl .ftlh"),
+    (Comment("##"), "velocity", ".vm .vtl"),
+    (Comment("//-"), "pug", ".pug .jade"),
+    (Comment("/"), "slim", ".slim"),
+    (Comment("-#"), "haml", ".haml"),
+    (Comment("{/*", "*/}"), "mdx", ".mdx"),
+    (Comment("'"), "plantuml", ".puml .plantuml .iuml"),
+    (Comment("%%"), "mermaid", ".mmd .mermaid"),
+    (Comment("//"), "graphviz", ".dot .gv"),
+    (Comment("//"), "asciidoc", ".adoc .asciidoc .asc"),
+    (Comment(".."), "restructuredtext", ".rst .rest"),
+    (Comment('.\\" '), "roff", ".roff .man"),
+    (Comment("#"), "neon", ".neon"),
+    (Comment("#"), "systemd", ".service .socket .timer .target .mount .path .slice"),
     (
-        "requirements",
         Comment("#"),
+        "requirements",
+        "",
         "",
         "requirements.txt requirements-dev.txt constraints.txt dev-requirements.txt",
     ),
     (
-        "ignore",
         Comment("#"),
+        "ignore",
+        "",
         "",
         ".npmignore .prettierignore .eslintignore .stylelintignore .helmignore .gcloudignore .hgignore .vscodeignore "
         ".ignore .rgignore .mailmap .git-blame-ignore-revs",
     ),
-    ("apache", Comment("#"), ".htaccess", ".htaccess httpd.conf"),
-    ("caddy", Comment("#"), ".caddyfile", "Caddyfile"),
-    ("robots", Comment("#"), "", "robots.txt crontab"),
-    ("yarn", Comment("#"), "", "yarn.lock"),
-    ("http", Comment("#"), ".http .rest-client", ""),
-    ("just", Comment("#"), ".just", "justfile Justfile .justfile"),
-    ("nushell", Comment("#"), ".nu", ""),
-    ("elvish", Comment("#"), ".elv", ""),
-    ("gdscript", Comment("#"), ".gd", ""),
-    ("capnproto", Comment("#"), ".capnp", ""),
-    ("rego", Comment("#"), ".rego", ""),
-    ("sparql", Comment("#"), ".sparql .rq", ""),
-    ("m4", Comment("#"), ".m4 .ac", "configure.ac"),
-    ("yacc", Comment("/*", "*/"), ".y .yy .ypp .lex .l", ""),
-    ("windows-resource", Comment("//"), ".rc .rc2", ""),
-    ("flatbuffers", Comment("//"), ".fbs", ""),
-    ("cue", Comment("//"), ".cue", ""),
-    ("haxe", Comment("//"), ".hx", ""),
-    ("qml", Comment("//"), ".qml", ""),
-    ("vala", Comment("//"), ".vala .vapi", ""),
-    ("cypher", Comment("//"), ".cypher .cql", ""),
-    ("rescript", Comment("//"), ".res .resi .re .rei", ""),
-    ("tablegen", Comment("//"), ".td .mlir", ""),
-    ("dhall", Comment("--"), ".dhall", ""),
-    ("purescript", Comment("--"), ".purs", ""),
-    ("cabal", Comment("--"), ".cabal", "cabal.project"),
-    ("webassembly", Comment(";;"), ".wat .wast", ""),
-    ("llvm", Comment(";"), ".ll", ""),
+    (Comment("#"), "apache", ".htaccess", "", ".htaccess httpd.conf"),
+    (Comment("#"), "caddy", ".caddyfile", "", "Caddyfile"),
+    (Comment("#"), "robots", "", "", "robots.txt crontab"),
+    (Comment("#"), "yarn", "", "", "yarn.lock"),
+    (Comment("#"), "http", ".http .rest-client"),
+    (Comment("#"), "just", ".just", "", "justfile Justfile .justfile"),
+    (Comment("#"), "nushell", ".nu"),
+    (Comment("#"), "elvish", ".elv"),
+    (Comment("#"), "gdscript", ".gd"),
+    (Comment("#"), "capnproto", ".capnp"),
+    (Comment("#"), "rego", ".rego"),
+    (Comment("#"), "sparql", ".sparql .rq"),
+    (Comment("#"), "m4", ".m4 .ac", "", "configure.ac"),
+    (Comment("/*", "*/"), "yacc", ".y .yy .ypp .lex .l"),
+    (Comment("//"), "windows-resource", ".rc .rc2"),
+    (Comment("//"), "flatbuffers", ".fbs"),
+    (Comment("//"), "cue", ".cue"),
+    (Comment("//"), "haxe", ".hx"),
+    (Comment("//"), "qml", ".qml"),
+    (Comment("//"), "vala", ".vala .vapi"),
+    (Comment("//"), "cypher", ".cypher .cql"),
+    (Comment("//"), "rescript", ".res .resi .re .rei"),
+    (Comment("//"), "tablegen", ".td .mlir"),
+    (Comment("--"), "dhall", ".dhall"),
+    (Comment("--"), "purescript", ".purs"),
+    (Comment("--"), "cabal", ".cabal", "", "cabal.project"),
+    (Comment(";;"), "webassembly", ".wat .wast"),
+    (Comment(";"), "llvm", ".ll"),
 )
-"""Name, comment, endings and whole names, separated by spaces."""
+"""Comment, name, endings, aliases and whole names, separated by spaces."""
 
 
 def _wholes(comment: Comment) -> tuple[Whole, ...]:
@@ -76,14 +79,6 @@ def _wholes(comment: Comment) -> tuple[Whole, ...]:
 
 
 COMMENTED: tuple[Language, ...] = tuple(
-    by_lines(
-        name,
-        comment,
-        suffixes,
-        filenames=filenames,
-        frames=CLOSERS,
-        wholes=_wholes(comment),
-        goes_on=BACKSLASH,
-    )
-    for name, comment, suffixes, filenames in _ROWS
+    by_lines(comment, *row, frames=CLOSERS, wholes=_wholes(comment), goes_on=BACKSLASH)
+    for comment, *row in _ROWS
 )

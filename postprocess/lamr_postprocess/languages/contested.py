@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from lamr_postprocess.languages.table import NEVER
+
 _FLAGS = re.MULTILINE
 
 
@@ -23,9 +25,9 @@ class Contest:
 
     default: str
     signs: Mapping[str, tuple[str, ...]]
-    aside: str = r"(?!)"
-    guarded: str = r"(?!)"
-    habits: tuple[str, str] = ("", r"(?!)")
+    aside: str = NEVER
+    guarded: str = NEVER
+    habits: tuple[str, str] = ("", NEVER)
 
     def votes(self, text: str, *, guarded: bool = False) -> dict[str, int]:
         """How many signs of each other language a text has, in guarded parts or without them; none are left out."""

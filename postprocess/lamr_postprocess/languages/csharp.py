@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from lamr_postprocess.languages.table import (
-    BLOCK_COMMENT,
-    BRACES,
-    FALLS_THROUGH,
-    Comment,
-    Language,
-    ListKind,
-    name_set,
-)
+from lamr_postprocess.languages.table import BLOCK_COMMENT, ListKind, braced, name_set
 
 _ELEMENTS = ListKind(separators=frozenset({","}))
 _BODY = ListKind(results=frozenset({"return_statement"}))
@@ -26,69 +18,39 @@ _NAMES = """
  (anonymous_method_expression) (operator_declaration) (indexer_declaration) (accessor_declaration)] @scope
 [(block) (for_statement) (foreach_statement) (using_statement) (catch_clause) (switch_section)] @scope.expression
 
-(class_declaration name: (identifier) @definition)
-(struct_declaration name: (identifier) @definition)
-(interface_declaration name: (identifier) @definition)
-(record_declaration name: (identifier) @definition)
-(enum_declaration name: (identifier) @definition)
-(delegate_declaration name: (identifier) @definition)
-(enum_member_declaration name: (identifier) @definition)
-(method_declaration name: (identifier) @definition @outside)
-(local_function_statement name: (identifier) @definition @outside)
-(constructor_declaration name: (identifier) @ignore)
-(property_declaration name: (identifier) @definition)
-(event_declaration name: (identifier) @definition)
+(class_declaration|struct_declaration|interface_declaration|record_declaration|enum_declaration|
+ delegate_declaration|enum_member_declaration|property_declaration|event_declaration name: (identifier) @definition)
+(method_declaration|local_function_statement name: (identifier) @definition @outside)
+(constructor_declaration|qualified_name|member_access_expression|member_binding_expression|argument|
+ namespace_declaration|file_scoped_namespace_declaration name: (identifier) @ignore)
 (field_declaration (variable_declaration (variable_declarator name: (identifier) @definition)))
 (event_field_declaration (variable_declaration (variable_declarator name: (identifier) @definition)))
-(local_declaration_statement (variable_declaration (variable_declarator name: (identifier) @variable)))
-(for_statement (variable_declaration (variable_declarator name: (identifier) @variable)))
-(using_statement (variable_declaration (variable_declarator name: (identifier) @variable)))
+(local_declaration_statement|for_statement|using_statement
+  (variable_declaration (variable_declarator name: (identifier) @variable)))
 (foreach_statement left: (identifier) @variable)
-(parameter name: (identifier) @variable)
+(parameter|catch_declaration|declaration_pattern|declaration_expression|var_pattern|type_parameter
+  name: (identifier) @variable)
 (labeled_statement . (identifier) @definition)
 (implicit_parameter) @variable
 (lambda_expression parameters: (identifier) @variable)
-(catch_declaration name: (identifier) @variable)
-(declaration_pattern name: (identifier) @variable)
-(declaration_expression name: (identifier) @variable)
-(var_pattern name: (identifier) @variable)
-(type_parameter name: (identifier) @variable)
 (assignment_expression left: (identifier) @update)
 
 (using_directive name: (identifier) @import)
 (using_directive (identifier) @ignore)
-(qualified_name name: (identifier) @ignore)
-(member_access_expression name: (identifier) @ignore)
-(member_binding_expression name: (identifier) @ignore)
-(argument name: (identifier) @ignore)
-(namespace_declaration name: (identifier) @ignore)
-(file_scoped_namespace_declaration name: (identifier) @ignore)
 """
 
 _DEFINITIONS = """
-(class_declaration name: (identifier) @name)
-(struct_declaration name: (identifier) @name)
-(interface_declaration name: (identifier) @name)
-(record_declaration name: (identifier) @name)
-(enum_declaration name: (identifier) @name)
-(delegate_declaration name: (identifier) @name)
-(method_declaration name: (identifier) @name)
-(constructor_declaration name: (identifier) @name)
-(destructor_declaration name: (identifier) @name)
-(operator_declaration "operator" @name)
-(conversion_operator_declaration "operator" @name)
+(class_declaration|struct_declaration|interface_declaration|record_declaration|enum_declaration|
+ delegate_declaration|method_declaration|constructor_declaration|destructor_declaration|event_declaration|
+ property_declaration name: (identifier) @name)
+(operator_declaration|conversion_operator_declaration "operator" @name)
 (indexer_declaration "this" @name)
-(event_declaration name: (identifier) @name)
-(property_declaration name: (identifier) @name)
 """
 
-CSHARP = Language(
+CSHARP = braced(
     name="csharp",
-    comment=Comment("//"),
     aliases=frozenset({"c#", "cs"}),
     suffixes=frozenset({".cs", ".csx", ".cake"}),
-    frames=BRACES,
-    ending="}",
     leading=r"\[",
     stand_ins=("class $ {", "void $() {", "{"),
     preprocessed=True,
@@ -102,25 +64,16 @@ CSHARP = Language(
     grammar="tree_sitter_c_sharp:language",
     lists={
         "comment": BLOCK_COMMENT,
-        "compilation_unit": ListKind(),
+        "compilation_unit|block|accessor_list|switch_body|preproc_else": ListKind(),
         "declaration_list": ListKind(separators=frozenset({";"})),
-        "block": ListKind(),
         "catch_clause>block": _HANDLER,
-        "method_declaration>block": _BODY,
-        "local_function_statement>block": _BODY,
-        "lambda_expression>block": _BODY,
-        "accessor_list": ListKind(),
-        "switch_body": ListKind(),
+        "method_declaration|local_function_statement|lambda_expression>block": _BODY,
         "enum_member_declaration_list": dataclasses.replace(_ELEMENTS, valued=frozenset({"value"})),
         "initializer_expression": _ELEMENTS,
-        "preproc_if": _BRANCH,
-        "preproc_elif": _BRANCH,
-        "preproc_else": ListKind(),
+        "preproc_if|preproc_elif": _BRANCH,
     },
-    comments=frozenset({"comment"}),
     companions=name_set("catch_clause finally_clause preproc_elif preproc_else"),
     directives=r"#[ \t]*(?:nullable|define|undef)\b",
-    asides=FALLS_THROUGH,
     opaque=name_set(
         "string_literal verbatim_string_literal raw_string_literal interpolated_string_expression"
     ),

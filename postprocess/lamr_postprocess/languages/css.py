@@ -10,7 +10,10 @@ _DECLARATIONS = ListKind(separators=frozenset({";"}))
 CSS = with_grammar(
     "css",
     grammar="tree_sitter_css:language",
-    lists={"stylesheet": _DECLARATIONS, "block": _DECLARATIONS, "keyframe_block_list": ListKind()},
+    lists={
+        "stylesheet|block": _DECLARATIONS,
+        "keyframe_block_list": ListKind(),
+    },
     comments=name_set("comment js_comment"),
     opaque=frozenset({"string_value"}),
     definitions="(rule_set (selectors) @name)",

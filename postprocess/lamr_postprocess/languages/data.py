@@ -29,29 +29,23 @@ JSON = with_grammar(
         "object": ListKind(separators=_COMMA, keep_last=True, comment=_MEMBER),
         "array": ListKind(separators=_COMMA, keep_last=True, comment=_VALUE),
     },
-    comments=frozenset({"comment"}),
     parses=_is_json,
 )
 JSONC = with_grammar(
     "jsonc",
     grammar="tree_sitter_json:language",
     lists={
-        "object": ListKind(separators=_COMMA, keep_last=True),
-        "array": ListKind(separators=_COMMA, keep_last=True),
+        "object|array": ListKind(separators=_COMMA, keep_last=True),
     },
-    comments=frozenset({"comment"}),
 )
 YAML = with_grammar(
     "yaml",
     grammar="tree_sitter_yaml:language",
     lists={
         "stream": ListKind(items=frozenset({"document"})),
-        "block_mapping": _BLOCK,
-        "block_sequence": _BLOCK,
-        "flow_mapping": _VALUES,
-        "flow_sequence": _VALUES,
+        "block_mapping|block_sequence": _BLOCK,
+        "flow_mapping|flow_sequence": _VALUES,
     },
-    comments=frozenset({"comment"}),
     opaque=name_set("block_scalar double_quote_scalar single_quote_scalar plain_scalar"),
     names="""
 [(anchor_name) (alias_name)] @name
@@ -63,10 +57,8 @@ TOML = with_grammar(
     grammar="tree_sitter_toml:language",
     lists={
         "document": ListKind(),
-        "table": ListKind(items=frozenset({"pair"})),
-        "table_array_element": ListKind(items=frozenset({"pair"})),
+        "table|table_array_element": ListKind(items=frozenset({"pair"})),
         "array": _VALUES,
     },
-    comments=frozenset({"comment"}),
     opaque=frozenset({"string"}),
 )

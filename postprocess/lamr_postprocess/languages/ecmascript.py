@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from lamr_postprocess.languages.table import (
-    BLOCK_COMMENT,
-    BRACES,
-    FALLS_THROUGH,
-    Comment,
-    Language,
-    ListKind,
-    name_set,
-)
+from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, ListKind, braced, name_set
 
 # A query in an attribute's address (`href="a?b=c&d=e"`), which the grammars of JSX take for an entity.
 _QUERIES = ((r"(&)(?=[A-Za-z_]\w*=)", ""),)
@@ -35,27 +27,23 @@ _NAMES = """
 [(statement_block) (for_statement) (for_in_statement) (catch_clause) (switch_body)] @scope.expression
 (class_body) @scope.members
 
-(function_declaration name: (identifier) @definition @outside)
-(generator_function_declaration name: (identifier) @definition @outside)
+(function_declaration|generator_function_declaration name: (identifier) @definition @outside)
 (function_expression name: (identifier) @variable)
 (lexical_declaration (variable_declarator name: (identifier) @variable))
 (variable_declaration (variable_declarator name: (identifier) @variable.function))
 (object_pattern (shorthand_property_identifier_pattern) @variable)
 (object_assignment_pattern left: (shorthand_property_identifier_pattern) @variable)
 (pair_pattern value: (identifier) @variable)
-(array_pattern (identifier) @variable)
+(array_pattern|rest_pattern (identifier) @variable)
 (assignment_pattern left: (identifier) @variable)
-(rest_pattern (identifier) @variable)
-(arrow_function parameter: (identifier) @variable)
-(catch_clause parameter: (identifier) @variable)
+(arrow_function|catch_clause parameter: (identifier) @variable)
 (for_in_statement kind: _ left: (identifier) @variable)
 (assignment_expression left: (identifier) @update)
 
 (import_specifier name: (identifier) @ignore)
 (import_specifier !alias name: (identifier) @import)
 (import_specifier alias: (identifier) @import)
-(import_clause (identifier) @import)
-(namespace_import (identifier) @import)
+(import_clause|namespace_import (identifier) @import)
 (export_specifier alias: (identifier) @ignore)
 """
 
@@ -71,36 +59,24 @@ _TYPESCRIPT_NAMES = (
     _NAMES
     + """
 (type_identifier) @name
-(class_declaration name: (type_identifier) @definition)
-(abstract_class_declaration name: (type_identifier) @definition)
-(interface_declaration name: (type_identifier) @definition)
-(type_alias_declaration name: (type_identifier) @definition)
-(enum_declaration name: (identifier) @definition)
-(internal_module name: (identifier) @definition)
-(function_signature name: (identifier) @definition)
+(class_declaration|abstract_class_declaration|interface_declaration|type_alias_declaration
+  name: (type_identifier) @definition)
+(enum_declaration|internal_module|function_signature name: (identifier) @definition)
 (type_parameter name: (type_identifier) @variable)
-(required_parameter pattern: (identifier) @variable)
-(optional_parameter pattern: (identifier) @variable)
+(required_parameter|optional_parameter pattern: (identifier) @variable)
 (import_require_clause (identifier) @import)
 """
 )
 
 _LISTS = {
-    "program": ListKind(),
+    "program|statement_block|switch_body": ListKind(),
     "comment": BLOCK_COMMENT,
-    "statement_block": ListKind(),
     "catch_clause>statement_block": _HANDLER,
     **{f"{function}>statement_block": _BODY for function in sorted(_FUNCTIONS)},
     "class_body": _MEMBERS,
-    "switch_body": ListKind(),
-    "switch_case": _CASE,
-    "switch_default": _CASE,
-    "switch_case>statement_block": _CASE_BLOCK,
-    "switch_default>statement_block": _CASE_BLOCK,
-    "array": _ELEMENTS,
-    "object": _ELEMENTS,
-    "named_imports": _ELEMENTS,
-    "export_clause": _ELEMENTS,
+    "switch_case|switch_default": _CASE,
+    "switch_case|switch_default>statement_block": _CASE_BLOCK,
+    "array|object|named_imports|export_clause": _ELEMENTS,
     "jsx_element": ListKind(fixed=frozenset({"open_tag", "close_tag"}), comment=Comment("{/*", "*/}")),
 }
 
@@ -114,8 +90,7 @@ _HINTS = (
 )
 
 _DEFINITIONS = """
-(function_declaration name: (identifier) @name)
-(generator_function_declaration name: (identifier) @name)
+(function_declaration|generator_function_declaration name: (identifier) @name)
 (class_declaration name: (_) @name)
 (method_definition name: (_) @name)
 (class_static_block "static" @name)
@@ -134,13 +109,10 @@ _FIELD = """
 ({} (_) @name value: [(arrow_function) (function_expression)])
 """
 
-JAVASCRIPT = Language(
+JAVASCRIPT = braced(
     name="javascript",
-    comment=Comment("//"),
     aliases=name_set("js jsx node ecmascript"),
     suffixes=name_set(".js .jsx .mjs .cjs"),
-    frames=BRACES,
-    ending="}",
     leading=r"@\w",
     stand_ins=("class $ {", "function $() {", "{"),
     macros=_QUERIES,
@@ -153,7 +125,6 @@ JAVASCRIPT = Language(
     labels=name_set("switch_case switch_default"),
     directives=r"['\"]use \w+['\"]|///[ \t]*<|//[ \t]*@(?:ts-(?:no)?check|flow)\b|/\*+[ \t]*@(?:jsx\w*|flow)\b",
     remarks=r"//[ \t]*@ts-(?:ignore|expect-error)\b",
-    asides=FALLS_THROUGH,
     padded=frozenset({"jsx_text"}),
     opaque=frozenset({"template_string", "string", "regex"}),
     names=_JAVASCRIPT_NAMES,
@@ -179,8 +150,7 @@ TYPESCRIPT = dataclasses.replace(
     grammar="tree_sitter_typescript:language_typescript",
     lists={
         **{kind: spec for kind, spec in _LISTS.items() if not kind.startswith("jsx")},
-        "interface_body": ListKind(separators=frozenset({";", ","})),
-        "object_type": ListKind(separators=frozenset({";", ","})),
+        "interface_body|object_type": ListKind(separators=frozenset({";", ","})),
         "enum_body": dataclasses.replace(_ELEMENTS, valued=frozenset({"enum_assignment"})),
     },
     prefixes=frozenset({"decorator"}),
@@ -189,11 +159,8 @@ TYPESCRIPT = dataclasses.replace(
     definitions=_DEFINITIONS
     + _FIELD.format("public_field_definition name:")
     + """
-(abstract_class_declaration name: (type_identifier) @name)
-(interface_declaration name: (type_identifier) @name)
-(type_alias_declaration name: (type_identifier) @name)
-(enum_declaration name: (identifier) @name)
-(internal_module name: (identifier) @name)
+(abstract_class_declaration|interface_declaration|type_alias_declaration name: (type_identifier) @name)
+(enum_declaration|internal_module name: (identifier) @name)
 """,
 )
 

@@ -20,16 +20,12 @@ ELIXIR = with_grammar(
         r"^[ \t]*(alias|use|import|require) [A-Z][\w.]+",
     ),
     lists={
-        "source": _EXPRESSIONS,
+        "source|else_block|rescue_block|after_block": _EXPRESSIONS,
         "do_block": ListKind(separators=frozenset({";"}), fixed=_CLAUSES),
-        "else_block": _EXPRESSIONS,
-        "rescue_block": _EXPRESSIONS,
-        "after_block": _EXPRESSIONS,
         "body": ListKind(filler="nil", separators=frozenset({";"})),
         "list": _ELEMENTS,
         "map": ListKind(),
     },
-    comments=frozenset({"comment"}),
     companions=_CLAUSES,
     opaque=name_set("string charlist sigil quoted_content"),
     definitions="""

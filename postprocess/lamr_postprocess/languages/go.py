@@ -18,18 +18,13 @@ _NAMES = """
 
 (package_clause (package_identifier) @ignore)
 (function_declaration name: (identifier) @definition @outside)
-(type_spec name: (type_identifier) @definition)
-(type_alias name: (type_identifier) @definition)
+(type_spec|type_alias name: (type_identifier) @definition)
 (const_spec name: (identifier) @definition)
-(var_spec name: (identifier) @variable)
-(short_var_declaration left: (expression_list (identifier) @variable))
-(range_clause left: (expression_list (identifier) @variable))
-(receive_statement left: (expression_list (identifier) @variable))
+(var_spec|parameter_declaration|variadic_parameter_declaration|type_parameter_declaration
+  name: (identifier) @variable)
+(short_var_declaration|range_clause|receive_statement left: (expression_list (identifier) @variable))
 (type_switch_statement alias: (expression_list (identifier) @variable))
 (assignment_statement left: (expression_list (identifier) @update))
-(parameter_declaration name: (identifier) @variable)
-(variadic_parameter_declaration name: (identifier) @variable)
-(type_parameter_declaration name: (identifier) @variable)
 (keyed_element key: (literal_element (identifier) @ignore))
 (labeled_statement label: (label_name) @definition)
 (goto_statement (label_name) @name)
@@ -42,8 +37,7 @@ _NAMES = """
 _DEFINITIONS = """
 (function_declaration name: (identifier) @name)
 (method_declaration name: (field_identifier) @name)
-(type_spec name: (type_identifier) @name)
-(type_alias name: (type_identifier) @name)
+(type_spec|type_alias name: (type_identifier) @name)
 (var_spec name: (identifier) @name value: (expression_list (func_literal)))
 """
 
@@ -65,27 +59,19 @@ GO = Language(
     grammar="tree_sitter_go:language",
     lists={
         "comment": BLOCK_COMMENT,
-        "source_file": ListKind(separators=_SPECS),
-        "statement_list": ListKind(separators=_SPECS),
-        "expression_switch_statement": _CASES,
-        "type_switch_statement": _CASES,
-        "select_statement": _CASES,
-        "import_spec_list": ListKind(separators=_SPECS),
+        "source_file|statement_list|import_spec_list|var_spec_list": ListKind(separators=_SPECS),
+        "expression_switch_statement|type_switch_statement|select_statement": _CASES,
         "const_declaration": ListKind(
             items=frozenset({"const_spec"}),
             separators=_SPECS,
             valued=frozenset({"value"}),
             counter=r"[^\n]*\biota\b",
         ),
-        "expression_case>statement_list": _FALLING,
-        "default_case>statement_list": _FALLING,
-        "var_spec_list": ListKind(separators=_SPECS),
+        "expression_case|default_case>statement_list": _FALLING,
         "type_declaration": ListKind(items=frozenset({"type_spec", "type_alias"}), separators=_SPECS),
-        "field_declaration_list": ListKind(separators=_SPECS),
-        "interface_type": ListKind(separators=_SPECS),
+        "field_declaration_list|interface_type": ListKind(separators=_SPECS),
         "literal_value": _ELEMENTS,
     },
-    comments=frozenset({"comment"}),
     directives=r"//go:build\b|//[ \t]*\+build\b",
     remarks=r"//go:(?!build|generate)\w+|//export \w",
     opaque=frozenset({"raw_string_literal", "interpreted_string_literal"}),

@@ -13,7 +13,6 @@ TERRAFORM = with_grammar(
         "object": ListKind(items=frozenset({"object_elem"}), separators=frozenset({","})),
         "tuple": ListKind(items=frozenset({"expression"}), separators=frozenset({","})),
     },
-    comments=frozenset({"comment"}),
     opaque=name_set("template_expr string_lit heredoc_template"),
     definitions="(block (string_lit (template_literal) @name) . (block_start))",
 )

@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from lamr_postprocess.languages.table import (
-    BLOCK_COMMENT,
-    BRACES,
-    FALLS_THROUGH,
-    Comment,
-    Language,
-    ListKind,
-    name_set,
-)
+from lamr_postprocess.languages.table import BLOCK_COMMENT, ListKind, braced, name_set
 
 _MEMBERS = ListKind(separators=frozenset({";"}))
 _ELEMENTS = ListKind(separators=frozenset({","}))
@@ -27,59 +19,39 @@ _NAMES = """
 [(block) (for_statement) (enhanced_for_statement) (catch_clause) (try_with_resources_statement)
  (switch_block)] @scope.expression
 
-(class_declaration name: (identifier) @definition)
-(interface_declaration name: (identifier) @definition)
-(enum_declaration name: (identifier) @definition)
-(record_declaration name: (identifier) @definition)
-(annotation_type_declaration name: (identifier) @definition)
+(class_declaration|interface_declaration|enum_declaration|record_declaration|
+ annotation_type_declaration|enum_constant name: (identifier) @definition)
 (method_declaration name: (identifier) @definition @outside)
-(constructor_declaration name: (identifier) @ignore)
-(enum_constant name: (identifier) @definition)
-(field_declaration declarator: (variable_declarator name: (identifier) @definition))
-(constant_declaration declarator: (variable_declarator name: (identifier) @definition))
+(constructor_declaration|scoped_identifier name: (identifier) @ignore)
+(field_declaration|constant_declaration declarator: (variable_declarator name: (identifier) @definition))
 (local_variable_declaration declarator: (variable_declarator name: (identifier) @variable))
-(formal_parameter name: (identifier) @variable)
+(formal_parameter|catch_formal_parameter|enhanced_for_statement|resource|instanceof_expression
+  name: (identifier) @variable)
 (spread_parameter (variable_declarator name: (identifier) @variable))
-(catch_formal_parameter name: (identifier) @variable)
-(enhanced_for_statement name: (identifier) @variable)
-(resource name: (identifier) @variable)
-(inferred_parameters (identifier) @variable)
+(inferred_parameters|record_pattern_component|type_pattern (identifier) @variable)
 (lambda_expression parameters: (identifier) @variable)
-(instanceof_expression name: (identifier) @variable)
-(record_pattern_component (identifier) @variable)
-(type_pattern (identifier) @variable)
 (type_parameter (type_identifier) @variable)
 (assignment_expression left: (identifier) @update)
 
-(scoped_identifier name: (identifier) @ignore)
 (import_declaration (scoped_identifier name: (identifier) @import))
 (import_declaration (asterisk)) @import.all
 (field_access field: (identifier) @ignore)
 (method_invocation object: (_) name: (identifier) @ignore)
 (element_value_pair key: (identifier) @ignore)
 (labeled_statement . (identifier) @ignore)
-(break_statement (identifier) @ignore)
-(continue_statement (identifier) @ignore)
+(break_statement|continue_statement (identifier) @ignore)
 """
 
 _DEFINITIONS = """
-(class_declaration name: (identifier) @name)
-(interface_declaration name: (identifier) @name)
-(enum_declaration name: (identifier) @name)
-(record_declaration name: (identifier) @name)
-(annotation_type_declaration name: (identifier) @name)
-(method_declaration name: (identifier) @name)
-(constructor_declaration name: (identifier) @name)
-(compact_constructor_declaration name: (identifier) @name)
+(class_declaration|interface_declaration|enum_declaration|record_declaration|
+ annotation_type_declaration|method_declaration|constructor_declaration|
+ compact_constructor_declaration name: (identifier) @name)
 (static_initializer "static" @name)
 """
 
-JAVA = Language(
+JAVA = braced(
     name="java",
-    comment=Comment("//"),
     suffixes=frozenset({".java", ".jav"}),
-    frames=BRACES,
-    ending="}",
     leading=r"@(?!interface)\w",
     stand_ins=("class $ {", "void $() {", "{"),
     hints=(
@@ -92,30 +64,20 @@ JAVA = Language(
     grammar="tree_sitter_java:language",
     lists={
         "block_comment": BLOCK_COMMENT,
-        "program": ListKind(),
-        "block": ListKind(),
+        "program|block|constructor_body|enum_body_declarations|switch_block|module_body": ListKind(),
         "catch_clause>block": _HANDLER,
-        "method_declaration>block": _BODY,
-        "lambda_expression>block": _BODY,
-        "constructor_body": ListKind(),
-        "class_body": _MEMBERS,
-        "interface_body": _MEMBERS,
-        "annotation_type_body": _MEMBERS,
+        "method_declaration|lambda_expression>block": _BODY,
+        "class_body|interface_body|annotation_type_body": _MEMBERS,
         "enum_body": ListKind(separators=frozenset({",", ";"})),
-        "enum_body_declarations": ListKind(),
-        "switch_block": ListKind(),
         "switch_block_statement_group": ListKind(
             fixed=frozenset({"switch_label"}), endings=_CASE_ENDS, falls=True
         ),
         "switch_block_statement_group>block": ListKind(endings=_CASE_ENDS),
-        "array_initializer": _ELEMENTS,
-        "element_value_array_initializer": _ELEMENTS,
-        "module_body": ListKind(),
+        "array_initializer|element_value_array_initializer": _ELEMENTS,
     },
     comments=frozenset({"line_comment", "block_comment"}),
     companions=frozenset({"catch_clause", "finally_clause"}),
     labels=frozenset({"switch_block_statement_group"}),
-    asides=FALLS_THROUGH,
     opaque=frozenset({"string_literal"}),
     names=_NAMES,
     definitions=_DEFINITIONS,

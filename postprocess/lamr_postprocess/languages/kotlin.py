@@ -21,9 +21,8 @@ KOTLIN = with_grammar(
     ),
     lists={
         "source_file": ListKind(separators=frozenset({";"}), fixed=frozenset({"package_header"})),
-        "class_body": _STATEMENTS,
+        "class_body|block": _STATEMENTS,
         "enum_class_body": ListKind(separators=frozenset({",", ";"})),
-        "block": _STATEMENTS,
         "function_body>block": ListKind(
             separators=frozenset({";"}), results=frozenset({"return_expression"})
         ),
@@ -39,25 +38,20 @@ KOTLIN = with_grammar(
 [(lambda_literal) (block) (for_statement) (catch_block) (when_entry)] @scope.expression
 [(class_body) (enum_class_body)] @scope.members
 (function_declaration name: (identifier) @definition @outside)
-(class_declaration name: (identifier) @definition)
-(object_declaration name: (identifier) @definition)
+(class_declaration|object_declaration name: (identifier) @definition)
 (type_alias type: (identifier) @definition)
-(variable_declaration . (identifier) @variable)
-(parameter . (identifier) @variable)
+(variable_declaration|parameter|catch_block . (identifier) @variable)
 (class_parameter (identifier) @variable . (_))
-(catch_block . (identifier) @variable)
 (import (qualified_identifier (identifier) @import .) .)
 (import (identifier) @import)
 (qualified_identifier (identifier) @ignore)
 (navigation_expression (_) (identifier) @ignore)
 """,
     definitions="""
-(function_declaration name: (identifier) @name)
+(function_declaration|class_declaration|object_declaration name: (identifier) @name)
 (secondary_constructor "constructor" @name)
 (anonymous_initializer "init" @name)
 (property_declaration (variable_declaration) @name (getter))
-(class_declaration name: (identifier) @name)
-(object_declaration name: (identifier) @name)
 (type_alias type: (identifier) @name)
 """,
     joiners=".?",

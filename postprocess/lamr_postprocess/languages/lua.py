@@ -11,13 +11,10 @@ LUA = with_grammar(
     "lua",
     grammar="tree_sitter_lua:language",
     lists={
-        "chunk": ListKind(separators=frozenset({";"})),
-        "block": ListKind(separators=frozenset({";"})),
-        "function_declaration>block": _BODY,
-        "function_definition>block": _BODY,
+        "chunk|block": ListKind(separators=frozenset({";"})),
+        "function_declaration|function_definition>block": _BODY,
         "table_constructor": ListKind(separators=frozenset({",", ";"})),
     },
-    comments=frozenset({"comment"}),
     companions=name_set("elseif_statement else_statement"),
     opaque=frozenset({"string"}),
     names="""
@@ -28,10 +25,8 @@ LUA = with_grammar(
 (function_declaration name: (dot_index_expression) @outside)
 (function_declaration name: (method_index_expression) @outside)
 (variable_declaration (assignment_statement (variable_list name: (identifier) @variable)))
-(variable_declaration (variable_list name: (identifier) @variable))
-(parameters name: (identifier) @variable)
-(for_generic_clause (variable_list name: (identifier) @variable))
-(for_numeric_clause name: (identifier) @variable)
+(variable_declaration|for_generic_clause (variable_list name: (identifier) @variable))
+(parameters|for_numeric_clause name: (identifier) @variable)
 (assignment_statement (variable_list name: (identifier) @update))
 (dot_index_expression field: (identifier) @ignore)
 (method_index_expression method: (identifier) @ignore)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from lamr_postprocess.languages.plain import with_grammar
 from lamr_postprocess.languages.table import ListKind, name_set
 
@@ -11,29 +13,19 @@ _INSIDE = """
 (style_element (raw_text) @css)
 """
 _LISTS = {"document": ListKind(), "element": _ELEMENT}
-_PADDED = frozenset({"text"})
+_page = partial(with_grammar, embedded=_INSIDE, padded=frozenset({"text"}))
 
 _TYPED = r"<script\b[^<>]*\blang\b"
 """A script that says in which language the expressions around it are."""
 
-HTML = with_grammar(
-    "html",
-    grammar="tree_sitter_html:language",
-    lists=_LISTS,
-    embedded=_INSIDE,
-    comments=frozenset({"comment"}),
-    padded=_PADDED,
-)
-VUE = with_grammar(
+HTML = _page("html", grammar="tree_sitter_html:language", lists=_LISTS)
+VUE = _page(
     "vue",
     grammar="tree_sitter_html:language",
     lists={**_LISTS, "document": ListKind(core=r"script_element |element <template\b")},
-    embedded=_INSIDE,
-    comments=frozenset({"comment"}),
     directives=_TYPED,
-    padded=_PADDED,
 )
-SVELTE = with_grammar(
+SVELTE = _page(
     "svelte",
     grammar="tree_sitter_svelte:language",
     lists={
@@ -48,11 +40,8 @@ SVELTE = with_grammar(
         "key_statement": ListKind(fixed=name_set("key_start key_end")),
         "snippet_statement": ListKind(fixed=name_set("snippet_start snippet_end")),
     },
-    embedded=_INSIDE,
-    comments=frozenset({"comment"}),
     directives=_TYPED,
     companions=name_set("else_if_block else_block then_block catch_block"),
-    padded=_PADDED,
     opaque=frozenset({"expression"}),
 )
 XML = with_grammar(

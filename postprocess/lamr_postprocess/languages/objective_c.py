@@ -31,19 +31,15 @@ OBJECTIVE_C = with_grammar(
         ),
         *C.macros,
     ),
-    misread=1,
+    misread=("_(?:ENUM|OPTIONS)",),
     preprocessed=True,
     lists={
         **C.lists,
-        "class_interface": _MEMBERS,
-        "class_implementation": _MEMBERS,
-        "protocol_declaration": _MEMBERS,
+        "class_interface|class_implementation|protocol_declaration": _MEMBERS,
         "qualified_protocol_interface_declaration": _MEMBERS,
         "method_definition>compound_statement": C.lists["function_definition>compound_statement"],
-        "array_literal": _LITERAL,
-        "dictionary_literal": _LITERAL,
+        "array_literal|dictionary_literal": _LITERAL,
     },
-    comments=C.comments,
     companions=C.companions | name_set("catch_clause finally_clause"),
     labels=C.labels,
     sections=C.sections,
@@ -55,18 +51,14 @@ OBJECTIVE_C = with_grammar(
 (method_definition) @scope
 (block_literal) @scope.expression
 (method_parameter (identifier) @variable)
-(class_implementation . (identifier) @definition @outside)
-(class_interface . (identifier) @definition @outside)
+(class_implementation|class_interface . (identifier) @definition @outside)
 (property_attribute (identifier) @ignore)
 """,
     definitions="""
 (function_declarator declarator: (identifier) @name)
-(struct_specifier name: (type_identifier) @name body: (_))
-(enum_specifier name: (type_identifier) @name body: (_))
+(struct_specifier|enum_specifier name: (type_identifier) @name body: (_))
 (type_definition declarator: (type_identifier) @name)
-(class_interface . (identifier) @name)
-(class_implementation . (identifier) @name)
-(protocol_declaration . (identifier) @name)
+(class_interface|class_implementation|protocol_declaration . (identifier) @name)
 (method_definition . (method_type) . (identifier) @name)
 """,
     continuation=C.continuation,

@@ -7,13 +7,11 @@ module adds the grammar to its row.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from lamr_postprocess.diffs import diff_frames
-from lamr_postprocess.frames import Frames
 from lamr_postprocess.languages.table import Comment, Language, Part, Template, Whole, name_set
-from lamr_postprocess.lines import BoolArray
 from lamr_postprocess.outputs import output_frames
 
 _HASH = Comment("#")
@@ -95,15 +93,12 @@ _ENTRY_OF_BIBTEX = Whole(
 )
 _ENVIRONMENTS = Template(
     "environments",
-    frozenset(),
     (Whole(r"\\(?:begin|end)\{[^{}\n]*\}"),),
     opens=r"\A\\begin\{(?P<name>.*)\}",
-    goes_on=r"(?!)",
     closes=r"\A\\end\{(?P<name>.*)\}",
 )
 _CONDITIONS_OF_MAKE = Template(
     "conditions",
-    frozenset(),
     (Whole(r"^ *(?:ifn?(?:eq|def)|else|endif)\b"),),
     opens=r"\A *if",
     goes_on=r"\A *else",
@@ -111,7 +106,6 @@ _CONDITIONS_OF_MAKE = Template(
 )
 _COMMANDS_OF_CMAKE = Template(
     "commands",
-    frozenset(),
     (Whole(r"^[ \t]*(?i:(?:else)?if|else|foreach|while|function|macro|block|end[a-z]+)[ \t]*(?=\()"),),
     opens=r"\A\s*(?i:(?P<name>if|foreach|while|function|macro|block))\b",
     goes_on=r"\A\s*(?i:else)",
@@ -119,7 +113,6 @@ _COMMANDS_OF_CMAKE = Template(
 )
 _CONDITIONS_OF_C = Template(
     "conditions",
-    frozenset(),
     (Whole(r"^[ \t]*#[ \t]*(?:if\w*|el\w+|endif)\b"),),
     opens=r"\A\s*#\s*if",
     goes_on=r"\A\s*#\s*el",
@@ -129,15 +122,11 @@ _CONDITIONS_OF_C = Template(
 _OF_TEXT, _OF_CODE = r"[^'$]|'(?!')|''[$'\\]|\$(?!\{)", r"[^{}'\"]|'(?!')|\"(?:[^\"\\]|\\.)*\"|\{[^{}]*\}"
 _INNER = rf"''(?:{_OF_TEXT}|\$\{{(?:{_OF_CODE})*\}})*''"
 _TEXT_OF_NIX = Whole("''", rf"(?:{_OF_TEXT}|\$\{{(?:{_OF_CODE}|{_INNER})*\}})*''", at_once=True)
-_LET_OF_NIX = Template(
-    "let", frozenset(), (Whole(r"\b(?:let|in)\b"),), opens=r"\Alet", goes_on=r"(?!)", closes=r"\Ain"
-)
+_LET_OF_NIX = Template("let", (Whole(r"\b(?:let|in)\b"),), opens=r"\Alet", closes=r"\Ain")
 _BLOCKS_OF_OCAML = Template(
     "blocks",
-    frozenset(),
     (Whole(r"\b(?:begin|struct|sig|object|do|end|done)\b"),),
     opens=r"\A(?:begin|struct|sig|object|(?P<name>do)\Z)",
-    goes_on=r"(?!)",
     closes=r"\A(?:end|(?P<name>do)ne)",
 )
 # A definition up to the next line that is indented no more than its first one, unless it holds others.
@@ -202,61 +191,31 @@ _OPERATOR = r"(?:&&|\|\||(?<!\+)\+|(?<!-)-|(?<![=!<>])=|\?:)[ \t]*$"
 _PIPE = r"\\$|(?:&&|\|)[ \t]*$"
 
 
-def by_lines(  # noqa: PLR0913  # the columns of the table below
-    name: str,
+def by_lines(  # noqa: PLR0913, PLR0917  # what is known of every format
     comment: Comment,
+    name: str,
     suffixes: str = "",
-    *,
     aliases: str = "",
     filenames: str = "",
     shebangs: str = "",
-    headings: tuple[str, ...] = (),
-    frames: str | None = None,
-    blocks: Callable[[Sequence[str], BoolArray], Frames] | None = None,
-    hints: tuple[str, ...] = (),
-    wholes: tuple[Whole, ...] = (),
-    parts: tuple[Part, ...] = (),
-    goes_on: str = "",
-    documents: str = "",
-    brackets: str = "()[]{}",
-    words: Template | None = None,
-    filled: bool = False,
-    skips_mark: bool = True,
+    **columns: Any,
 ) -> Language:
     """A row of the table below; names are separated by spaces."""
-    return Language(
-        name=name,
-        comment=comment,
-        skips_mark=skips_mark,
-        suffixes=name_set(suffixes),
-        aliases=name_set(aliases),
-        filenames=name_set(filenames),
-        shebangs=name_set(shebangs),
-        headings=headings,
-        frames=frames,
-        blocks=blocks,
-        hints=hints,
-        wholes=wholes,
-        parts=parts,
-        goes_on=goes_on,
-        documents=documents,
-        brackets=brackets,
-        words=words,
-        filled=filled,
-    )
+    names = {"aliases": aliases, "suffixes": suffixes, "filenames": filenames, "shebangs": shebangs}
+    columns |= {key: name_set(text) for key, text in names.items()}
+    return Language(name, comment, **columns)
 
+
+_hash = partial(by_lines, _HASH)
+_slash = partial(by_lines, _SLASHES, frames=BRACKETS, wholes=LIKE_C)
+_page = partial(by_lines, _MARKUP, headings=_ELEMENTS, frames=_TAGS, wholes=_IN_PAGES, parts=_PARTS)
 
 PLAIN: tuple[Language, ...] = (
     by_lines(
-        "text",
-        _NONE,
-        ".txt .log .out .err .csv .tsv",
-        aliases="plain plaintext log",
-        blocks=output_frames,
+        _NONE, "text", ".txt .log .out .err .csv .tsv", aliases="plain plaintext log", blocks=output_frames
     ),
-    by_lines(
+    _hash(
         "shell",
-        _HASH,
         ".sh .bash .zsh .ksh .bats",
         aliases="bash sh zsh",
         filenames=".bashrc .bash_profile .bash_aliases .zshrc .zshenv .zprofile .profile PKGBUILD APKBUILD .envrc",
@@ -267,37 +226,27 @@ PLAIN: tuple[Language, ...] = (
         filled=True,
         skips_mark=False,
     ),
-    by_lines(
-        "fish",
-        _HASH,
-        ".fish",
-        shebangs="fish",
-        frames=_ENDS,
-        wholes=_IN_SHELL[1:],
-        goes_on=_PIPE,
-        skips_mark=False,
+    _hash(
+        "fish", ".fish", shebangs="fish", frames=_ENDS, wholes=_IN_SHELL[1:], goes_on=_PIPE, skips_mark=False
     ),
-    by_lines(
+    _hash(
         "yaml",
-        _HASH,
         ".yaml .yml",
         aliases="yml",
         filenames=".clang-format .clang-tidy .clangd",
         frames=CLOSERS,
         wholes=_IN_YAML,
     ),
-    by_lines(
+    _hash(
         "toml",
-        _HASH,
         ".toml",
         headings=_SECTIONS,
         filenames="Pipfile Cargo.lock poetry.lock uv.lock",
         frames=CLOSERS,
         wholes=(*_TRIPLES, _AFTER_HASH, *_TEXTS),
     ),
-    by_lines(
+    _hash(
         "ini",
-        _HASH,
         ".ini .cfg .conf .cnf .properties .editorconfig .desktop .env",
         headings=_SECTIONS,
         filenames=".gitconfig .gitmodules .npmrc .env .gitignore .dockerignore .gitattributes CODEOWNERS "
@@ -305,9 +254,8 @@ PLAIN: tuple[Language, ...] = (
         frames=BRACKETS,
         goes_on=BACKSLASH,
     ),
-    by_lines(
+    _hash(
         "makefile",
-        _HASH,
         ".mk .mak",
         aliases="make mf",
         filenames="Makefile makefile GNUmakefile BSDmakefile",
@@ -317,9 +265,8 @@ PLAIN: tuple[Language, ...] = (
         goes_on=BACKSLASH,
         words=_CONDITIONS_OF_MAKE,
     ),
-    by_lines(
+    _hash(
         "dockerfile",
-        _HASH,
         ".dockerfile .containerfile",
         aliases="docker",
         filenames="Dockerfile Containerfile",
@@ -327,26 +274,23 @@ PLAIN: tuple[Language, ...] = (
         wholes=(Whole(r"^[ \t]*#[^\n]*"), _HEREDOC),
         goes_on=r"[\\`][ \t]*$",
     ),
-    by_lines(
+    _hash(
         "cmake",
-        _HASH,
         ".cmake",
         filenames="CMakeLists.txt",
         frames=BRACKETS,
         words=_COMMANDS_OF_CMAKE,
         wholes=(Whole(r"#?\[(?P<tag>=*)\[", r"\]{tag}\]"), _AFTER_HASH, Whole(r'"', r'(?<!\\)"')),
     ),
-    by_lines(
+    _hash(
         "meson",
-        _HASH,
         filenames="meson.build meson_options.txt meson.options",
         frames=rf"{BRACKETS}|(?:end(?:if|foreach)|el(?:se|if))\b",
         wholes=(Whole("'''", "'''"), *_HASHES),
         goes_on=r"(?:\\|[-+*/%=?:]|\b(?:and|or|not))[ \t]*$",
     ),
-    by_lines(
+    _hash(
         "perl",
-        _HASH,
         ".pl .pm .t .psgi",
         shebangs="perl",
         filenames="cpanfile",
@@ -362,53 +306,47 @@ PLAIN: tuple[Language, ...] = (
         ),
         goes_on=UNENDED,
     ),
-    by_lines(
+    _hash(
         "r",
-        _HASH,
         ".r .R",
         shebangs="Rscript",
         frames=CLOSERS,
         wholes=_HASHES,
         goes_on=r"(?:%>%|\|>|[+,~]|<-|&&|\|\||\belse)[ \t]*$|^[ \t]*(?:if|for|while)\b[^{}#]*\)[ \t]*$",
     ),
-    by_lines(
+    _hash(
         "julia",
-        _HASH,
         ".jl",
         shebangs="julia",
         frames=_ENDS,
         wholes=(Whole("#=", "=#"), *_TRIPLES[:1], _AFTER_HASH, _TEXT),
         goes_on=_OPERATOR,
     ),
-    by_lines(
+    _hash(
         "elixir",
-        _HASH,
         ".ex .exs",
         shebangs="elixir",
         frames=_ENDS,
         wholes=(*_TRIPLES, Whole(r"\?."), _AFTER_HASH, *_TEXTS),
         goes_on=rf"{_OPERATOR}|(?:\|>|<>|\+\+)[ \t]*$",
     ),
-    by_lines(
+    _hash(
         "nix",
-        _HASH,
         ".nix",
         frames=CLOSERS,
         wholes=(_BLOCK_OF_C, _TEXT_OF_NIX, _AFTER_HASH, _TEXT),
         words=_LET_OF_NIX,
         documents=r"(?:with|assert)\b.*;[ \t]*$|.*:[ \t]*$",
     ),
-    by_lines(
+    _hash(
         "terraform",
-        _HASH,
         ".tf .tfvars .hcl .nomad",
         aliases="hcl",
         frames=BRACKETS,
         wholes=(_HEREDOC, _AFTER_HASH, *_COMMENTS_OF_C, _TEXT),
     ),
-    by_lines(
+    _hash(
         "graphql",
-        _HASH,
         ".graphql .gql .graphqls",
         frames=BRACKETS,
         wholes=(_TRIPLE, _AFTER_HASH, _TEXT),
@@ -416,30 +354,18 @@ PLAIN: tuple[Language, ...] = (
         documents=r'"',
         filled=True,
     ),
-    by_lines("crystal", _HASH, ".cr", shebangs="crystal", frames=_ENDS, wholes=(_HEREDOC, *_HASHES)),
-    by_lines(
+    _hash("crystal", ".cr", shebangs="crystal", frames=_ENDS, wholes=(_HEREDOC, *_HASHES)),
+    _hash(
         "nim",
-        _HASH,
         ".nim .nims .nimble",
         frames=CLOSERS,
         wholes=(Whole(r"#\[", r"\]#"), _TRIPLE, _AFTER_HASH, _TEXT),
     ),
-    by_lines(
-        "tcl", _HASH, ".tcl", shebangs="tclsh wish", frames=BRACKETS, goes_on=BACKSLASH, skips_mark=False
-    ),
-    by_lines(
-        "awk",
-        _HASH,
-        ".awk",
-        shebangs="awk gawk mawk",
-        frames=BRACKETS,
-        goes_on=_PIPE,
-        skips_mark=False,
-    ),
-    by_lines("puppet", _HASH, ".pp", frames=BRACKETS, wholes=_HASHES),
-    by_lines(
+    _hash("tcl", ".tcl", shebangs="tclsh wish", frames=BRACKETS, goes_on=BACKSLASH, skips_mark=False),
+    _hash("awk", ".awk", shebangs="awk gawk mawk", frames=BRACKETS, goes_on=_PIPE, skips_mark=False),
+    _hash("puppet", ".pp", frames=BRACKETS, wholes=_HASHES),
+    _hash(
         "powershell",
-        _HASH,
         ".ps1 .psm1 .psd1",
         aliases="pwsh",
         shebangs="pwsh",
@@ -457,51 +383,39 @@ PLAIN: tuple[Language, ...] = (
         documents=r"\[[A-Z]\w*(?:\(.*\))?\][ \t]*$",
     ),
     by_lines(
-        "sql",
         _DASHES,
+        "sql",
         ".sql .ddl .dml .pgsql .psql .plsql .pks .pkb .hql",
         aliases="mysql postgres",
         frames=_ENDS,
         wholes=(_STATEMENT_OF_SQL, *_IN_SQL),
     ),
     by_lines(
-        "lua",
         _DASHES,
+        "lua",
         ".lua .luau .rockspec",
         shebangs="lua luajit",
         frames=_ENDS,
         wholes=(Whole(r"(?:--)?\[(?P<tag>=*)\[", r"\]{tag}\]"), _AFTER_DASHES, *_TEXTS),
         goes_on=r"(?:(?<!\.)\.\.|\b(?:and|or|not)|(?<![=~<>])=)[ \t]*$",
     ),
-    by_lines("haskell", _DASHES, ".hs", shebangs="runhaskell stack", frames=CLOSERS, wholes=_LIKE_HASKELL),
-    by_lines("elm", _DASHES, ".elm", frames=CLOSERS, wholes=_LIKE_HASKELL),
-    by_lines("ada", _DASHES, ".adb .ads", frames=_ENDS),
-    by_lines("vhdl", _DASHES, ".vhd .vhdl", frames=_ENDS),
-    by_lines(
+    by_lines(_DASHES, "haskell", ".hs", shebangs="runhaskell stack", frames=CLOSERS, wholes=_LIKE_HASKELL),
+    by_lines(_DASHES, "elm", ".elm", frames=CLOSERS, wholes=_LIKE_HASKELL),
+    by_lines(_DASHES, "ada", ".adb .ads", frames=_ENDS),
+    by_lines(_DASHES, "vhdl", ".vhd .vhdl", frames=_ENDS),
+    _page(
         "html",
-        _MARKUP,
         ".html .htm .xhtml .ng",
         aliases="jinja erb ejs",
-        headings=_ELEMENTS,
-        frames=_TAGS,
         wholes=(_FRONT, *_IN_PAGES),
-        parts=_PARTS,
         hints=(r"\A\s*(?i:<!doctype html|<html\b)",),
     ),
-    by_lines("vue", _MARKUP, ".vue", headings=_ELEMENTS, frames=_TAGS, wholes=_IN_PAGES, parts=_PARTS),
-    by_lines("svelte", _MARKUP, ".svelte", headings=_ELEMENTS, frames=_TAGS, wholes=_IN_PAGES, parts=_PARTS),
+    _page("vue", ".vue"),
+    _page("svelte", ".svelte"),
+    _page("astro", ".astro", wholes=(_FRONT, *_IN_PAGES)),
     by_lines(
-        "astro",
         _MARKUP,
-        ".astro",
-        headings=_ELEMENTS,
-        frames=_TAGS,
-        wholes=(_FRONT, *_IN_PAGES),
-        parts=_PARTS,
-    ),
-    by_lines(
         "xml",
-        _MARKUP,
         ".xml .xsd .xsl .xslt .svg .plist .csproj .vbproj .fsproj .vcxproj .pom .wsdl .resx .xaml .axaml .nuspec "
         ".storyboard .xib .qrc .xlf .xliff .kml .gpx .iml .glade .props .targets .proj .filters .natvis .ruleset .wxs "
         ".dtproj .resw .appxmanifest .rdf .owl .atom .rss .opml .xmp .ncx .opf .jnlp .tld .zcml",
@@ -510,16 +424,11 @@ PLAIN: tuple[Language, ...] = (
         wholes=_IN_XML,
         hints=(r"\A\s*<\?xml\b",),
     ),
+    _hash("gettext", ".po .pot", wholes=(_MESSAGE,)),
+    _hash("fluent", wholes=(_MESSAGE_OF_FLUENT,)),
     by_lines(
-        "gettext",
-        _HASH,
-        ".po .pot",
-        wholes=(_MESSAGE,),
-    ),
-    by_lines("fluent", _HASH, wholes=(_MESSAGE_OF_FLUENT,)),
-    by_lines(
-        "dtd",
         _MARKUP,
+        "dtd",
         ".dtd .ent",
         frames=r"\]\]",
         wholes=(
@@ -528,127 +437,67 @@ PLAIN: tuple[Language, ...] = (
         ),
     ),
     by_lines(
-        "markdown",
         _MARKUP,
+        "markdown",
         ".md .markdown .mkd .qmd .rmd",
         aliases="md",
         headings=tuple(rf"#{{{level}}} " for level in range(1, 7)),
         hints=(r"^#{1,6} \w", r"^```\w*[ \t]*$", r"^[-*] \w.*$", r"\]\(https?://"),
         wholes=(_FRONT, _FRONT_TOML, _FENCE, _COMMENT_OF_XML),
     ),
-    by_lines("css", _BLOCK, ".css", frames=BRACKETS, wholes=(_BLOCK_OF_C, *_TEXTS), goes_on=r",[ \t]*$"),
-    by_lines(
+    by_lines(_BLOCK, "css", ".css", frames=BRACKETS, wholes=(_BLOCK_OF_C, *_TEXTS), goes_on=r",[ \t]*$"),
+    _slash(
         "scss",
-        _SLASHES,
         ".scss .sass .less .styl",
         aliases="sass less",
-        frames=BRACKETS,
         wholes=(_BLOCK_OF_C, Whole(r"(?<!:)//[^\n]*"), *_TEXTS),
         goes_on=r",[ \t]*$",
     ),
     by_lines(
-        "json",
         Comment('"//": "', '",', '"'),
+        "json",
         ".json .ipynb .webmanifest .geojson .har .avsc .tfstate .topojson .code-snippets",
         filenames=".eslintrc .babelrc .prettierrc composer.lock Pipfile.lock .swcrc .jshintrc",
         frames=CLOSERS,
         wholes=(_TEXT,),
     ),
-    by_lines(
-        "jsonc",
-        _SLASHES,
-        ".jsonc .json5 .hjson .code-workspace",
-        aliases="json5",
-        frames=CLOSERS,
-        wholes=LIKE_C,
+    _slash("jsonc", ".jsonc .json5 .hjson .code-workspace", aliases="json5", frames=CLOSERS),
+    by_lines(Comment('{"//": "', '"}'), "jsonl", ".jsonl .ndjson .jsonlines"),
+    _slash("kotlin", ".kt .kts .ktm", shebangs="kotlin kotlinc", wholes=_LIKE_KOTLIN, goes_on=_OPERATOR),
+    _slash("swift", ".swift", shebangs="swift", wholes=(*_COMMENTS_OF_C, _TRIPLE, _TEXT), goes_on=_OPERATOR),
+    _slash(
+        "scala", ".scala .sc .sbt .mill", shebangs="scala scala-cli", wholes=_LIKE_KOTLIN, goes_on=_OPERATOR
     ),
-    by_lines("jsonl", Comment('{"//": "', '"}'), ".jsonl .ndjson .jsonlines"),
-    by_lines(
-        "kotlin",
-        _SLASHES,
-        ".kt .kts .ktm",
-        shebangs="kotlin kotlinc",
-        frames=BRACKETS,
-        wholes=_LIKE_KOTLIN,
-        goes_on=_OPERATOR,
-    ),
-    by_lines(
-        "swift",
-        _SLASHES,
-        ".swift",
-        shebangs="swift",
-        frames=BRACKETS,
-        wholes=(*_COMMENTS_OF_C, _TRIPLE, _TEXT),
-        goes_on=_OPERATOR,
-    ),
-    by_lines(
-        "scala",
-        _SLASHES,
-        ".scala .sc .sbt .mill",
-        shebangs="scala scala-cli",
-        frames=BRACKETS,
-        wholes=_LIKE_KOTLIN,
-        goes_on=_OPERATOR,
-    ),
-    by_lines(
-        "dart",
-        _SLASHES,
-        ".dart",
-        frames=BRACKETS,
-        wholes=(*_COMMENTS_OF_C, *_TRIPLES, *_TEXTS),
-        goes_on=_OPERATOR,
-    ),
-    by_lines("zig", _SLASHES, ".zig .zon", frames=BRACKETS, wholes=LIKE_C, goes_on=_OPERATOR),
-    by_lines(
+    _slash("dart", ".dart", wholes=(*_COMMENTS_OF_C, *_TRIPLES, *_TEXTS), goes_on=_OPERATOR),
+    _slash("zig", ".zig .zon", goes_on=_OPERATOR),
+    _slash(
         "groovy",
-        _SLASHES,
         ".groovy .gradle .gvy .jenkinsfile",
         filenames="Jenkinsfile",
         shebangs="groovy",
-        frames=BRACKETS,
         wholes=(*_COMMENTS_OF_C, *_TRIPLES, *_TEXTS),
         goes_on=_OPERATOR,
     ),
-    by_lines(
-        "objective-c",
-        _SLASHES,
-        ".m .mm",
-        aliases="objc objectivec",
-        frames=BRACKETS,
-        wholes=LIKE_C,
-        goes_on=BACKSLASH,
-    ),
-    by_lines(
+    _slash("objective-c", ".m .mm", aliases="objc objectivec", goes_on=BACKSLASH),
+    _slash(
         "jsonnet",
-        _SLASHES,
         ".jsonnet .libsonnet",
-        frames=BRACKETS,
         wholes=(Whole(r"\|\|\|-?[ \t]*\n", r"^[ \t]*\|\|\|"), _AFTER_HASH, *LIKE_C),
         goes_on=r"(?:[-+*=]|&&|\|\||\b(?:then|else|in))[ \t]*$",
     ),
-    by_lines(
-        "protobuf",
-        _SLASHES,
-        ".proto",
-        aliases="proto",
-        frames=BRACKETS,
-        wholes=LIKE_C,
-        goes_on=UNENDED,
-    ),
-    by_lines("solidity", _SLASHES, ".sol", frames=_BRACED, wholes=LIKE_C),
-    by_lines("thrift", _SLASHES, ".thrift", frames=BRACKETS, wholes=LIKE_C),
-    by_lines(
+    _slash("protobuf", ".proto", aliases="proto", goes_on=UNENDED),
+    _slash("solidity", ".sol", frames=_BRACED),
+    _slash("thrift", ".thrift"),
+    _slash(
         "glsl",
-        _SLASHES,
         ".glsl .hlsl .wgsl .metal .frag .vert .geom .comp .tesc .tese .shader",
         frames=_BRACED,
         wholes=_COMMENTS_OF_C,
         goes_on=BACKSLASH,
         words=_CONDITIONS_OF_C,
     ),
-    by_lines(
+    _slash(
         "fsharp",
-        _SLASHES,
         ".fs .fsx .fsi",
         aliases="f#",
         frames=CLOSERS,
@@ -656,41 +505,39 @@ PLAIN: tuple[Language, ...] = (
         documents=r"\[<",
         filled=True,
     ),
-    by_lines(
+    _slash(
         "pascal",
-        _SLASHES,
         ".pas .dpr .lpr",
         aliases="delphi",
         frames=_ENDS,
         wholes=(Whole(r"\{", r"\}"), Whole(r"\(\*", r"\*\)"), _LINE_OF_C, Whole(r"'[^'\n]*'")),
     ),
-    by_lines("prisma", _SLASHES, ".prisma", frames=BRACKETS, wholes=(_LINE_OF_C, _TEXT)),
-    by_lines("bicep", _SLASHES, ".bicep", frames=BRACKETS, wholes=(*_COMMENTS_OF_C, _TRIPLES[1], _LETTERS)),
-    by_lines("apex", _SLASHES, ".apex", frames=_BRACED, wholes=LIKE_C),
-    by_lines("v", _SLASHES, ".vsh .vv", aliases="vlang", frames=BRACKETS, wholes=LIKE_C),
-    by_lines("gomod", _SLASHES, filenames="go.mod go.work", frames=CLOSERS),
-    by_lines(
+    _slash("prisma", ".prisma", wholes=(_LINE_OF_C, _TEXT)),
+    _slash("bicep", ".bicep", wholes=(*_COMMENTS_OF_C, _TRIPLES[1], _LETTERS)),
+    _slash("apex", ".apex", frames=_BRACED),
+    _slash("v", ".vsh .vv", aliases="vlang"),
+    _slash("gomod", filenames="go.mod go.work", frames=CLOSERS, wholes=()),
+    _slash(
         "verilog",
-        _SLASHES,
         ".v .sv .svh",
         aliases="systemverilog",
         frames=_ENDS,
         wholes=(*_COMMENTS_OF_C, _TEXT),
         goes_on=BACKSLASH,
     ),
-    by_lines("clojure", Comment(";;"), ".clj .cljs .cljc .edn", frames=CLOSERS, wholes=_LIKE_LISP),
+    by_lines(Comment(";;"), "clojure", ".clj .cljs .cljc .edn", frames=CLOSERS, wholes=_LIKE_LISP),
     by_lines(
-        "lisp",
         Comment(";;"),
+        "lisp",
         ".lisp .el .scm .rkt",
         aliases="scheme elisp",
         frames=CLOSERS,
         wholes=_LIKE_LISP,
     ),
-    by_lines("assembly", Comment(";"), ".asm .nasm", aliases="asm nasm", frames=CLOSERS, goes_on=BACKSLASH),
+    by_lines(Comment(";"), "assembly", ".asm .nasm", aliases="asm nasm", frames=CLOSERS, goes_on=BACKSLASH),
     by_lines(
-        "gas",
         _BLOCK,
+        "gas",
         ".s .S",
         frames=CLOSERS,
         wholes=(_BLOCK_OF_C, _TEXT),
@@ -698,8 +545,8 @@ PLAIN: tuple[Language, ...] = (
         words=_CONDITIONS_OF_C,
     ),
     by_lines(
-        "latex",
         Comment("%"),
+        "latex",
         ".tex .sty .cls",
         aliases="tex",
         frames=r"\}",
@@ -714,62 +561,61 @@ PLAIN: tuple[Language, ...] = (
         brackets="{}",
         words=_ENVIRONMENTS,
     ),
-    by_lines("bibtex", Comment("%"), ".bib", wholes=(_ENTRY_OF_BIBTEX,)),
+    by_lines(Comment("%"), "bibtex", ".bib", wholes=(_ENTRY_OF_BIBTEX,)),
     by_lines(
-        "erlang",
         Comment("%"),
+        "erlang",
         ".erl .hrl .escript",
         shebangs="escript",
         frames=_ENDS,
         wholes=(_TRIPLE, Whole(r"%[^\n]*"), Whole(r'"', r'(?<!\\)"')),
     ),
     by_lines(
-        "prolog",
         Comment("%"),
+        "prolog",
         ".prolog",
         shebangs="swipl",
         frames=CLOSERS,
         wholes=(_BLOCK_OF_C, Whole(r"%[^\n]*"), *_TEXTS),
     ),
     by_lines(
-        "matlab",
         Comment("%"),
+        "matlab",
         ".matlab",
         aliases="octave",
         frames=_ENDS,
         wholes=(Whole(r"^[ \t]*%\{[ \t]*$", r"^[ \t]*%\}[ \t]*$"),),
         goes_on=r"\.\.\.[ \t]*(?:%.*)?$",
     ),
-    by_lines("fortran", Comment("!"), ".f90 .f95 .f03 .f08", frames=_ENDS, goes_on=r"&[ \t]*(?:!.*)?$"),
+    by_lines(Comment("!"), "fortran", ".f90 .f95 .f03 .f08", frames=_ENDS, goes_on=r"&[ \t]*(?:!.*)?$"),
     by_lines(
-        "ocaml",
         Comment("(*", "*)"),
+        "ocaml",
         ".ml .mli",
         frames=rf"{CLOSERS}|and\b",
         wholes=(*_DEFINITIONS_OF_OCAML, *_LIKE_OCAML),
         words=_BLOCKS_OF_OCAML,
     ),
-    by_lines(
+    _slash(
         "d",
-        _SLASHES,
         ".d .di",
         frames=_BRACED,
         wholes=(Whole(r"/\+", r"\+/"), *LIKE_C, Whole("`", "`")),
         goes_on=UNENDED,
     ),
-    by_lines("coq", Comment("(*", "*)"), ".coq", frames=CLOSERS, wholes=_LIKE_OCAML[:1]),
+    by_lines(Comment("(*", "*)"), "coq", ".coq", frames=CLOSERS, wholes=_LIKE_OCAML[:1]),
     by_lines(
-        "vb",
         Comment("'"),
+        "vb",
         ".vb .bas .vbs .frm",
         aliases="vba visualbasic",
         frames=_ENDS,
         goes_on=r"(?:^|\s)_[ \t]*$",
     ),
-    by_lines("vim", Comment('"'), ".vim", filenames=".vimrc", frames=_ENDS),
+    by_lines(Comment('"'), "vim", ".vim", filenames=".vimrc", frames=_ENDS),
     by_lines(
-        "batch",
         Comment("REM"),
+        "batch",
         ".bat .cmd",
         frames=r"\)",
         wholes=(Whole(r"^[ \t]*@?(?i:rem\b|::)[^\n]*"), Whole(r"\^."), Whole(r'"[^"\n]*"')),
@@ -778,8 +624,8 @@ PLAIN: tuple[Language, ...] = (
         skips_mark=False,
     ),
     by_lines(
-        "diff",
         _NONE,
+        "diff",
         ".diff .patch .rej",
         aliases="patch",
         blocks=diff_frames,

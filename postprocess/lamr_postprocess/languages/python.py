@@ -29,47 +29,31 @@ _PARAMETERS = dataclasses.replace(
 _NAMES = """
 (identifier) @name
 (function_definition) @scope
-(function_definition name: (identifier) @definition @outside)
+(function_definition|class_definition name: (identifier) @definition @outside)
 (function_definition return_type: (type) @outside)
 (class_definition) @scope.members
-(class_definition name: (identifier) @definition @outside)
 (class_definition superclasses: (_) @outside)
 (class_definition type_parameters: (_) @outside)
 [(lambda) (list_comprehension) (set_comprehension) (dictionary_comprehension) (generator_expression)] @scope.expression
-(list_comprehension . (_) . (for_in_clause right: (_) @outside))
-(set_comprehension . (_) . (for_in_clause right: (_) @outside))
-(dictionary_comprehension . (_) . (for_in_clause right: (_) @outside))
-(generator_expression . (_) . (for_in_clause right: (_) @outside))
+(list_comprehension|set_comprehension|dictionary_comprehension|generator_expression
+  . (_) . (for_in_clause right: (_) @outside))
 
-(parameters (identifier) @variable)
-(lambda_parameters (identifier) @variable)
-(default_parameter name: (identifier) @variable)
-(default_parameter value: (_) @outside)
-(typed_default_parameter name: (identifier) @variable)
-(typed_default_parameter value: (_) @outside)
-(typed_default_parameter type: (_) @outside)
+(parameters|lambda_parameters|list_splat_pattern|dictionary_splat_pattern|pattern_list|
+ tuple_pattern|list_pattern|as_pattern_target|splat_pattern (identifier) @variable)
+(default_parameter|typed_default_parameter name: (identifier) @variable)
+(default_parameter|typed_default_parameter value: (_) @outside)
+(typed_default_parameter|typed_parameter type: (_) @outside)
 (typed_parameter . (identifier) @variable)
-(typed_parameter type: (_) @outside)
-(list_splat_pattern (identifier) @variable)
-(dictionary_splat_pattern (identifier) @variable)
 
-(assignment left: (identifier) @variable)
+(assignment|for_statement|for_in_clause left: (identifier) @variable)
 (augmented_assignment left: (identifier) @update)
-(pattern_list (identifier) @variable)
-(tuple_pattern (identifier) @variable)
-(list_pattern (identifier) @variable)
-(for_statement left: (identifier) @variable)
-(for_in_clause left: (identifier) @variable)
 (named_expression name: (identifier) @variable.function)
-(as_pattern_target (identifier) @variable)
 (as_pattern_target (_ (identifier) @variable))
 (as_pattern_target (_ (_ (identifier) @variable)))
 (as_pattern (case_pattern) (identifier) @variable)
-(case_pattern (dotted_name . (identifier) @variable .))
+(case_pattern|keyword_pattern (dotted_name . (identifier) @variable .))
 (case_pattern (as_pattern (identifier) @variable))
 (keyword_pattern . (identifier) @ignore)
-(keyword_pattern (dotted_name . (identifier) @variable .))
-(splat_pattern (identifier) @variable)
 (type_alias_statement left: (type (identifier) @definition))
 (type_alias_statement left: (type (generic_type (identifier) @definition)))
 (class_definition type_parameters: (type_parameter (type [
@@ -81,14 +65,12 @@ _NAMES = """
   (constrained_type . (type (identifier) @variable))
   (splat_type (identifier) @variable)])))
 
-(import_statement name: (dotted_name (identifier) @ignore))
+(import_statement|aliased_import name: (dotted_name (identifier) @ignore))
 (import_statement name: (dotted_name . (identifier) @import))
-(import_from_statement name: (dotted_name (identifier) @import))
+(import_from_statement|future_import_statement name: (dotted_name (identifier) @import))
 (import_from_statement module_name: (dotted_name (identifier) @ignore))
 (import_from_statement module_name: (relative_import (dotted_name (identifier) @ignore)))
 (import_from_statement (wildcard_import) @import.all)
-(future_import_statement name: (dotted_name (identifier) @import))
-(aliased_import name: (dotted_name (identifier) @ignore))
 (future_import_statement name: (aliased_import name: (dotted_name (identifier) @import)))
 (aliased_import alias: (identifier) @import)
 
@@ -127,8 +109,7 @@ def _parses(text: str) -> bool:
 
 
 _DEFINITIONS = """
-(function_definition name: (identifier) @name)
-(class_definition name: (identifier) @name)
+(function_definition|class_definition name: (identifier) @name)
 """
 
 PYTHON = Language(
@@ -158,21 +139,15 @@ PYTHON = Language(
         "except_clause>block": ListKind(filler="pass", endings=frozenset({"raise_statement"})),
         "match_statement>block": ListKind(keep_first=True),
         "expression_statement>string": _TEXT,
-        # A cut inside a string changes a value, so only long texts (embedded documents) can be cut.
         "string": dataclasses.replace(_TEXT, least_rows=20),
-        "list": _ELEMENTS,
-        "dictionary": _ELEMENTS,
-        "set": _ELEMENTS,
-        "tuple": _ELEMENTS,
+        "list|dictionary|set|tuple": _ELEMENTS,
         "argument_list": _ARGUMENTS,
         "parameters": _PARAMETERS,
-        # Strings side by side are one expression, of which one must stay; across lines they stand in brackets.
         "concatenated_string": ListKind(keep_first=True, separators=frozenset({","})),
         "import_from_statement": ListKind(
             keep_first=True, separators=frozenset({","}), items=frozenset({"name"})
         ),
     },
-    comments=frozenset({"comment"}),
     companions=name_set("elif_clause else_clause except_clause finally_clause"),
     directives=(
         r"from __future__ import [^\n]*\b(?:division|unicode_literals|print_function)\b"

@@ -13,39 +13,26 @@ _NAMES = """
 [(method) (singleton_method)] @scope
 [(do_block) (block) (lambda)] @scope.expression
 [(class) (module)] @scope.members
-(method name: (identifier) @definition @outside)
-(singleton_method name: (identifier) @definition @outside)
-(class name: (constant) @definition @outside)
+(method|singleton_method name: (identifier) @definition @outside)
+(class|module name: (constant) @definition @outside)
 (class superclass: (_) @outside)
-(module name: (constant) @definition @outside)
 (assignment left: (identifier) @variable)
 (assignment left: (constant) @definition)
 (operator_assignment left: (identifier) @update)
-(left_assignment_list (identifier) @variable)
-(method_parameters (identifier) @variable)
-(block_parameters (identifier) @variable)
-(lambda_parameters (identifier) @variable)
-(optional_parameter name: (identifier) @variable)
-(keyword_parameter name: (identifier) @variable)
-(splat_parameter name: (identifier) @variable)
-(hash_splat_parameter name: (identifier) @variable)
-(block_parameter name: (identifier) @variable)
-(destructured_parameter (identifier) @variable)
-(exception_variable (identifier) @variable)
+(left_assignment_list|method_parameters|block_parameters|lambda_parameters|destructured_parameter|
+ exception_variable|array_pattern (identifier) @variable)
+(optional_parameter|keyword_parameter|splat_parameter|hash_splat_parameter|block_parameter|
+ as_pattern name: (identifier) @variable)
 (for pattern: (identifier) @variable)
-(array_pattern (identifier) @variable)
 (keyword_pattern value: (identifier) @variable)
-(as_pattern name: (identifier) @variable)
 (call receiver: (_) method: (identifier) @ignore)
 (call receiver: (_) method: (constant) @ignore)
 (scope_resolution scope: (_) name: (constant) @ignore)
 """
 
 _DEFINITIONS = """
-(method name: (_) @name)
-(singleton_method name: (_) @name)
-(class name: (constant) @name)
-(module name: (constant) @name)
+(method|singleton_method name: (_) @name)
+(class|module name: (constant) @name)
 """
 
 RUBY = Language(
@@ -71,20 +58,12 @@ RUBY = Language(
     lists={
         "comment": ListKind(by_row=True, comment=Comment("")),
         "program": ListKind(fixed=frozenset({"uninterpreted"})),
-        "body_statement": ListKind(fixed=_CLAUSES),
-        "method>body_statement": ListKind(fixed=_CLAUSES, results=_RESULTS),
-        "singleton_method>body_statement": ListKind(fixed=_CLAUSES, results=_RESULTS),
-        "block_body": ListKind(),
-        "then": ListKind(),
-        "else": ListKind(),
-        "ensure": ListKind(),
-        "do": ListKind(),
-        "begin": ListKind(fixed=_CLAUSES),
+        "body_statement|begin": ListKind(fixed=_CLAUSES),
+        "method|singleton_method>body_statement": ListKind(fixed=_CLAUSES, results=_RESULTS),
+        "block_body|then|else|ensure|do": ListKind(),
         "case": ListKind(items=frozenset({"when"}), keep_first=True),
-        "array": _ELEMENTS,
-        "hash": _ELEMENTS,
+        "array|hash": _ELEMENTS,
     },
-    comments=frozenset({"comment"}),
     companions=name_set("else elsif rescue ensure"),
     directives=r"#[ \t]*(?:-\*-[^\n]*)?(?:frozen_string_literal|(?:en)?coding|shareable_constant_value)\b|using [A-Z]",
     sections=r"(?:private|protected|public|module_function|private_class_method)[ \t]*(?:#[^\n]*)?$",

@@ -23,41 +23,23 @@ _NAMES = """
 [(identifier) (type_identifier)] @name
 [(function_item) (closure_expression)] @scope
 [(block) (match_arm) (if_expression) (while_expression) (for_expression) (mod_item)] @scope.expression
-(let_declaration pattern: (identifier) @variable)
-(parameter pattern: (identifier) @variable)
-(closure_parameters (identifier) @variable)
-(for_expression pattern: (identifier) @variable)
-(tuple_pattern (identifier) @variable)
+(let_declaration|parameter|for_expression|field_pattern pattern: (identifier) @variable)
+(closure_parameters|tuple_pattern|slice_pattern|mut_pattern|ref_pattern|reference_pattern|or_pattern
+  (identifier) @variable)
 (tuple_struct_pattern type: (_) (identifier) @variable)
-(slice_pattern (identifier) @variable)
-(mut_pattern (identifier) @variable)
-(ref_pattern (identifier) @variable)
-(reference_pattern (identifier) @variable)
 (captured_pattern . (identifier) @variable)
-(or_pattern (identifier) @variable)
 (field_pattern name: (shorthand_field_identifier) @variable)
-(field_pattern pattern: (identifier) @variable)
 (match_pattern (identifier) @update)
 (assignment_expression left: (identifier) @update)
 (type_parameter name: (type_identifier) @variable)
 (const_parameter name: (identifier) @variable)
 
-(function_item name: (identifier) @definition @outside)
-(function_signature_item name: (identifier) @definition)
-(struct_item name: (type_identifier) @definition)
-(enum_item name: (type_identifier) @definition)
-(union_item name: (type_identifier) @definition)
-(trait_item name: (type_identifier) @definition)
-(type_item name: (type_identifier) @definition)
-(associated_type name: (type_identifier) @ignore)
-(const_item name: (identifier) @definition)
-(static_item name: (identifier) @definition)
-(mod_item name: (identifier) @definition @outside)
-(macro_definition name: (identifier) @definition)
-(enum_variant name: (identifier) @ignore)
+(function_item|mod_item name: (identifier) @definition @outside)
+(function_signature_item|const_item|static_item|macro_definition name: (identifier) @definition)
+(struct_item|enum_item|union_item|trait_item|type_item name: (type_identifier) @definition)
+(associated_type|scoped_type_identifier name: (type_identifier) @ignore)
+(enum_variant|scoped_identifier name: (identifier) @ignore)
 
-(scoped_identifier name: (identifier) @ignore)
-(scoped_type_identifier name: (type_identifier) @ignore)
 (use_declaration argument: (identifier) @import)
 (use_declaration argument: (scoped_identifier name: (identifier) @import))
 (use_list (identifier) @import)
@@ -68,15 +50,8 @@ _NAMES = """
 """
 
 _DEFINITIONS = """
-(function_item name: (identifier) @name)
-(function_signature_item name: (identifier) @name)
-(struct_item name: (type_identifier) @name)
-(enum_item name: (type_identifier) @name)
-(union_item name: (type_identifier) @name)
-(trait_item name: (type_identifier) @name)
-(type_item name: (type_identifier) @name)
-(mod_item name: (identifier) @name)
-(macro_definition name: (identifier) @name)
+(function_item|function_signature_item|mod_item|macro_definition name: (identifier) @name)
+(struct_item|enum_item|union_item|trait_item|type_item name: (type_identifier) @name)
 """
 
 RUST = Language(
@@ -99,16 +74,11 @@ RUST = Language(
     grammar="tree_sitter_rust:language",
     lists={
         "block_comment": BLOCK_COMMENT,
-        "source_file": ListKind(),
+        "source_file|declaration_list|match_block": ListKind(),
         "block": ListKind(separators=frozenset({";"})),
         "function_item>block": ListKind(separators=frozenset({";"}), results=_RESULTS),
-        "declaration_list": ListKind(),
-        "match_block": ListKind(),
         "enum_variant_list": dataclasses.replace(_ELEMENTS, valued=frozenset({"value"}), counts_late=True),
-        "field_declaration_list": _ELEMENTS,
-        "field_initializer_list": _ELEMENTS,
-        "use_list": _ELEMENTS,
-        "array_expression": _ELEMENTS,
+        "field_declaration_list|field_initializer_list|use_list|array_expression": _ELEMENTS,
         "macro_definition": ListKind(items=frozenset({"macro_rule"}), separators=frozenset({";"})),
     },
     comments=frozenset({"line_comment", "block_comment"}),

@@ -20,11 +20,9 @@ SCALA = with_grammar(
     ),
     lists={
         "compilation_unit": ListKind(fixed=frozenset({"package_clause"})),
-        "template_body": _BODY,
-        "with_template_body": _BODY,
+        "template_body|with_template_body": _BODY,
         "enum_body": ListKind(),
-        "block": _BLOCK,
-        "indented_block": _BLOCK,
+        "block|indented_block": _BLOCK,
         "case_block": ListKind(items=frozenset({"case_clause"}), keep_first=True),
     },
     comments=name_set("comment block_comment"),
@@ -35,30 +33,19 @@ SCALA = with_grammar(
 [(function_definition) (function_declaration)] @scope
 [(lambda_expression) (block) (indented_block) (case_clause) (for_expression)] @scope.expression
 (template_body) @scope.members
-(function_definition name: (identifier) @definition @outside)
-(function_declaration name: (identifier) @definition @outside)
-(class_definition name: (identifier) @definition)
-(object_definition name: (identifier) @definition)
-(trait_definition name: (identifier) @definition)
-(enum_definition name: (identifier) @definition)
+(function_definition|function_declaration name: (identifier) @definition @outside)
+(class_definition|object_definition|trait_definition|enum_definition name: (identifier) @definition)
 (type_definition name: (type_identifier) @definition)
-(val_definition pattern: (identifier) @variable)
-(var_definition pattern: (identifier) @variable)
-(parameter name: (identifier) @variable)
-(class_parameter name: (identifier) @variable)
+(val_definition|var_definition pattern: (identifier) @variable)
+(parameter|class_parameter name: (identifier) @variable)
 (enumerator . (identifier) @variable)
 (import_declaration path: (identifier) @import .)
 (namespace_selectors (identifier) @import)
 (field_expression field: (identifier) @ignore)
 """,
     definitions="""
-(function_definition name: (_) @name)
-(function_declaration name: (_) @name)
-(class_definition name: (_) @name)
-(object_definition name: (_) @name)
-(trait_definition name: (_) @name)
-(enum_definition name: (_) @name)
-(type_definition name: (_) @name)
+(function_definition|function_declaration|class_definition|object_definition|trait_definition|
+ enum_definition|type_definition name: (_) @name)
 """,
     joiners=".",
 )

@@ -23,7 +23,7 @@ SHELL = with_grammar(
     grammar="tree_sitter_bash:language",
     stand_ins=("", "$() {", "{"),
     macros=_MACROS,
-    misread=1,
+    misread=(r"=[^\n=]*[ \t]\w+=",),
     hints=(
         r"^[ \t]*(if|elif|while) (\[\[? |! |\w).*;? ?(then|do)?[ \t]*$",
         r"^[ \t]*(fi|done|esac)[ \t]*$",
@@ -33,31 +33,24 @@ SHELL = with_grammar(
     ),
     lists={
         "program": ListKind(separators=_BETWEEN),
-        "compound_statement": _COMMANDS,
-        "subshell": _COMMANDS,
-        "do_group": _COMMANDS,
+        "compound_statement|subshell|do_group|else_clause": _COMMANDS,
         "if_statement": ListKind(
             filler=":", fixed=name_set("condition elif_clause else_clause"), separators=_BETWEEN
         ),
-        "else_clause": _COMMANDS,
         "case_statement": ListKind(items=frozenset({"case_item"})),
         "case_item": ListKind(fixed=frozenset({"value"}), separators=_BETWEEN),
         "array": ListKind(),
     },
-    comments=frozenset({"comment"}),
     companions=name_set("elif_clause else_clause"),
     opaque=name_set("string raw_string ansi_c_string heredoc_body heredoc_redirect"),
     names="""
-(command_name (word) @name)
+(command_name (word) @name @command)
 (variable_name) @name
 (function_definition name: (word) @definition)
 (variable_assignment name: (variable_name) @variable)
 (for_statement variable: (variable_name) @variable)
 """,
     definitions="(function_definition name: (word) @name)",
-    misreadings="""
-(command name: (command_name (word) @misread)
- (#any-of? @misread "then" "elif" "else" "fi" "do" "done" "esac"))
-""",
+    misreadings=name_set("then elif else fi do done esac"),
     continuation="\\",
 )

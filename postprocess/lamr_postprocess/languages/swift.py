@@ -20,11 +20,7 @@ SWIFT = with_grammar(
         r"^[ \t]*(@\w+ )?(let|var) \w+: \[?[A-Z]",
     ),
     lists={
-        "source_file": _MEMBERS,
-        "class_body": _MEMBERS,
-        "enum_class_body": _MEMBERS,
-        "protocol_body": _MEMBERS,
-        "statements": _MEMBERS,
+        "source_file|class_body|enum_class_body|protocol_body|statements": _MEMBERS,
         "function_body>statements": ListKind(
             separators=frozenset({";"}), fixed=_DIRECTIVE, results=frozenset({"control_transfer_statement"})
         ),
@@ -41,9 +37,7 @@ SWIFT = with_grammar(
 [(lambda_literal) (statements) (for_statement) (catch_block) (switch_entry)] @scope.expression
 [(class_body) (enum_class_body) (protocol_body)] @scope.members
 (function_declaration name: (simple_identifier) @definition @outside)
-(class_declaration name: (type_identifier) @definition)
-(protocol_declaration name: (type_identifier) @definition)
-(typealias_declaration name: (type_identifier) @definition)
+(class_declaration|protocol_declaration|typealias_declaration name: (type_identifier) @definition)
 (property_declaration name: (pattern (simple_identifier) @variable))
 (parameter name: (simple_identifier) @variable)
 (for_statement item: (pattern (simple_identifier) @variable))
@@ -60,8 +54,7 @@ SWIFT = with_grammar(
 (subscript_declaration "subscript" @name)
 (property_declaration name: (pattern) @name computed_value: (_))
 (class_declaration name: (_) @name)
-(protocol_declaration name: (type_identifier) @name)
-(typealias_declaration name: (type_identifier) @name)
+(protocol_declaration|typealias_declaration name: (type_identifier) @name)
 """,
     joiners=".?",
 )

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 from lamr_postprocess.frames import Frames
 from lamr_postprocess.lines import BoolArray
+
+NEVER = r"(?!)"
+"""An expression that fits nothing."""
 
 
 def name_set(text: str) -> frozenset[str]:
@@ -78,8 +81,8 @@ class Template:
 
     Attributes:
         name: what people call it.
-        suffixes: endings of names, with their dot, that stand behind the name of what the template becomes.
         tags: the forms of a tag.
+        suffixes: endings of names, with their dot, that stand behind the name of what the template becomes.
         opens: what a tag looks like that opens a block; its group `name`, if it has one, is what the end repeats.
         goes_on: what a tag looks like that begins another branch of the block around it.
         closes: what a tag looks like that ends a block; its group `name`, if it has one, says which.
@@ -88,12 +91,12 @@ class Template:
     """
 
     name: str
-    suffixes: frozenset[str]
     tags: tuple[Whole, ...]
-    opens: str
-    goes_on: str
-    closes: str
-    signs: str = r"(?!)"
+    suffixes: frozenset[str] = frozenset()
+    opens: str = NEVER
+    goes_on: str = NEVER
+    closes: str = NEVER
+    signs: str = NEVER
     becomes: str = "html"
 
 
@@ -160,6 +163,8 @@ class ListKind:
 class Language:
     """One row of the registry. Kinds are named as in the grammar's `node-types.json`.
 
+    In a query of tree-sitter's, kinds parted by bars stand for a pattern each: `(class|interface name: (_) @name)`.
+
     Attributes:
         name: the normalized name, as `prune_lines(language=...)` takes and gives it.
         comment: the comment syntax of markers.
@@ -194,11 +199,13 @@ class Language:
             empty one for none.
         macros: regular expressions (multi-line mode) whose group is replaced for parsing where the grammar can't read
             a file, with what takes its place; spaces fill up the rest.
-        misread: how many of the first macros are replaced everywhere, since they may be misread without an error.
+        misread: for a first macro that is replaced everywhere, since it may be misread without an error, expressions of
+            which a text with it has one. They begin with what they look for, so that the search is quick.
         preprocessed: whether lines of the preprocessor (`#if`) stand between others, wherever they like.
         extends: the language that this one adds to; where the hints of both match, this one is meant.
         grammar: `module:function` of the grammar wheel; empty where the language is pruned line by line.
-        lists: the kind, or `parent>kind`, of every node whose children can be cut one by one.
+        lists: the kind, or `parent>kind`, of every node whose children can be cut one by one; those alike stand
+            together, parted by bars.
         embedded: a tree-sitter query for text in other languages; the name of a capture is the language, unless an
             attribute `lang` or `type` of the tag before it names another (the script of a page).
         comments: kinds of comment nodes.
@@ -217,8 +224,8 @@ class Language:
         names: a tree-sitter query for scopes, bindings and uses; `captures.py` lists the captures.
         definitions: a tree-sitter query that captures, as `@name`, the names that people find their way by: those of
             functions, classes, types and the like, not of variables.
-        misreadings: a tree-sitter query for what shows that the grammar took a text for another one, though it found no
-            error. Such a text is pruned line by line.
+        misreadings: names captured as `@command` that show that the grammar took a text for another one, though it
+            found no error. Such a text is pruned line by line.
         builtins: names that are bound without the file's help.
         implicit_name: the name that a node captured as `@implicit` uses without spelling it.
         members_visible: whether functions in a class see its members by their bare names.
@@ -250,14 +257,14 @@ class Language:
     ending: str = ""
     stand_ins: tuple[str, str, str] = ("", "", "")
     macros: tuple[tuple[str, str], ...] = ()
-    misread: int = 0
+    misread: tuple[str, ...] = ()
     preprocessed: bool = False
     blocks: Callable[[Sequence[str], BoolArray], Frames] | None = None
     extends: str = ""
     grammar: str = ""
     lists: Mapping[str, ListKind] = field(default_factory=dict)
     embedded: str = ""
-    comments: frozenset[str] = frozenset()
+    comments: frozenset[str] = frozenset({"comment"})
     companions: frozenset[str] = frozenset()
     prefixes: frozenset[str] = frozenset()
     labels: frozenset[str] = frozenset()
@@ -270,7 +277,7 @@ class Language:
     opaque: frozenset[str] = frozenset()
     names: str = ""
     definitions: str = ""
-    misreadings: str = ""
+    misreadings: frozenset[str] = frozenset()
     builtins: frozenset[str] = frozenset()
     implicit_name: str = ""
     members_visible: bool = True
@@ -295,5 +302,12 @@ FALLS_THROUGH = r"(?://|/\*)[ \t]*(?i:fall(?:s|ing)?[ -]?thr(?:ough|u)\b|\$fall-
 # A block comment can be cut between its first and last row; the marker takes the asterisk that such rows begin with.
 BLOCK_COMMENT = ListKind(by_row=True, comment=Comment("*"))
 
-# How lines begin that close a block or go on with it, in languages of braces that know neither `private:` nor labels.
-BRACES = r"[{})\]]|(?:else|catch|finally|case|default)\b"
+braced = partial(
+    Language,
+    comment=Comment("//"),
+    # How lines begin that close a block or go on with it, where there is neither `private:` nor a label.
+    frames=r"[{})\]]|(?:else|catch|finally|case|default)\b",
+    ending="}",
+    asides=FALLS_THROUGH,
+)
+"""A language of braces."""

@@ -17,8 +17,8 @@ _MARKERS = r"<%[-=#]*\s*"
 
 JINJA = Template(
     "jinja",
-    name_set(".j2 .jinja .jinja2 .njk .nunjucks .twig .liquid .tera .dtl"),
-    (Whole(r"\{#", r"#\}"), Whole(r"\{%", r"%\}"), *_BRACES),
+    suffixes=name_set(".j2 .jinja .jinja2 .njk .nunjucks .twig .liquid .tera .dtl"),
+    tags=(Whole(r"\{#", r"#\}"), Whole(r"\{%", r"%\}"), *_BRACES),
     opens=r"\A\{%[-+~]?\s*(?P<name>(?!end|else|elif)\w+)",
     goes_on=r"\A\{%[-+~]?\s*(?:else|elif|elsif|elseif|when)\b",
     closes=r"\A\{%[-+~]?\s*end(?P<name>\w+)",
@@ -26,8 +26,8 @@ JINJA = Template(
 )
 GO = Template(
     "go",
-    name_set(".gotmpl .gohtml .gotpl .tmpl .tpl"),
-    (Whole(r"\{\{-?\s*/\*", r"\*/\s*-?\}\}"), Whole(r"\{\{", r"\}\}")),
+    suffixes=name_set(".gotmpl .gohtml .gotpl .tmpl .tpl"),
+    tags=(Whole(r"\{\{-?\s*/\*", r"\*/\s*-?\}\}"), Whole(r"\{\{", r"\}\}")),
     opens=r"\A\{\{-?\s*(?:if|range|with|define|block)\b",
     goes_on=r"\A\{\{-?\s*else\b",
     closes=r"\A\{\{-?\s*end\b",
@@ -36,8 +36,8 @@ GO = Template(
 )
 ERB = Template(
     "erb",
-    name_set(".erb .rhtml .ejs .eex .leex .heex .ecr .jsp .asp .aspx .ascx .master"),
-    (Whole(r"<%--", r"--%>"), Whole(r"<%", r"%>")),
+    suffixes=name_set(".erb .rhtml .ejs .eex .leex .heex .ecr .jsp .asp .aspx .ascx .master"),
+    tags=(Whole(r"<%--", r"--%>"), Whole(r"<%", r"%>")),
     opens=rf"\A{_MARKERS}(?:if|unless|while|until|case|for|begin)\b(?![\s\S]*\{{\s*-?%>)|\bdo(?:\s*\|[^|]*\|)?\s*-?%>\Z"
     rf"|(?:fn|cond)\b[\s\S]*->\s*%>\Z|\A{_MARKERS}(?!\}})[\s\S]*\{{\s*[-_]?%>\Z",
     goes_on=rf"\A{_MARKERS}(?:else|elsif|when|rescue|ensure|in)\b|\A{_MARKERS}\}}[\s\S]*\{{\s*[-_]?%>\Z",
@@ -46,8 +46,8 @@ ERB = Template(
 )
 HANDLEBARS = Template(
     "handlebars",
-    name_set(".hbs .handlebars .mustache .hogan"),
-    _BRACES,
+    suffixes=name_set(".hbs .handlebars .mustache .hogan"),
+    tags=_BRACES,
     opens=r"\A\{\{~?[#^]\s*[>*]?\s*(?P<name>[\w.@/-]+)",
     goes_on=r"\A\{\{~?\s*(?:else\b|\^\s*~?\}\})",
     closes=r"\A\{\{~?/\s*(?P<name>[\w.@/-]+)",
@@ -55,8 +55,8 @@ HANDLEBARS = Template(
 )
 BLADE = Template(
     "blade",
-    name_set(".blade.php"),
-    (
+    suffixes=name_set(".blade.php"),
+    tags=(
         Whole(r"\{\{--", r"--\}\}"),
         Whole(r"\{\{|\{!!", r"!!\}|\}\}"),
         Whole(r"(?<![\w@])@[a-zA-Z]+(?:[ \t]*\((?:[^()\n]|\([^()\n]*\))*\))?"),
@@ -67,11 +67,8 @@ BLADE = Template(
 )
 RAZOR = Template(
     "razor",
-    name_set(".cshtml .razor .vbhtml"),
-    (Whole(r"@\*", r"\*@"),),
-    opens=r"(?!)",
-    goes_on=r"(?!)",
-    closes=r"(?!)",
+    suffixes=name_set(".cshtml .razor .vbhtml"),
+    tags=(Whole(r"@\*", r"\*@"),),
 )
 
 TEMPLATES = (JINJA, ERB, HANDLEBARS, GO, BLADE, RAZOR)
@@ -83,6 +80,8 @@ GENERIC = frozenset({GO.name})
 TEMPLATE_SUFFIXES: Mapping[str, Template] = {
     suffix: template for template in TEMPLATES for suffix in template.suffixes
 }
+
+_TAGS = re.compile(r"[{<][%{]")  # what all signs have
 
 CARRIED = name_set(
     ".example .sample .dist .default .defaults .in .template .tpl .tmpl .orig .bak .backup .old .save .saved .local "
@@ -96,4 +95,6 @@ MAY_BE_TEMPLATES = name_set("html xml yaml sql ini toml shell dockerfile markdow
 
 def template_in(text: str) -> Template | None:
     """The engine whose tags begin a line of a text."""
+    if not _TAGS.search(text):
+        return None
     return next((each for each in TEMPLATES if re.search(each.signs, text, re.MULTILINE)), None)
