@@ -1,20 +1,25 @@
-"""What a caller may ask of one pruning, checked before anything is spent on it."""
+"""What a caller may ask of one pruning, checked before anything is spent on it: options, time, and what an error means.
+
+`Pruner` and `AsyncPruner` share this module, which knows clocks and options; it knows no model and sends nothing.
+"""
 
 from __future__ import annotations
 
 import math
 import os
 import re
-from dataclasses import dataclass
-from typing import TypedDict
+import time
+from dataclasses import dataclass, field
+from typing import TypedDict, get_args
 
-from lamr_contract.choices import EffortName
+from lamr_contract.choices import EffortName, OnError
 from lamr_contract.errors import InvalidInputError
 from lamr_postprocess import LEAST_CUT, language_named
 from lamr_postprocess.patterns import check_expressions
 from lamr_postprocess.render import STYLES
 from lamr_postprocess.selection import Keep
 
+from lamr_client.deadline import Deadline
 from lamr_client.effort import check_effort
 from lamr_client.tracing import is_traceparent
 
@@ -110,3 +115,61 @@ def _check_lines(lines: int | tuple[int, int]) -> None:
         raise InvalidInputError(
             f"keep: lines {first}-{last}; lines count from 1 and a range goes upwards", argument="keep"
         )
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call under way.
+
+    Attributes:
+        on_error: whether an error is raised or gives the text as it came.
+        deadline: when the call must end.
+        wanted: when the caller wants an answer, by then or earlier.
+        begin: `time.perf_counter()` when the call began.
+    """
+
+    on_error: OnError
+    deadline: Deadline
+    wanted: Deadline
+    begin: float = field(default_factory=time.perf_counter)
+
+
+@dataclass(frozen=True)
+class CallDefaults:
+    """What a pruner does in calls that don't say otherwise.
+
+    Attributes:
+        timeout: seconds; infinity for no end.
+        on_error: see `Call`.
+
+    Raises:
+        InvalidInputError: the timeout isn't more than 0, or `on_error` is another word.
+    """
+
+    timeout: float
+    on_error: OnError
+
+    def __post_init__(self) -> None:
+        if not self.timeout > 0:
+            raise InvalidInputError(
+                f"timeout must be more than 0 seconds, or math.inf for no end, not {self.timeout!r}",
+                argument="timeout",
+            )
+        if self.on_error not in get_args(OnError):
+            raise InvalidInputError(
+                f"on_error must be 'raise' or 'passthrough', not {self.on_error!r}", argument="on_error"
+            )
+
+    def begin(self, timeout: float | None, on_error: OnError | None, within: float | None = None) -> Call:
+        """Start a call's clock.
+
+        Args:
+            timeout, on_error: what the call says; None takes the defaults.
+            within: seconds until an answer is wanted; None for the timeout's.
+
+        Raises:
+            InvalidInputError: see the class.
+        """
+        own = CallDefaults(self.timeout if timeout is None else timeout, on_error or self.on_error)
+        deadline = Deadline(own.timeout)
+        return Call(own.on_error, deadline, deadline.earlier(most=within))
