@@ -10,12 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from lamr_contract.choices import EffortName
 
-from lamr_cli.arguments import EFFORT_HELP, Model, Server, Within
-from lamr_cli.credentials import credentials
-from lamr_cli.exits import INCOMPLETE
-from lamr_cli.extras import needs_extra
-from lamr_cli.printing import say
-from lamr_cli.progress import bar
+from lamr_cli.arguments import EFFORT_HELP, Model, Server, Within, credentials
+from lamr_cli.exits import INCOMPLETE, needs_extra
+from lamr_cli.printing import bar, say
 from lamr_cli.scorers import embedder, scorer_of
 
 if TYPE_CHECKING:

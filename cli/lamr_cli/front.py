@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from lamr_errors import visible
 
-from lamr_cli.exits import SERVER_TROUBLE
+from lamr_cli.exits import SERVER_TROUBLE, end_well_on_sigterm
 from lamr_cli.printing import say, say_meanwhile
-from lamr_cli.stopping import end_well_on_sigterm
 
 if TYPE_CHECKING:
     from lamr_front.control import FrontStatus

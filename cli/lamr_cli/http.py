@@ -7,10 +7,8 @@ from typing import Annotated
 
 import typer
 
-from lamr_cli.arguments import Model, Server
-from lamr_cli.credentials import credentials
-from lamr_cli.extras import needs_extra
-from lamr_cli.stopping import end_well_on_sigterm
+from lamr_cli.arguments import Model, Server, credentials
+from lamr_cli.exits import end_well_on_sigterm, needs_extra
 
 
 def http(  # one flag an argument

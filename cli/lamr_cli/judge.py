@@ -9,12 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lamr_cli.arguments import Model, Server
-from lamr_cli.exits import INCOMPLETE
-from lamr_cli.extras import needs_extra
+from lamr_cli.exits import INCOMPLETE, needs_extra
 from lamr_cli.judging import Asked, counter, judged
-from lamr_cli.pages import write_page
-from lamr_cli.printing import say
-from lamr_cli.progress import bar
+from lamr_cli.printing import bar, say, write_page
 
 if TYPE_CHECKING:
     from lamr_evaluation import Problem

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lamr_cli.printing import say
-from lamr_cli.progress import bar
+from lamr_cli.printing import bar, say
 
 if TYPE_CHECKING:
     from lamr_training.labels.labelling import LabelSummary

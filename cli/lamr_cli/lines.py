@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from lamr_cli.extras import needs_extra
+from lamr_cli.exits import needs_extra
 from lamr_cli.printing import say
 
 

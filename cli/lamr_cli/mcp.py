@@ -8,10 +8,8 @@ from typing import Annotated, Literal
 import typer
 from lamr_contract.choices import EffortName
 
-from lamr_cli.arguments import EFFORT_HELP, CacheFile, Model, NoCache, Server, Within, cache_file
-from lamr_cli.credentials import credentials
-from lamr_cli.extras import needs_extra
-from lamr_cli.stopping import end_well_on_sigterm
+from lamr_cli.arguments import EFFORT_HELP, CacheFile, Model, NoCache, Server, Within, cache_file, credentials
+from lamr_cli.exits import end_well_on_sigterm, needs_extra
 
 MOST_SESSIONS = 256
 """Over HTTP; one that asks nothing for half an hour ends."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lamr_cli.extras import needs_extra
+from lamr_cli.exits import needs_extra
 from lamr_cli.printing import say
 
 if TYPE_CHECKING:
