@@ -78,7 +78,7 @@ def serve(
     from lamr_agents.local.server import LocalServer
     from lamr_agents.local.store import Store, check_socket, default_socket, default_store
     from lamr_agents.local.texts import Archive, Texts, default_texts, show_command
-    from lamr_agents.profiles import DEFAULT, PROFILES
+    from lamr_agents.policy import DEFAULT, PROFILES
     from lamr_client import Pruner
 
     def make_pruner() -> Pruner:

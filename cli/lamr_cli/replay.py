@@ -58,7 +58,7 @@ def replay(  # one argument an option
     """
     from contextlib import ExitStack
 
-    from lamr_agents.profiles import DEFAULT, PROFILES
+    from lamr_agents.policy import DEFAULT, PROFILES
     from lamr_agents.replay import ScoredOnce, bundled_prices, find_logs, model_of, read_prices, ways
     from lamr_client import Pruner
     from lamr_contract.cache import Cache, default_cache_file

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lamr_agents.policy import Policy
-from lamr_agents.profiles import DEFAULT, PROFILES
+from lamr_agents.policy import DEFAULT, PROFILES, Policy
 from lamr_agents.replay import (
     NoSessionError,
     Prices,

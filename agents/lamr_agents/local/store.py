@@ -16,9 +16,9 @@ from pathlib import Path
 from lamr_client import InvalidInputError, LamrError
 from lamr_contract.private_files import cache_folder
 
-from lamr_agents.context import Context
 from lamr_agents.local import looks, sessions
 from lamr_agents.local.database import Database
+from lamr_agents.lossless.earlier import Context
 from lamr_agents.policy import IN_PARTS, READ_AGAIN
 from lamr_agents.thin import NOT_PRUNED, SOCKET
 

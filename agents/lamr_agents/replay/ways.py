@@ -18,8 +18,7 @@ from lamr_sessions.tools import SHELLS
 from lamr_agents.judge import Prunes
 from lamr_agents.local.texts import SHOW, key_of
 from lamr_agents.lossless import Earlier
-from lamr_agents.policy import HIDING, PRUNED, Policy
-from lamr_agents.profiles import DEFAULT, PROFILES
+from lamr_agents.policy import DEFAULT, HIDING, PROFILES, PRUNED, Policy
 from lamr_agents.replay.recorded import Recorded, Result
 from lamr_agents.skim import skim, untouched
 from lamr_agents.skimmed import Skim
