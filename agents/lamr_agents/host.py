@@ -1,4 +1,4 @@
-"""A row of the table of hosts: where a host keeps its settings and logs, how lamr's entry looks there, and what was tried."""
+"""A row of the table of hosts: where a host keeps its settings and logs, how lamr's entry looks, and what was tried."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a tool's result is pruned, and when it passes untouched: one rule a row, each with its reason; a row a profile."""
+"""When a tool's result is pruned, and when it passes untouched: one rule a row with its reason; profiles of these."""
 
 from __future__ import annotations
 
@@ -176,6 +176,6 @@ PROFILES: Mapping[ProfileName, Policy] = {
     "balanced": Policy(threshold=0.33, least_relevance=0.0, shortens=True),
     "eager": Policy(shortens=True),
 }
-"""How boldly lamr cuts, from what loses nothing to what saves the most. The thresholds were chosen on recorded sessions;
-docs/lab/agents.md tells what each profile comes to on others."""
+"""How boldly lamr cuts, from what loses nothing to what saves the most. The thresholds were chosen on recorded
+sessions; docs/lab/agents.md tells what each profile comes to on others."""
 assert set(PROFILES) == set(get_args(ProfileName))

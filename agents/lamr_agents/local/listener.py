@@ -1,6 +1,6 @@
 """The socket of the local server: a thread a connection, and no connection from another user.
 
-`Turns` lets one call at a time through for each file of an agent: of two that come at once, the second is a second look.
+`Turns` lets one call at a time through for each file of an agent: of two at once, the second is a second look.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from lamr_contract.cpus import usable_cpus
 
 from lamr_repositories.batch.jobs import Job
 from lamr_repositories.batch.options import BatchOptions
-from lamr_repositories.batch.progress import Gathering
+from lamr_repositories.batch.shards import Gathering
 from lamr_repositories.batch.worker import MOST_DEATHS, WorkerOptions, died, work_in_a_process
 
 _END_SECONDS = 5.0

@@ -28,7 +28,7 @@ from lamr_errors import how_to_install
 from lamr_repositories.batch.arrivals import each_second
 from lamr_repositories.batch.jobs import Job
 from lamr_repositories.batch.options import BatchOptions
-from lamr_repositories.batch.progress import Gathering
+from lamr_repositories.batch.shards import Gathering
 from lamr_repositories.batch.worker import MOST_DEATHS, RowWorker, WorkerOptions, died
 from lamr_repositories.errors import ClusterError
 

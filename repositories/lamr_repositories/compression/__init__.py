@@ -8,9 +8,8 @@
 
 from lamr_repositories.compression.compress import Compression, ZippedChunk, compress, compress_chunks
 from lamr_repositories.compression.options import CompressionOptions
-from lamr_repositories.compression.perplexity import Perplexity
+from lamr_repositories.compression.perplexity import VALUES, Perplexity
 from lamr_repositories.compression.sections import SPREADS
-from lamr_repositories.compression.values import VALUES
 
 __all__ = [
     "SPREADS",
