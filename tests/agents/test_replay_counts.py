@@ -24,7 +24,6 @@ from lamr_agents.replay import (
     bundled_prices,
     record_of,
     replay,
-    replay_log,
     ways,
 )
 from lamr_agents.replay.bill import CALL_OUTPUT, Bill
@@ -50,6 +49,7 @@ from tests.agents.samples import (
     claude,
     line_of,
     pruner,
+    replay_log,
     says,
     session,
     usage,

@@ -14,8 +14,6 @@ from typing import Any
 
 HELD_OUT = "left alone, for comparison"
 """The reason of results that pass in such a session and would have been judged in another."""
-MOST_SHARE = 0.9
-"""The comparison needs sessions of both kinds."""
 _BYTES = 8
 
 

@@ -12,7 +12,7 @@ from lamr_agents.replay.prices import Prices, bundled_prices, read_prices
 from lamr_agents.replay.recorded import Recorded, Result, record_of
 from lamr_agents.replay.report import Report
 from lamr_agents.replay.scored_once import ScoredOnce, model_of
-from lamr_agents.replay.session import Replayed, replay, replay_log
+from lamr_agents.replay.session import Replayed, replay
 from lamr_agents.replay.ways import Judge, Way, pruned, remembered, same_size, ways
 
 __all__ = [
@@ -33,7 +33,6 @@ __all__ = [
     "record_of",
     "remembered",
     "replay",
-    "replay_log",
     "same_size",
     "ways",
 ]

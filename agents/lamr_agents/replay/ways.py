@@ -44,12 +44,10 @@ class Way:
     Attributes:
         name: in tables and JSON.
         begin: is called once for each session, the oldest session first.
-        is_bound: whether it knows what comes later, so that it bounds the others and competes with none.
     """
 
     name: str
     begin: Callable[[Recorded], Judge]
-    is_bound: bool = False
 
 
 def ways(pruner: Prunes, policy: Policy | None = None, effort: EffortName = "instant") -> list[Way]:
@@ -68,7 +66,7 @@ def ways(pruner: Prunes, policy: Policy | None = None, effort: EffortName = "ins
         same_size("head of the file", _head, ours),
         same_size("grep ± 5 lines", _grep, ours),
         Way(NEVER, lambda _: lambda result: untouched(result.asked, NEVER)),
-        Way(ORACLE, lambda _: _needed_alone, is_bound=True),
+        Way(ORACLE, lambda _: _needed_alone),
     ]
 
 

@@ -94,14 +94,7 @@ class _Run:
 
 def _worker_options(own: BatchOptions, workers: int) -> list[WorkerOptions]:
     threads = max(1, usable_cpus() // max(workers, 1))
-    return [
-        WorkerOptions(
-            *(server, own.model, threads, own.cache, own.max_tokens, own.timeout, credentials, own.folder),
-            effort=own.effort,
-            within=own.within,
-        )
-        for server, credentials in map(own.access, range(workers))
-    ]
+    return [WorkerOptions(own, threads, *access) for access in map(own.access, range(workers))]
 
 
 def _start(options: WorkerOptions) -> _Worker:
