@@ -23,7 +23,7 @@ _PLACES = {
     "uninstall": "hosts.uninstall",
     "agents": "agents.app",
     "serve": "serve.serve",
-    "http": "http.http",
+    "http": "mcp.http",
     "mcp": "mcp.mcp",
     "status": "status.status",
     "front": "front.app",

@@ -9,15 +9,18 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import FrameType
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 from lamr_errors import BAD_INPUT, SERVER_TROUBLE, LamrError, how_to_install, visible
 
 from lamr_cli.printing import say
 from lamr_cli.streams import writing
+
+if TYPE_CHECKING:
+    from lamr_evaluation import Problem
 
 __all__ = ["BAD_INPUT", "INCOMPLETE", "SERVER_TROUBLE", "exit_code", "explain"]
 
@@ -94,3 +97,11 @@ def needs_extra(extra: str) -> Iterator[None]:
             raise
         say(f"lamr: {error.name} isn't installed: {how_to_install(extra)}", err=True)
         raise typer.Exit(BAD_INPUT) from error
+
+
+def end_with(name: str, left_out: Sequence[Problem]) -> None:
+    """Name the items that were left out, and end with the exit code for that if there are any."""
+    for problem in left_out:
+        say(f"{name}:{problem.line}: {problem.reason}", err=True)
+    if left_out:
+        raise typer.Exit(INCOMPLETE)

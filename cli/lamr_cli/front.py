@@ -50,7 +50,7 @@ def key(
 
     lamr front key alice bob --days 90
     """
-    from lamr_front.keys import make_key
+    from lamr_front.fleet import make_key
     from lamr_front.tenants_file import add_keys
 
     expires = (

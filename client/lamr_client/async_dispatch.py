@@ -20,7 +20,7 @@ from lamr_client.dispatch import (
     timing,
     work_of,
 )
-from lamr_client.pace import Pace
+from lamr_client.reading_plan import Pace
 from lamr_client.transport import AsyncTransport
 
 

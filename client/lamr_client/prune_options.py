@@ -10,7 +10,7 @@ import os
 import re
 import time
 from dataclasses import dataclass, field
-from typing import TypedDict, get_args
+from typing import Any, get_args
 
 from lamr_contract.choices import EffortName, OnError
 from lamr_contract.errors import InvalidInputError
@@ -23,17 +23,7 @@ from lamr_client.deadline import Deadline
 from lamr_client.effort import check_effort
 from lamr_client.tracing import is_traceparent
 
-
-class Cutting(TypedDict):
-    """The options that `prune_lines` takes as they are."""
-
-    ratio: float | None
-    max_tokens: int | None
-    keep: tuple[Keep, ...]
-    repair: bool
-    markers: str
-    line_numbers: bool
-    min_cut: int
+_CUTTING = ("ratio", "max_tokens", "keep", "repair", "markers", "line_numbers", "min_cut")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,17 +55,9 @@ class PruneOptions:
     traceparent: str | None = None
 
     @property
-    def cutting(self) -> Cutting:
-        """What `prune_lines` takes of them, beside the language and the threshold."""
-        return Cutting(
-            ratio=self.ratio,
-            max_tokens=self.max_tokens,
-            keep=self.keep,
-            repair=self.repair,
-            markers=self.markers,
-            line_numbers=self.line_numbers,
-            min_cut=self.min_cut,
-        )
+    def cutting(self) -> dict[str, Any]:
+        """What `prune_lines` takes of them as they are, beside the language and the threshold."""
+        return {name: getattr(self, name) for name in _CUTTING}
 
     def __post_init__(self) -> None:
         _check_range("threshold", self.threshold, 0, 1)

@@ -25,10 +25,10 @@ from lamr_contract.perplexity.causal_spec import CausalSpec, from_parameter
 from numpy.typing import NDArray
 
 from lamr_client import triton_wire as wire
-from lamr_client.closing import Closing
 from lamr_client.connection import Connection
 from lamr_client.deadline import Attempts, Deadline, Retry, until_answered
 from lamr_client.grpc_transport import GrpcChannel
+from lamr_client.transport import Closing
 
 IN_FLIGHT_TOKENS = 16_384
 """Tokens that are under way at once: enough to fill a server's batches, and few enough to be answered in time."""

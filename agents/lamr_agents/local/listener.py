@@ -45,10 +45,6 @@ class Listener(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
             return False
         return True
 
-    def close(self) -> None:
-        """Listen no more."""
-        self.server_close()
-
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - the base's signature
         _log.exception("a connection broke off")
 

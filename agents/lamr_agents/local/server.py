@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FuturesTimeoutError
-from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -114,7 +113,7 @@ class LocalServer:
                 return False
             _sign(lock)
             self._path.unlink(missing_ok=True)
-            with closing(Listener(str(self._path), self._handle)) as listener:
+            with Listener(str(self._path), self._handle) as listener:
                 self._path.chmod(0o600)
                 made = self._path.stat()
                 threading.Thread(target=self._load, daemon=True).start()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 HELD_OUT = "left alone, for comparison"
@@ -122,18 +122,7 @@ def meet(rows: sqlite3.Connection, session: Session) -> tuple[bool, bool]:
                 (session.last, session.transcript if moved else transcript, session.name),
             )
         return bool(held_out), False
-    rows.execute(
-        "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (
-            session.name,
-            session.host,
-            session.folder,
-            session.transcript,
-            session.first,
-            session.last,
-            session.held_out,
-        ),
-    )
+    rows.execute("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?)", astuple(session))
     return bool(session.held_out), True
 
 
@@ -147,7 +136,4 @@ def all_of(rows: sqlite3.Connection) -> list[Session]:
     found = rows.execute(
         "SELECT session, host, folder, transcript, first, last, held_out FROM sessions ORDER BY first"
     ).fetchall()
-    return [
-        Session(name, host, folder, transcript, first, last, None if held_out is None else bool(held_out))
-        for name, host, folder, transcript, first, last, held_out in found
-    ]
+    return [Session(*row[:6], *(None if each is None else bool(each) for each in row[6:])) for row in found]
