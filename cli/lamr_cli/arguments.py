@@ -132,7 +132,7 @@ def read_code(file: str, query: str) -> Decoded:
         OSError: the file can't be read.
     """
     from lamr_client import InvalidInputError
-    from lamr_client.inputs import decode_code
+    from lamr_client.prune_options import decode_code
     from lamr_contract.files import naming
 
     if not file:
@@ -159,7 +159,7 @@ def read_words(option: str, text: str) -> str:
         typer.BadParameter: the file can't be read or is no text.
     """
     from lamr_client import InvalidInputError
-    from lamr_client.inputs import decode_code
+    from lamr_client.prune_options import decode_code
 
     if not text.startswith("@"):
         return text

@@ -37,9 +37,12 @@ class AsyncGrpcTransport(AsyncTransport):
     async def infer(self, request: ChunkRequest, timeout: float | None = None) -> ChunkResult:
         deadline = Deadline(timeout)
         channel = await self._opened()
-        if (endpoint := channel.endpoint) is None:
+        endpoint = channel.endpoint
+        if endpoint is None:
             async with self._lock:  # one thread waits for the server, whoever else does
-                endpoint = await asyncio.to_thread(channel.connect, deadline)
+                endpoint = channel.endpoint
+                if endpoint is None:
+                    endpoint = await asyncio.to_thread(channel.connect, deadline)
         answer: asyncio.Future[tuple[Any, Exception | None]] = asyncio.get_running_loop().create_future()
         try:
             channel.send(request, endpoint, deadline, partial(_put, answer))

@@ -21,14 +21,12 @@ from lamr_postprocess.selection import Keep, keep_list
 from lamr_client.async_dispatch import AsyncDispatcher
 from lamr_client.connection import Connection
 from lamr_client.deadline import Retry
-from lamr_client.inputs import decode_code
 from lamr_client.job import OnProgress, PruneJob, Shared
-from lamr_client.prune_options import CallDefaults, PruneOptions
+from lamr_client.prune_options import CallDefaults, PruneOptions, decode_code
 from lamr_client.pruner import Pruner, check_setup, connect_to, deferred_transport
-from lamr_client.result import PruneResult
+from lamr_client.result import PruneResult, passthrough
 from lamr_client.tracing import in_trace
 from lamr_client.transport import AsyncClosing, AsyncTransport, ThreadedTransport, Transport
-from lamr_client.unjudged import passthrough
 
 P = ParamSpec("P")
 

@@ -1,6 +1,7 @@
-"""What a caller may ask of one pruning, checked before anything is spent on it: options, time, and what an error means.
+"""What a caller may ask of one pruning, checked before anything is spent on it: query and code, options and time.
 
-`Pruner` and `AsyncPruner` share this module, which knows clocks and options; it knows no model and sends nothing.
+`Pruner` and `AsyncPruner` share this module, which knows text, clocks and options; it knows no model and sends nothing.
+Its errors name the remedy, and the offset where there is one.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, get_args
 
 from lamr_contract.choices import EffortName, OnError
 from lamr_contract.errors import InvalidInputError
-from lamr_postprocess import LEAST_CUT, language_named
+from lamr_postprocess import LEAST_CUT, Decoded, decode, language_named
 from lamr_postprocess.patterns import check_expressions
 from lamr_postprocess.render import STYLES
 from lamr_postprocess.selection import Keep
@@ -22,6 +23,91 @@ from lamr_postprocess.selection import Keep
 from lamr_client.deadline import Deadline
 from lamr_client.effort import check_effort
 from lamr_client.tracing import is_traceparent
+
+
+def decode_code(code: str | bytes | bytearray | memoryview) -> Decoded:
+    """Return the code as text that can be encoded again byte for byte; a byte order mark of UTF-8 stays where it is.
+
+    Raises:
+        InvalidInputError: the bytes are no text in any known encoding, or the text has lone surrogates.
+    """
+    if isinstance(code, str):
+        _refuse_surrogates(code, "code")
+        return Decoded(code)
+    if not isinstance(code, (bytes, bytearray, memoryview)):
+        raise InvalidInputError(f"the code must be str or bytes, not {type(code).__name__}", argument="code")
+    data = bytes(code)
+    decoded = decode(data)
+    if decoded is not None:
+        return decoded
+    try:
+        return Decoded(data.decode("utf-8"))  # with a NUL, which `check_code` refuses
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(
+            f"the code is binary, or in an encoding that isn't known: it isn't UTF-8 at byte {error.start} (counted "
+            "from 0); decode it and pass text",
+            argument="code",
+            offset=error.start,
+        ) from error
+
+
+def check_code(code: str) -> None:
+    """Refuse text that no source file holds.
+
+    Raises:
+        InvalidInputError: the text has a NUL character.
+    """
+    _refuse_nul(code, "code", "binary files can't be pruned")
+
+
+def check_query(query: str) -> None:
+    """Refuse queries that ask nothing.
+
+    Raises:
+        InvalidInputError: the query isn't text, is empty or blank, or has a NUL character or lone surrogates.
+    """
+    check_words(query, "query")
+    if not query.strip():
+        raise InvalidInputError("the query is empty; say what you are looking for", argument="query")
+
+
+def check_words(text: str, what: str) -> None:
+    """Refuse what can't be read as words: a query's, a task's, a history's.
+
+    Args:
+        text: the words; they may be empty.
+        what: the argument's name, for the error.
+
+    Raises:
+        InvalidInputError: the words aren't text, or have a NUL character or lone surrogates.
+    """
+    if not isinstance(text, str):
+        raise InvalidInputError(f"the {what} must be str, not {type(text).__name__}", argument=what)
+    _refuse_surrogates(text, what)
+    _refuse_nul(text, what, "remove it")
+
+
+def _refuse_surrogates(text: str, what: str) -> None:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(
+            f"the {what} has a lone surrogate at character {error.start} (counted from 0); decode it without "
+            "'surrogateescape'",
+            argument=what,
+            offset=error.start,
+        ) from error
+
+
+def _refuse_nul(text: str, what: str, remedy: str) -> None:
+    place = text.find("\0")
+    if place >= 0:
+        raise InvalidInputError(
+            f"the {what} has a NUL at character {place} (counted from 0); {remedy}",
+            argument=what,
+            offset=place,
+        )
+
 
 _CUTTING = ("ratio", "max_tokens", "keep", "repair", "markers", "line_numbers", "min_cut")
 

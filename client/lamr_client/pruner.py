@@ -26,14 +26,12 @@ from lamr_client.deadline import Retry
 from lamr_client.deferred import BATCH_SIZE, DeferredTransport
 from lamr_client.dispatch import Dispatcher, grouped
 from lamr_client.effort import TIME
-from lamr_client.inputs import decode_code
 from lamr_client.job import OnProgress, PruneJob, Shared
-from lamr_client.prune_options import CallDefaults, PruneOptions
+from lamr_client.prune_options import CallDefaults, PruneOptions, decode_code
 from lamr_client.reading_plan import ReadingPlan, in_order
-from lamr_client.result import PruneResult
+from lamr_client.result import PruneResult, passthrough
 from lamr_client.tracing import in_trace
 from lamr_client.transport import Closing, Transport
-from lamr_client.unjudged import passthrough
 
 
 class Pruner(Closing):

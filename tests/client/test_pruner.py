@@ -26,7 +26,6 @@ from lamr_client import (
     ServerError,
     ServerUnavailableError,
     job,
-    unjudged,
 )
 from lamr_client.mock_transport import MockTransport, uniform_answer
 from lamr_client.prune_options import Call, PruneOptions
@@ -755,7 +754,7 @@ def test_a_deadline_is_kept_while_a_budget_is_searched(repository):
 
 
 def test_a_large_text_passes_through_with_its_tokens_estimated(repository, monkeypatch):
-    monkeypatch.setattr(unjudged, "MOST_COUNTED_CHARS", 10)
+    monkeypatch.setattr("lamr_client.result.MOST_COUNTED_CHARS", 10)
     with pruner(repository, MockTransport(answer), on_error="passthrough") as subject:
         code = program(100)
         result = subject.prune(QUERY, code, timeout=1e-6)
