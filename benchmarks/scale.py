@@ -30,8 +30,7 @@ from pathlib import Path
 from lamr_contract.cpus import usable_cpus
 from lamr_repositories.batch import BatchCount, BatchOptions, run_batch
 from lamr_repositories.batch.formats import FORMATS
-from lamr_repositories.batch.progress import Gathering
-from lamr_repositories.batch.shards import Shards
+from lamr_repositories.batch.shards import Gathering, Shards
 
 from benchmarks.report import Figure, option_parser, run
 from benchmarks.sources import STDLIB, python_files

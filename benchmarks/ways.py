@@ -21,7 +21,7 @@ from typing import Any
 from lamr_agents.policy import Policy
 from lamr_agents.thin import NOTE
 from lamr_client import Pruner, PruneResult
-from lamr_client.inputs import decode_code
+from lamr_client.prune_options import decode_code
 from lamr_serving import ServerOptions
 from lamr_serving.launcher.addresses import free_ports
 

@@ -14,8 +14,7 @@ from lamr_sessions import Heard
 from lamr_sessions.formats import CODEX
 from lamr_sessions.shown import framed
 
-from lamr_agents.calls import call_of
-from lamr_agents.hook_host import Call, HookHost
+from lamr_agents.calls import Call, HookHost, call_of
 from lamr_agents.host import Folder
 from lamr_agents.skimmed import Skim
 from lamr_agents.thin import EVENT

@@ -24,8 +24,7 @@ from lamr_agents.intent import Known, intent_of
 from lamr_agents.judge import Prunes
 from lamr_agents.local.texts import SHOW, Archive, Place, Texts, default_texts
 from lamr_agents.lossless import Earlier
-from lamr_agents.policy import Policy
-from lamr_agents.profiles import DEFAULT, PROFILES
+from lamr_agents.policy import DEFAULT, PROFILES, Policy
 from lamr_agents.regular_files import text_of
 from lamr_agents.skim import asked_for, skim_anyway
 from lamr_agents.skimmed import Skim

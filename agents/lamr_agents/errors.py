@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from lamr_client import InvalidInputError
 
 
@@ -19,3 +22,8 @@ class PriceError(InvalidInputError):
 
 class SettingsError(InvalidInputError):
     """A host's settings can't be changed as they are."""
+
+
+def words_of(fault: Mapping[str, Any]) -> str:
+    """Return what one of a `ValidationError`'s errors says: a check's own words, without the kind of its exception."""
+    return str(fault["ctx"]["error"]) if fault["type"] == "value_error" else str(fault["msg"])

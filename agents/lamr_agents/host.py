@@ -1,7 +1,8 @@
-"""A row of the table of hosts: where a host keeps its settings and logs, how lamr gets in, and what was tried."""
+"""A row of the table of hosts: where a host keeps its settings and logs, how lamr's entry looks, and what was tried."""
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -12,8 +13,8 @@ from typing import Any
 
 from lamr_sessions import Format
 
+from lamr_agents.calls import HookHost
 from lamr_agents.errors import SettingsError
-from lamr_agents.hook_host import HookHost
 
 LIMIT_SECONDS = 8
 """How long a hook may hold the agent up."""
@@ -168,3 +169,55 @@ class Host:
     form: Format | None = None
     logs: str = ""
     remark: str = ""
+
+
+_GRACE_SECONDS = 2
+"""From a hook's own end to that by the host."""
+MCP = "lamr"
+"""The name of lamr's server of MCP in the settings of its clients."""
+
+
+def hook_of(event: str, tools: Sequence[str], *, second: int = 1, **more: Any) -> Listed:
+    """An entry of a host whose hooks stand by event, each with a matcher of tools and a list of commands.
+
+    Args:
+        event: the hook's event.
+        tools: the tools whose results are code.
+        second: in the host's unit of time.
+        more: what else the host wants to know of the hook.
+    """
+
+    def make(command: Command) -> Mapping[str, Any]:
+        hook = {
+            "type": "command",
+            "command": command.line,
+            "timeout": second * (command.limit + _GRACE_SECONDS),
+            **more,
+        }
+        return {"matcher": "|".join(tools), "hooks": [hook]}
+
+    return Listed(("hooks", event), make)
+
+
+def copilot_hook(event: str, tools: Sequence[str]) -> Whole:
+    """A file of hooks as Copilot CLI reads them, with one hook in it."""
+
+    def make(command: Command) -> str:
+        seconds = command.limit + _GRACE_SECONDS
+        hook = {"type": "command", "matcher": "|".join(tools), "bash": command.line, "timeoutSec": seconds}
+        return json.dumps({"version": 1, "hooks": {event: [hook]}}, indent=2) + "\n"
+
+    return Whole(make)
+
+
+def server_of(key: str, **more: Any) -> Named:
+    """An entry of a client of MCP whose servers are members of an object, each with a command and its arguments."""
+    return Named((key, MCP), _server(more))
+
+
+def _server(more: Mapping[str, Any]) -> Callable[[Command], Mapping[str, Any]]:
+    def make(command: Command) -> Mapping[str, Any]:
+        program, *arguments = command.words
+        return {**more, "command": program, "args": arguments}
+
+    return make

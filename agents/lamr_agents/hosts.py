@@ -8,9 +8,8 @@ from lamr_client import InvalidInputError
 from lamr_sessions import formats
 
 from lamr_agents import claude_code, codex, copilot_cli, gemini_cli, javascript
-from lamr_agents.entries import copilot_hook, hook_of, server_of
-from lamr_agents.hook_host import HookHost
-from lamr_agents.host import Folder, Host, Settings, Way
+from lamr_agents.calls import HookHost
+from lamr_agents.host import Folder, Host, Settings, Way, copilot_hook, hook_of, server_of
 from lamr_agents.thin import EVENT
 
 _NO_HOOK = "no hook of its own replaces what a tool returns"

@@ -18,8 +18,7 @@ from lamr_sessions.events import events_of
 from lamr_sessions.formats import OPENCODE, PI
 from lamr_sessions.shown import framed
 
-from lamr_agents.calls import call_of
-from lamr_agents.hook_host import Call, HookHost
+from lamr_agents.calls import Call, HookHost, call_of
 from lamr_agents.host import Command, Whole
 from lamr_agents.skimmed import Skim
 from lamr_agents.thin import NOT_PRUNED, NOTE, SMALL

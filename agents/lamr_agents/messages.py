@@ -26,8 +26,7 @@ from lamr_agents.intent import Intent, intent_of, known_of
 from lamr_agents.judge import Prunes
 from lamr_agents.local.texts import Texts
 from lamr_agents.lossless import Earlier, rows_of
-from lamr_agents.policy import Asked, Policy
-from lamr_agents.profiles import DEFAULT, PROFILES
+from lamr_agents.policy import DEFAULT, PROFILES, Asked, Policy
 from lamr_agents.skim import asked_for, skim_anyway, unjudged
 from lamr_agents.skimmed import Skim
 from lamr_agents.words import SHORTENED_NOTE

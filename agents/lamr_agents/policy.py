@@ -1,11 +1,13 @@
-"""When a tool's result is pruned, and when it passes untouched: one rule a row, each with its reason."""
+"""When a tool's result is pruned, and when it passes untouched: one rule a row with its reason; profiles of these."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import get_args
 
 from lamr_client import PruneResult
+from lamr_contract.choices import ProfileName
 from lamr_postprocess import detect_language
 from lamr_sessions.notices import NOTHING_STATED, Stated
 
@@ -165,3 +167,15 @@ _BEFORE: dict[str, Callable[[Policy, Asked], bool]] = {
     "nothing is known of why": lambda _, asked: not asked.intended,
 }
 """In the order in which they are told; the first that holds is the reason."""
+
+
+DEFAULT: ProfileName = "careful"
+PROFILES: Mapping[ProfileName, Policy] = {
+    "lossless": Policy(prunes=False, shortens=True),
+    "careful": Policy(threshold=0.25, least_relevance=0.0, shortens=True),
+    "balanced": Policy(threshold=0.33, least_relevance=0.0, shortens=True),
+    "eager": Policy(shortens=True),
+}
+"""How boldly lamr cuts, from what loses nothing to what saves the most. The thresholds were chosen on recorded
+sessions; docs/lab/agents.md tells what each profile comes to on others."""
+assert set(PROFILES) == set(get_args(ProfileName))

@@ -10,22 +10,41 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from lamr_client import DeadlineExceededError, LamrError, PruneResult
 from lamr_contract.choices import EffortName
-from lamr_postprocess import approximate_tokens
+from lamr_postprocess import approximate_tokens, detect_language, line_spans, prune_lines
+from lamr_postprocess.document import analyse
+from lamr_postprocess.listing import read_listing
+from lamr_postprocess.minified import minified
+from lamr_postprocess.render import NAMED
 from lamr_sessions import Read
 from lamr_sessions.notices import NOTHING_STATED, Stated
 
 from lamr_agents.intent import Intent
 from lamr_agents.judge import Judge, Prunes
 from lamr_agents.lossless import Earlier
-from lamr_agents.outlines import outline
 from lamr_agents.parts import Part, parts_of, renumbered
 from lamr_agents.policy import OUTLINED, PRUNED, SHORTENED, Asked, Policy
 from lamr_agents.shortening import Archive, remember, shortened
 from lamr_agents.skimmed import Skim, alike, hidden
 from lamr_agents.thin import NOT_PRUNED, plain
 from lamr_agents.words import AN_OUTLINE, BY_NAME, BY_RANGE, IN_HASTE, note
+
+
+def outline(code: str, path: str) -> tuple[str, tuple[int, ...]]:
+    """The headers of a file's definitions, as text, and the numbers of the lines that are left."""
+    listing = read_listing(code)
+    body = code if listing is None else listing.body
+    language = detect_language(body, path)
+    if why := minified(line_spans(body)):
+        return language.comment.wrap(f"... {why}") + "\n", ()
+    document = analyse(code, language, listing=listing, naming=approximate_tokens)
+    rows = () if document.definitions is None else document.definitions.rows.tolist()
+    nothing = np.zeros(document.spans.shape[0])
+    left = prune_lines(code, nothing, path=path, threshold=1.0, keep=[row + 1 for row in rows], markers=NAMED)
+    return left.text, left.kept_lines
+
 
 _NO_ARCHIVE = "no file to read the rest from"
 _log = logging.getLogger("lamr.agents")

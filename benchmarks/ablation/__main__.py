@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from lamr_cli.printing import say
-from lamr_cli.progress import bar
+from lamr_cli.printing import bar, say
 
 from benchmarks.ablation import study
 from benchmarks.ablation.settings import AblationSettings

@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 from lamr_client import AsyncGrpcTransport, parse_connection
 from lamr_front import control
-from lamr_front.keys import hash_of, make_key
+from lamr_front.fleet import hash_of, make_key
 from lamr_front.running import Front
 from lamr_serving import ServerOptions, TritonServer
 from lamr_serving.errors import ServerStartError

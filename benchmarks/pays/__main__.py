@@ -16,8 +16,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from lamr_agents.policy import Policy
-from lamr_agents.profiles import DEFAULT, PROFILES
+from lamr_agents.policy import DEFAULT, PROFILES, Policy
 from lamr_agents.replay import (
     NoSessionError,
     Recorded,

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from lamr_agents.local.server import LocalServer
 from lamr_agents.local.store import Store
-from lamr_agents.outlines import outline
 from lamr_agents.policy import Policy
+from lamr_agents.skim import outline
 from lamr_agents.thin import NOTE
 from lamr_client import LamrError, Pruner, PruneResult
 from lamr_contract.encoding import PromptEncoder

@@ -8,13 +8,10 @@ from typing import Annotated
 
 import typer
 
-from lamr_cli.arguments import Model, Profile, Server
-from lamr_cli.credentials import credentials
+from lamr_cli.arguments import Model, Profile, Server, credentials
+from lamr_cli.exits import end_well_on_sigterm
 from lamr_cli.hosts import Effort, HoldOut, KeepTexts, status
-from lamr_cli.pages import write_page
-from lamr_cli.printing import print_exactly, say
-from lamr_cli.progress import bar
-from lamr_cli.stopping import end_well_on_sigterm
+from lamr_cli.printing import bar, print_exactly, say, write_page
 
 app = typer.Typer(
     name="agents", help="What hooks did so far, and the local server behind them.", no_args_is_help=True
@@ -81,7 +78,7 @@ def serve(
     from lamr_agents.local.server import LocalServer
     from lamr_agents.local.store import Store, check_socket, default_socket, default_store
     from lamr_agents.local.texts import Archive, Texts, default_texts, show_command
-    from lamr_agents.profiles import DEFAULT, PROFILES
+    from lamr_agents.policy import DEFAULT, PROFILES
     from lamr_client import Pruner
 
     def make_pruner() -> Pruner:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypedDict, cast
 
 import typer
 from lamr_contract.choices import ProfileName
@@ -14,6 +15,7 @@ from lamr_cli.streams import read_input
 
 if TYPE_CHECKING:
     from lamr_postprocess import Decoded
+
 
 LineRange = tuple[int, int]
 MOST_CODE_BYTES = 256 << 20
@@ -130,7 +132,7 @@ def read_code(file: str, query: str) -> Decoded:
         OSError: the file can't be read.
     """
     from lamr_client import InvalidInputError
-    from lamr_client.inputs import decode_code
+    from lamr_client.prune_options import decode_code
     from lamr_contract.files import naming
 
     if not file:
@@ -157,7 +159,7 @@ def read_words(option: str, text: str) -> str:
         typer.BadParameter: the file can't be read or is no text.
     """
     from lamr_client import InvalidInputError
-    from lamr_client.inputs import decode_code
+    from lamr_client.prune_options import decode_code
 
     if not text.startswith("@"):
         return text
@@ -197,3 +199,30 @@ def _parse_one(text: str) -> LineRange | str:
     if not 1 <= first <= last:
         raise typer.BadParameter(f"--keep {text}: lines count from 1 and a range goes upwards")
     return first, last
+
+
+# What opens a server comes from the environment: every user of a machine can read its programs' arguments.
+_VARIABLES = {"api_key": "LAMR_API_KEY", "ca": "LAMR_CA", "cert": "LAMR_CERT", "key": "LAMR_CERT_KEY"}
+_FOR_TLS = ("ca", "cert", "key")
+
+
+class Credentials(TypedDict, total=False):
+    """Arguments of `Pruner` and `server_status`."""
+
+    api_key: str
+    ca: str
+    cert: str
+    key: str
+
+
+def credentials(server: str | None) -> Credentials:
+    """Return what the environment holds for a server, as arguments of `Pruner`; nothing without a server.
+
+    Args:
+        server: its address. Certificates are for https:// and are left out elsewhere.
+    """
+    if server is None:
+        return {}
+    names = [name for name in _VARIABLES if server.startswith("https://") or name not in _FOR_TLS]
+    found = {name: os.environ[_VARIABLES[name]] for name in names if os.environ.get(_VARIABLES[name])}
+    return cast(Credentials, found)

@@ -10,11 +10,9 @@ from typing import Annotated, Literal
 import typer
 from lamr_contract.choices import EffortName
 
-from lamr_cli.arguments import EFFORT_HELP, CacheFile, Model, NoCache, Within, cache_file
-from lamr_cli.credentials import credentials
+from lamr_cli.arguments import EFFORT_HELP, CacheFile, Model, NoCache, Within, cache_file, credentials
 from lamr_cli.exits import INCOMPLETE
-from lamr_cli.printing import say
-from lamr_cli.progress import bar
+from lamr_cli.printing import bar, say
 
 Form = Literal["jsonl", "parquet"]
 

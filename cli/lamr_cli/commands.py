@@ -23,7 +23,7 @@ _PLACES = {
     "uninstall": "hosts.uninstall",
     "agents": "agents.app",
     "serve": "serve.serve",
-    "http": "http.http",
+    "http": "mcp.http",
     "mcp": "mcp.mcp",
     "status": "status.status",
     "front": "front.app",
@@ -33,9 +33,9 @@ _PLACES = {
     "eval": "evaluate.evaluate",
     "judge": "judge.app",
     "corpus": "corpus.app",
-    "label": "label.label",
+    "label": "train.label",
     "train": "train.train",
-    "lines": "lines.lines",
+    "lines": "train.lines",
 }
 """Each command's module and what of it is the command, in the order of the help."""
 

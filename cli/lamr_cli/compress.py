@@ -8,8 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from lamr_cli.arguments import Language, Query, Quiet, read_code
-from lamr_cli.printing import print_exactly, say
-from lamr_cli.progress import bar
+from lamr_cli.printing import bar, print_exactly, say
 from lamr_cli.scorers import Perplexity, scorer_of
 
 Value = Literal["conditional", "contrastive"]

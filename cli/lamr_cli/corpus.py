@@ -11,8 +11,7 @@ from typing import Annotated
 import typer
 from lamr_training.made.settings import OF_PACKAGES, MadeSettings
 
-from lamr_cli.printing import say
-from lamr_cli.progress import bar
+from lamr_cli.printing import bar, say
 
 app = typer.Typer(
     name="corpus",

@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from lamr_contract.choices import EffortName
 
-from lamr_cli.arguments import EFFORT_HELP, Model, Server, Within
-from lamr_cli.credentials import credentials
-from lamr_cli.exits import INCOMPLETE
-from lamr_cli.extras import needs_extra
-from lamr_cli.printing import say
-from lamr_cli.progress import bar
+from lamr_cli.arguments import EFFORT_HELP, Model, Server, Within, credentials
+from lamr_cli.exits import end_with, needs_extra
+from lamr_cli.printing import bar, say
 from lamr_cli.scorers import embedder, scorer_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from lamr_client import Pruner
     from lamr_evaluation import EvalReport, Problem, Record
@@ -127,7 +124,7 @@ def evaluate(
     if repositories is not None:
         packs = _of_packs(repositories, mirror, asked, strict)
         say(packs.to_json() if as_json else packs.table())
-        _tell(str(repositories), packs.left_out)
+        end_with(str(repositories), packs.left_out)
         return
     if plot is not None:
         with needs_extra("train"):  # better now than after the work
@@ -139,15 +136,7 @@ def evaluate(
 
         plot_recall(report, plot)
     say(report.to_json() if as_json else report.table())
-    _tell(items.name, report.left_out)
-
-
-def _tell(name: str, left_out: Sequence[Problem]) -> None:
-    """Name the items that were left out, and end with the exit code for that if there are any."""
-    for problem in left_out:
-        say(f"{name}:{problem.line}: {problem.reason}", err=True)
-    if left_out:
-        raise typer.Exit(INCOMPLETE)
+    end_with(items.name, report.left_out)
 
 
 @dataclass(frozen=True)

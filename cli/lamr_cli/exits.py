@@ -1,16 +1,26 @@
-"""How an error ends the command: the exit code and the message.
+"""How a command ends: the exit code and the message of an error, of an extra that isn't installed, and of SIGTERM.
 
-lamr's own errors carry their exit code (`lamr_errors`), so this module knows no other package and costs no import.
+lamr's own errors carry their exit code (`lamr_errors`), so this module knows no other package.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import sys
+from collections.abc import Iterator, Sequence
+from types import FrameType
+from typing import TYPE_CHECKING, NoReturn
 
-from lamr_errors import BAD_INPUT, SERVER_TROUBLE, LamrError, visible
+import typer
+from lamr_errors import BAD_INPUT, SERVER_TROUBLE, LamrError, how_to_install, visible
 
+from lamr_cli.printing import say
 from lamr_cli.streams import writing
+
+if TYPE_CHECKING:
+    from lamr_evaluation import Problem
 
 __all__ = ["BAD_INPUT", "INCOMPLETE", "SERVER_TROUBLE", "exit_code", "explain"]
 
@@ -48,3 +58,50 @@ def explain(error: BaseException) -> None:
 def _needs_unix(error: BaseException) -> bool:
     """Whether a command wanted what Windows' Python lacks; what prunes in process wants none of it."""
     return isinstance(error, ModuleNotFoundError) and error.name in _UNIX_MODULES
+
+
+def end_well_on_sigterm(*, at_once: bool = False) -> None:
+    """Have SIGTERM end this process with exit code 0. Call it from the main thread, before the server begins.
+
+    Servers that handle the signal themselves do so; this is for the time before and after. uvicorn, for one, ends its
+    requests and then raises the signal again.
+
+    Args:
+        at_once: for a server that reads standard input: a thread that waits there would keep the process alive.
+    """
+
+    def end(_number: int, _frame: FrameType | None) -> NoReturn:
+        if at_once:
+            os._exit(0)
+        sys.exit(0)
+
+    signal.signal(signal.SIGTERM, end)
+
+
+_OF_EXPORT = """torch transformers onnx onnxruntime onnxscript safetensors huggingface_hub"""
+_MODULES = {
+    "export": tuple(_OF_EXPORT.split()),
+    "http": ("fastapi", "starlette", "uvicorn", "pydantic", "prometheus_client"),
+    "mcp": ("mcp", "mcp_types"),
+    "train": ("torch", "transformers", "tqdm", "matplotlib", "tensorboard"),
+}
+
+
+@contextlib.contextmanager
+def needs_extra(extra: str) -> Iterator[None]:
+    """Turn the missing import of one of an extra's packages into a message and exit code 2; other errors pass."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] not in _MODULES[extra]:
+            raise
+        say(f"lamr: {error.name} isn't installed: {how_to_install(extra)}", err=True)
+        raise typer.Exit(BAD_INPUT) from error
+
+
+def end_with(name: str, left_out: Sequence[Problem]) -> None:
+    """Name the items that were left out, and end with the exit code for that if there are any."""
+    for problem in left_out:
+        say(f"{name}:{problem.line}: {problem.reason}", err=True)
+    if left_out:
+        raise typer.Exit(INCOMPLETE)

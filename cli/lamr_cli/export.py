@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from lamr_cli.extras import needs_extra
+from lamr_cli.exits import needs_extra
 from lamr_cli.printing import say
 
 Precision = Literal["fp32", "bf16", "int8"]

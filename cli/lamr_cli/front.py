@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from lamr_errors import visible
 
-from lamr_cli.exits import SERVER_TROUBLE
+from lamr_cli.exits import SERVER_TROUBLE, end_well_on_sigterm
 from lamr_cli.printing import say, say_meanwhile
-from lamr_cli.stopping import end_well_on_sigterm
 
 if TYPE_CHECKING:
     from lamr_front.control import FrontStatus
@@ -51,7 +50,7 @@ def key(
 
     lamr front key alice bob --days 90
     """
-    from lamr_front.keys import make_key
+    from lamr_front.fleet import make_key
     from lamr_front.tenants_file import add_keys
 
     expires = (

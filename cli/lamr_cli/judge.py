@@ -9,12 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lamr_cli.arguments import Model, Server
-from lamr_cli.exits import INCOMPLETE
-from lamr_cli.extras import needs_extra
+from lamr_cli.exits import end_with, needs_extra
 from lamr_cli.judging import Asked, counter, judged
-from lamr_cli.pages import write_page
-from lamr_cli.printing import say
-from lamr_cli.progress import bar
+from lamr_cli.printing import bar, say, write_page
 
 if TYPE_CHECKING:
     from lamr_evaluation import Problem
@@ -197,11 +194,7 @@ def judge(
 
         write_page(html, render_page(report, judgement))
     say(report.to_json() if as_json else report.table())
-    left_out = sorted([*problems, *judgement.problems])
-    for problem in left_out:
-        say(f"{data}:{problem.line}: {problem.reason}", err=True)
-    if left_out:
-        raise typer.Exit(INCOMPLETE)
+    end_with(str(data), sorted([*problems, *judgement.problems]))
 
 
 @app.command("items")

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 import typer
 from lamr_contract.names import TOKENIZER_FILE
 
-from lamr_cli.credentials import credentials
-from lamr_cli.printing import say
-from lamr_cli.progress import bar
+from lamr_cli.arguments import credentials
+from lamr_cli.printing import bar, say
 from lamr_cli.scorers import embedder, scorer_of
 
 if TYPE_CHECKING:

@@ -25,13 +25,11 @@ from lamr_cli.arguments import (
     Tokenizer,
     Within,
     cache_file,
+    credentials,
     read_words,
 )
-from lamr_cli.credentials import credentials
 from lamr_cli.exits import INCOMPLETE
-from lamr_cli.pages import write_page
-from lamr_cli.printing import print_exactly, say
-from lamr_cli.progress import bar
+from lamr_cli.printing import bar, print_exactly, say, write_page
 from lamr_cli.scorers import OfPerplexity, scorer_of
 from lamr_cli.streams import read_input
 

@@ -1,20 +1,27 @@
-"""The one place where commands write: words with what can't be seen made visible, and code as it is.
+"""The one place where commands write: words with what cannot be seen made visible, code as it is, pages, progress.
 
 Names of files, messages of servers and code are others' texts, and a terminal does what escape sequences in them say.
-What goes to a file or a program is code byte for byte, in the encoding of the file that it is from.
+What goes to a file or a program is code byte for byte, in the encoding of the file that it is from. Pages show code, so
+that a new one is for its owner alone.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lamr_contract.files import naming
 from lamr_errors import visible
 
 from lamr_cli.streams import writing
 
 if TYPE_CHECKING:
     from lamr_postprocess import Encoding
+
 
 ERASED = "\r\x1b[K"
 
@@ -55,3 +62,49 @@ def print_exactly(text: str, *, encoding: Encoding | None = None, colored: bool 
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
+
+
+def write_page(path: Path, text: str) -> None:
+    """Write a page to the file that the user named; one that is there keeps its mode, and a link is followed.
+
+    Raises:
+        OSError: it can't be written.
+    """
+
+    def owned(name: str, flags: int) -> int:
+        return os.open(name, flags, 0o600)
+
+    with (
+        naming(path),
+        open(path, "w", encoding="utf-8", errors="replace", newline="", opener=owned) as page,
+    ):
+        page.write(text)
+
+
+@contextlib.contextmanager
+def bar(disable: bool = False) -> Iterator[Callable[[str, int, int], None]]:
+    """Give a function that takes what is being done, how much of it is done and how much there is.
+
+    Each kind of work gets a bar of its own.
+    """
+    if disable or not sys.stderr.isatty():
+        yield lambda _what, _done, _total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    tasks: dict[str, TaskID] = {}
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+
+        def advance(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = progress.add_task(visible(what), total=total)
+            progress.update(tasks[what], completed=done)
+
+        yield advance

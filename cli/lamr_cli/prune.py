@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import time
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from lamr_contract.admission import TIMEOUT_SECONDS
@@ -29,18 +29,21 @@ from lamr_cli.arguments import (
     Timeout,
     Tokenizer,
     Within,
+    credentials,
     parse_keep,
     read_code,
     read_words,
 )
-from lamr_cli.credentials import credentials
 from lamr_cli.printing import print_exactly, say, say_meanwhile
-from lamr_cli.rendering import Form, rendered
+
+if TYPE_CHECKING:
+    from lamr_client import PruneResult
 
 PATIENCE_SECONDS = 2.0  # before the progress of a pruning is shown
 
 
 Markers = Literal["comment", "named", "swe-pruner"]
+Form = Literal["text", "spans", "heat"]
 
 
 def prune(
@@ -176,11 +179,29 @@ def prune(
             print_exactly(json.dumps(result.to_dict(), ensure_ascii=False) + "\n")
         else:
             color = _colored()
-            text = rendered(form, code, result, color=color)
+            text = _rendered(form, code, result, color)
             encoding = result.encoding if form == "text" else None
             print_exactly(text, encoding=encoding, colored=color and form == "heat")
         if not quiet:
             say(_summary(result), err=True)
+
+
+def _rendered(form: Form, code: str, result: PruneResult, color: bool) -> str:
+    from lamr_postprocess import PrunedCode, render_heat, render_json
+
+    if form == "text":
+        return result.text  # the pruner wrote it so, and measured its budget by it
+    pruned = PrunedCode(
+        text=result.text,
+        kept_lines=result.kept_lines,
+        reasons=result.reasons,
+        cuts=result.cuts,
+        language=result.language or "text",
+        note=result.reason,
+    )
+    if form == "spans":
+        return render_json(code, pruned, result.line_scores)
+    return render_heat(code, pruned, result.line_scores, color=color)
 
 
 class _Progress:

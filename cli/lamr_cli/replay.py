@@ -9,11 +9,8 @@ import typer
 from lamr_contract.admission import TIMEOUT_SECONDS
 from lamr_contract.choices import EffortName
 
-from lamr_cli.arguments import EFFORT_HELP, CacheFile, Model, NoCache, Profile, Server, Timeout
-from lamr_cli.credentials import credentials
-from lamr_cli.pages import write_page
-from lamr_cli.printing import say
-from lamr_cli.progress import bar
+from lamr_cli.arguments import EFFORT_HELP, CacheFile, Model, NoCache, Profile, Server, Timeout, credentials
+from lamr_cli.printing import bar, say, write_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,7 +58,7 @@ def replay(  # one argument an option
     """
     from contextlib import ExitStack
 
-    from lamr_agents.profiles import DEFAULT, PROFILES
+    from lamr_agents.policy import DEFAULT, PROFILES
     from lamr_agents.replay import ScoredOnce, bundled_prices, find_logs, model_of, read_prices, ways
     from lamr_client import Pruner
     from lamr_contract.cache import Cache, default_cache_file

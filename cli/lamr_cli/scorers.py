@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 import typer
 
-from lamr_cli.credentials import credentials
-from lamr_cli.extras import needs_extra
+from lamr_cli.arguments import credentials
+from lamr_cli.exits import needs_extra
 from lamr_cli.printing import say
 
 if TYPE_CHECKING:

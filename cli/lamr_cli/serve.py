@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from lamr_serving.launcher.server_options import ServerOptions
 
-from lamr_cli.exits import SERVER_TROUBLE
+from lamr_cli.exits import SERVER_TROUBLE, end_well_on_sigterm
 from lamr_cli.printing import say
-from lamr_cli.stopping import end_well_on_sigterm
 
 if TYPE_CHECKING:
     from lamr_serving.launcher.server import ServerInfo

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from lamr_errors import how_to_install, visible
 
-from lamr_cli.credentials import credentials
+from lamr_cli.arguments import credentials
 from lamr_cli.exits import SERVER_TROUBLE
 from lamr_cli.printing import say
 

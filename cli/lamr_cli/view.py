@@ -9,10 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from lamr_contract.admission import TIMEOUT_SECONDS
 
-from lamr_cli.arguments import Language, Model, Query, Server, Task, Timeout, read_code, read_words
-from lamr_cli.credentials import credentials
-from lamr_cli.pages import write_page
-from lamr_cli.printing import say
+from lamr_cli.arguments import (
+    Language,
+    Model,
+    Query,
+    Server,
+    Task,
+    Timeout,
+    credentials,
+    read_code,
+    read_words,
+)
+from lamr_cli.printing import say, write_page
 
 if TYPE_CHECKING:
     from lamr_client import PruneResult

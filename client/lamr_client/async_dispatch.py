@@ -9,8 +9,7 @@ from lamr_contract.encoding import Chunk
 from lamr_contract.errors import ServerError
 from lamr_contract.model_io import ChunkResult
 
-from lamr_client.attempts import Attempts
-from lamr_client.deadline import Deadline, Retry
+from lamr_client.deadline import Attempts, Deadline, Retry
 from lamr_client.dispatch import (
     OVERHEAD_TOKENS,
     OnResult,
@@ -21,7 +20,7 @@ from lamr_client.dispatch import (
     timing,
     work_of,
 )
-from lamr_client.pace import Pace
+from lamr_client.reading_plan import Pace
 from lamr_client.transport import AsyncTransport
 
 

@@ -4,32 +4,46 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import inspect
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
+from typing import Any, Concatenate, ParamSpec
 
 from lamr_contract.admission import TIMEOUT_SECONDS
-from lamr_contract.choices import EffortName, OnError
+from lamr_contract.choices import OnError
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import LamrError
 from lamr_contract.scoring.scorer import Scorer
 from lamr_contract.spec import ModelSpec, bundled_repository
-from lamr_postprocess import LEAST_CUT
 from lamr_postprocess.selection import Keep, keep_list
 
 from lamr_client.async_dispatch import AsyncDispatcher
-from lamr_client.call import CallDefaults
-from lamr_client.closing import AsyncClosing
 from lamr_client.connection import Connection
 from lamr_client.deadline import Retry
-from lamr_client.inputs import decode_code
 from lamr_client.job import OnProgress, PruneJob, Shared
-from lamr_client.prune_options import PruneOptions
-from lamr_client.pruner import check_setup, connect_to, deferred_transport
-from lamr_client.result import PruneResult
+from lamr_client.prune_options import CallDefaults, PruneOptions, decode_code
+from lamr_client.pruner import Pruner, check_setup, connect_to, deferred_transport
+from lamr_client.result import PruneResult, passthrough
 from lamr_client.tracing import in_trace
-from lamr_client.transport import AsyncTransport, ThreadedTransport, Transport
-from lamr_client.unjudged import passthrough
+from lamr_client.transport import AsyncClosing, AsyncTransport, ThreadedTransport, Transport
+
+P = ParamSpec("P")
+
+
+def _as_of(
+    blocking: Callable[Concatenate[Pruner, P], PruneResult],
+) -> Callable[
+    [Callable[..., Coroutine[Any, Any, PruneResult]]],
+    Callable[Concatenate[AsyncPruner, P], Coroutine[Any, Any, PruneResult]],
+]:
+    """Give a method the arguments of a blocking one, for people, editors and type checkers."""
+
+    def as_of(method: Any) -> Any:
+        method.__signature__ = inspect.signature(blocking)
+        return method
+
+    return as_of
 
 
 class AsyncPruner(AsyncClosing):
@@ -77,57 +91,21 @@ class AsyncPruner(AsyncClosing):
         self._shared = Shared()
         self._dispatcher = AsyncDispatcher(transport, max_concurrency, Retry(retries))
 
-    async def prune(  # noqa: PLR0913  # keyword-only, each with a default
+    @_as_of(Pruner.prune)
+    async def prune(  # noqa: PLR0913  # what isn't for `PruneOptions`
         self,
         query: str,
         code: str | bytes,
         *,
-        task: str = "",
-        history: str = "",
-        path: str | os.PathLike[str] | None = None,
-        language: str | None = None,
-        threshold: float | None = None,
-        ratio: float | None = None,
-        max_tokens: int | None = None,
-        tokenizer: str | os.PathLike[str] | None = None,
         keep: Iterable[Keep] = (),
-        line_numbers: bool = False,
-        min_tokens: int = 0,
-        repair: bool = True,
-        markers: str = "comment",
-        min_cut: int = LEAST_CUT,
-        excerpts: bool = False,
-        effort: EffortName = "auto",
-        within: float | None = None,
-        degrade: bool = True,
         on_error: OnError | None = None,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
-        traceparent: str | None = None,
+        **more: Any,
     ) -> PruneResult:
         """See `Pruner.prune`. A cancelled one returns at once; requests that were sent stay with the server."""
-        options = PruneOptions(
-            task=task,
-            history=history,
-            path=path,
-            language=language,
-            threshold=threshold,
-            ratio=ratio,
-            max_tokens=max_tokens,
-            tokenizer=tokenizer,
-            keep=keep_list(keep),
-            line_numbers=line_numbers,
-            min_tokens=min_tokens,
-            repair=repair,
-            markers=markers,
-            min_cut=min_cut,
-            excerpts=excerpts,
-            effort=effort,
-            within=within,
-            degrade=degrade,
-            traceparent=traceparent,
-        )
-        call = self._defaults.begin(timeout, on_error, within)
+        options = PruneOptions(keep=keep_list(keep), **more)
+        call = self._defaults.begin(timeout, on_error, options.within)
         decoded = await asyncio.to_thread(decode_code, code)
         text = decoded.text
         try:
@@ -135,7 +113,7 @@ class AsyncPruner(AsyncClosing):
                 PruneJob, self._encoder, self._scorer, query, text, options, call, self._shared
             )
             try:
-                with in_trace(traceparent):
+                with in_trace(options.traceparent):
                     await self._read(job, on_progress)
             except LamrError as error:
                 if not job.stops(error):

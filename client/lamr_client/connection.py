@@ -1,10 +1,13 @@
-"""Where a server is and how a client proves who it is: an address, TLS, a key.
+"""Where a server is, the proxy on the way there, and how a client proves who it is: an address, TLS, a key.
 
-This module knows forms and files. It opens no connection, and what it prints never holds a key.
+This module knows forms and files. It opens no connection, and what it prints never holds a key. gRPC reads the proxies
+when a channel is made; they are read here for messages, and for what gRPC doesn't see to: calls to this machine.
 """
 
 from __future__ import annotations
 
+import contextlib
+import ipaddress
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +17,49 @@ from urllib.parse import urlsplit
 from lamr_contract.admission import key_metadata
 from lamr_contract.errors import InvalidInputError
 
-from lamr_client.proxy import is_loopback
+_PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
+_EXCEPTIONS = ("no_grpc_proxy", "no_proxy")
+
+
+def is_loopback(address: str) -> bool:
+    """Return whether `host:port` is this machine."""
+    host = _host(address)
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def proxy_of(address: str) -> str:
+    """Say which proxy the way to `host:port` leads through; empty where it leads through none."""
+    variable = next((name for name in _PROXIES if os.environ.get(name)), None)
+    if variable is None or is_loopback(address) or _is_excepted(_host(address)):
+        return ""
+    try:
+        parts = urlsplit(os.environ[variable])
+        where = f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)
+    except ValueError:
+        where = "no address"
+    return (
+        f"the proxy that {variable} names ({where})"  # never with the password that may stand before the host
+    )
+
+
+def _is_excepted(host: str) -> bool:
+    given = next((os.environ[name] for name in _EXCEPTIONS if os.environ.get(name)), "")
+    entries = [entry.strip().lower() for entry in given.split(",") if entry.strip()]
+    with contextlib.suppress(ValueError):
+        own = ipaddress.ip_address(host)
+        for entry in entries:
+            with contextlib.suppress(ValueError):
+                if own in ipaddress.ip_network(entry, strict=False):
+                    return True
+    return host.lower().endswith(tuple(entries))
+
+
+def _host(address: str) -> str:
+    return address.rpartition(":")[0].strip("[]")
+
 
 PORTS = {"https": 443, "http": 80}
 PathLike = str | os.PathLike[str]

@@ -1,6 +1,7 @@
-"""How long a call may still take, and when a failed one may be tried again.
+"""How long a call may still take, when a failed one is made again, and how long a server that is away is waited for.
 
-This module knows clocks and errors; it sends nothing and never sleeps.
+This module knows clocks and errors; it sends nothing. `Retry` and `Patience` say whether and when there is another
+attempt; whoever makes the attempts loops and sleeps.
 """
 
 from __future__ import annotations
@@ -8,7 +9,9 @@ from __future__ import annotations
 import math
 import random
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from lamr_contract.errors import (
     DeadlineExceededError,
@@ -113,3 +116,94 @@ class Retry:
                 return None
             seconds += error.retry_after  # and not all callers at the same moment
         return seconds if deadline.allows(seconds) else None
+
+
+RESTART_SECONDS = 15.0  # a supervised server is back within two on an idle machine
+FIRST_SECONDS = 3.0  # a server that was never reached may be starting; more likely the address is wrong
+PAUSE_SECONDS = 0.1
+
+
+class Patience:
+    """Decides whether to ask again after a failed attempt to connect. Each transport has its own.
+
+    Attributes:
+        was_reached: whether the server ever answered.
+
+    A server that was reached before is waited for longer than one that never was. Once the time is up, the server
+    counts as gone, and every later attempt is the only one until the server is reached again.
+    """
+
+    def __init__(self) -> None:
+        self.was_reached = False
+        self._seconds = FIRST_SECONDS
+        self._since: float | None = None
+
+    def reached(self) -> None:
+        """Note that the server answered."""
+        self.was_reached = True
+        self._seconds = RESTART_SECONDS
+        self._since = None
+
+    def pause(self, _failures: int, error: ServerError, deadline: Deadline) -> float | None:
+        """See `Retry.pause`; only a server that is away is waited for."""
+        if not isinstance(error, ServerUnavailableError):
+            return None
+        now = time.monotonic()
+        if self._since is None:
+            self._since = now
+        if now - self._since >= self._seconds:
+            self._seconds = 0.0
+            return None
+        return PAUSE_SECONDS if deadline.allows(PAUSE_SECONDS) else None
+
+
+Answer = TypeVar("Answer")
+
+
+class Attempts:
+    """The failures so far.
+
+    Attributes:
+        failure: the last one; None before the first. It is for `Deadline.remaining`.
+    """
+
+    def __init__(
+        self, pauses: Retry | Patience, deadline: Deadline, gives_up: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Begin without a failure.
+
+        Args:
+            pauses: when a failed attempt is made again.
+            deadline: of all attempts.
+            gives_up: whether nobody waits any more.
+        """
+        self._pauses, self._deadline, self._gives_up = pauses, deadline, gives_up
+        self._failures = 0
+        self.failure: ServerError | None = None
+
+    def failed(self, error: ServerError) -> float:
+        """Take in a failure, and return the seconds to wait before the next attempt.
+
+        Raises:
+            DeadlineExceededError: the first attempt had too little time.
+            ServerError: there is no other attempt; that of the last one that ended before the time was over.
+        """
+        if isinstance(error, DeadlineExceededError):
+            raise (self.failure or self._deadline.exceeded()) from error
+        self._failures, self.failure = self._failures + 1, error
+        if self._gives_up() or (pause := self._pauses.pause(self._failures, error, self._deadline)) is None:
+            raise error
+        return pause
+
+
+def until_answered(ask: Callable[[ServerError | None], Answer], attempts: Attempts) -> Answer:
+    """Return the answer of the first attempt that succeeds, from a thread; each is told of the last one's failure.
+
+    Raises:
+        ServerError: see `Attempts.failed`.
+    """
+    while True:
+        try:
+            return ask(attempts.failure)
+        except ServerError as error:
+            time.sleep(attempts.failed(error))

@@ -19,10 +19,8 @@ from lamr_contract.encoding import Chunk
 from lamr_contract.errors import ClosedError, DeadlineExceededError, ServerError
 from lamr_contract.model_io import ChunkRequest, ChunkResult
 
-from lamr_client.attempts import Attempts, until_answered
-from lamr_client.deadline import Deadline, Retry
-from lamr_client.pace import Pace
-from lamr_client.reading_plan import Work
+from lamr_client.deadline import Attempts, Deadline, Retry, until_answered
+from lamr_client.reading_plan import Pace, Work
 from lamr_client.transport import AsyncTransport, Transport
 
 if TYPE_CHECKING:

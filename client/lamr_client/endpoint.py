@@ -21,7 +21,7 @@ from lamr_contract.errors import (
 )
 from lamr_errors import how_to_install, visible
 
-from lamr_client.proxy import is_loopback
+from lamr_client.connection import is_loopback
 
 RETRIES = 5
 

@@ -24,8 +24,8 @@ from lamr_contract.perplexity.causal_scorer import IntArray, check_sequences
 from lamr_errors import visible
 from numpy.typing import NDArray
 
-from lamr_client.closing import Closing
 from lamr_client.endpoint import Endpoint
+from lamr_client.transport import Closing
 
 REQUEST_TOKENS = 16_384
 """Of the prompts that one request holds."""

@@ -30,16 +30,12 @@ from lamr_postprocess.analyses import Analyses
 from lamr_postprocess.repair import GAP, REASONS
 from numpy.typing import NDArray
 
-from lamr_client.call import Call
 from lamr_client.deadline import Deadline
 from lamr_client.dispatch import OnResult, grouped
 from lamr_client.effort import AUTO_SECONDS, LINE_MODEL, TIME, WORDS, Effort, why_degraded
-from lamr_client.inputs import check_code, check_query, check_words
-from lamr_client.pace import Pace
-from lamr_client.prune_options import PruneOptions
-from lamr_client.reading_plan import ReadingPlan, Work
-from lamr_client.result import PruneResult, Timings
-from lamr_client.unjudged import model_name, unjudged
+from lamr_client.prune_options import Call, PruneOptions, check_code, check_query, check_words
+from lamr_client.reading_plan import Pace, ReadingPlan, Work
+from lamr_client.result import PruneResult, Timings, model_name, unjudged
 
 OnProgress = Callable[[int, int], None]
 """Takes the number of tokens that are judged so far, and the number of all tokens."""

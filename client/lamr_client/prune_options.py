@@ -1,34 +1,115 @@
-"""What a caller may ask of one pruning, checked before anything is spent on it."""
+"""What a caller may ask of one pruning, checked before anything is spent on it: query and code, options and time.
+
+`Pruner` and `AsyncPruner` share this module, which knows text, clocks and options; it knows no model and sends nothing.
+Its errors name the remedy, and the offset where there is one.
+"""
 
 from __future__ import annotations
 
 import math
 import os
 import re
-from dataclasses import dataclass
-from typing import TypedDict
+import time
+from dataclasses import dataclass, field
+from typing import Any, get_args
 
-from lamr_contract.choices import EffortName
+from lamr_contract.choices import EffortName, OnError
 from lamr_contract.errors import InvalidInputError
-from lamr_postprocess import LEAST_CUT, language_named
+from lamr_postprocess import LEAST_CUT, Decoded, decode, language_named
 from lamr_postprocess.patterns import check_expressions
 from lamr_postprocess.render import STYLES
 from lamr_postprocess.selection import Keep
 
+from lamr_client.deadline import Deadline
 from lamr_client.effort import check_effort
 from lamr_client.tracing import is_traceparent
 
 
-class Cutting(TypedDict):
-    """The options that `prune_lines` takes as they are."""
+def decode_code(code: str | bytes | bytearray | memoryview) -> Decoded:
+    """Return the code as text that can be encoded again byte for byte; a byte order mark of UTF-8 stays where it is.
 
-    ratio: float | None
-    max_tokens: int | None
-    keep: tuple[Keep, ...]
-    repair: bool
-    markers: str
-    line_numbers: bool
-    min_cut: int
+    Raises:
+        InvalidInputError: the bytes are no text in any known encoding, or the text has lone surrogates.
+    """
+    if isinstance(code, str):
+        _refuse_surrogates(code, "code")
+        return Decoded(code)
+    if not isinstance(code, (bytes, bytearray, memoryview)):
+        raise InvalidInputError(f"the code must be str or bytes, not {type(code).__name__}", argument="code")
+    data = bytes(code)
+    decoded = decode(data)
+    if decoded is not None:
+        return decoded
+    try:
+        return Decoded(data.decode("utf-8"))  # with a NUL, which `check_code` refuses
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(
+            f"the code is binary, or in an encoding that isn't known: it isn't UTF-8 at byte {error.start} (counted "
+            "from 0); decode it and pass text",
+            argument="code",
+            offset=error.start,
+        ) from error
+
+
+def check_code(code: str) -> None:
+    """Refuse text that no source file holds.
+
+    Raises:
+        InvalidInputError: the text has a NUL character.
+    """
+    _refuse_nul(code, "code", "binary files can't be pruned")
+
+
+def check_query(query: str) -> None:
+    """Refuse queries that ask nothing.
+
+    Raises:
+        InvalidInputError: the query isn't text, is empty or blank, or has a NUL character or lone surrogates.
+    """
+    check_words(query, "query")
+    if not query.strip():
+        raise InvalidInputError("the query is empty; say what you are looking for", argument="query")
+
+
+def check_words(text: str, what: str) -> None:
+    """Refuse what can't be read as words: a query's, a task's, a history's.
+
+    Args:
+        text: the words; they may be empty.
+        what: the argument's name, for the error.
+
+    Raises:
+        InvalidInputError: the words aren't text, or have a NUL character or lone surrogates.
+    """
+    if not isinstance(text, str):
+        raise InvalidInputError(f"the {what} must be str, not {type(text).__name__}", argument=what)
+    _refuse_surrogates(text, what)
+    _refuse_nul(text, what, "remove it")
+
+
+def _refuse_surrogates(text: str, what: str) -> None:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(
+            f"the {what} has a lone surrogate at character {error.start} (counted from 0); decode it without "
+            "'surrogateescape'",
+            argument=what,
+            offset=error.start,
+        ) from error
+
+
+def _refuse_nul(text: str, what: str, remedy: str) -> None:
+    place = text.find("\0")
+    if place >= 0:
+        raise InvalidInputError(
+            f"the {what} has a NUL at character {place} (counted from 0); {remedy}",
+            argument=what,
+            offset=place,
+        )
+
+
+_CUTTING = ("ratio", "max_tokens", "keep", "repair", "markers", "line_numbers", "min_cut")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,17 +141,9 @@ class PruneOptions:
     traceparent: str | None = None
 
     @property
-    def cutting(self) -> Cutting:
-        """What `prune_lines` takes of them, beside the language and the threshold."""
-        return Cutting(
-            ratio=self.ratio,
-            max_tokens=self.max_tokens,
-            keep=self.keep,
-            repair=self.repair,
-            markers=self.markers,
-            line_numbers=self.line_numbers,
-            min_cut=self.min_cut,
-        )
+    def cutting(self) -> dict[str, Any]:
+        """What `prune_lines` takes of them as they are, beside the language and the threshold."""
+        return {name: getattr(self, name) for name in _CUTTING}
 
     def __post_init__(self) -> None:
         _check_range("threshold", self.threshold, 0, 1)
@@ -110,3 +183,61 @@ def _check_lines(lines: int | tuple[int, int]) -> None:
         raise InvalidInputError(
             f"keep: lines {first}-{last}; lines count from 1 and a range goes upwards", argument="keep"
         )
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call under way.
+
+    Attributes:
+        on_error: whether an error is raised or gives the text as it came.
+        deadline: when the call must end.
+        wanted: when the caller wants an answer, by then or earlier.
+        begin: `time.perf_counter()` when the call began.
+    """
+
+    on_error: OnError
+    deadline: Deadline
+    wanted: Deadline
+    begin: float = field(default_factory=time.perf_counter)
+
+
+@dataclass(frozen=True)
+class CallDefaults:
+    """What a pruner does in calls that don't say otherwise.
+
+    Attributes:
+        timeout: seconds; infinity for no end.
+        on_error: see `Call`.
+
+    Raises:
+        InvalidInputError: the timeout isn't more than 0, or `on_error` is another word.
+    """
+
+    timeout: float
+    on_error: OnError
+
+    def __post_init__(self) -> None:
+        if not self.timeout > 0:
+            raise InvalidInputError(
+                f"timeout must be more than 0 seconds, or math.inf for no end, not {self.timeout!r}",
+                argument="timeout",
+            )
+        if self.on_error not in get_args(OnError):
+            raise InvalidInputError(
+                f"on_error must be 'raise' or 'passthrough', not {self.on_error!r}", argument="on_error"
+            )
+
+    def begin(self, timeout: float | None, on_error: OnError | None, within: float | None = None) -> Call:
+        """Start a call's clock.
+
+        Args:
+            timeout, on_error: what the call says; None takes the defaults.
+            within: seconds until an answer is wanted; None for the timeout's.
+
+        Raises:
+            InvalidInputError: see the class.
+        """
+        own = CallDefaults(self.timeout if timeout is None else timeout, on_error or self.on_error)
+        deadline = Deadline(own.timeout)
+        return Call(own.on_error, deadline, deadline.earlier(most=within))

@@ -21,21 +21,17 @@ from lamr_contract.spec import ModelSpec, bundled_repository
 from lamr_postprocess import LEAST_CUT
 from lamr_postprocess.selection import Keep, keep_list
 
-from lamr_client.call import CallDefaults
-from lamr_client.closing import Closing
 from lamr_client.connection import Connection, parse_connection
 from lamr_client.deadline import Retry
 from lamr_client.deferred import BATCH_SIZE, DeferredTransport
 from lamr_client.dispatch import Dispatcher, grouped
 from lamr_client.effort import TIME
-from lamr_client.inputs import decode_code
 from lamr_client.job import OnProgress, PruneJob, Shared
-from lamr_client.prune_options import PruneOptions
+from lamr_client.prune_options import CallDefaults, PruneOptions, decode_code
 from lamr_client.reading_plan import ReadingPlan, in_order
-from lamr_client.result import PruneResult
+from lamr_client.result import PruneResult, passthrough
 from lamr_client.tracing import in_trace
-from lamr_client.transport import Transport
-from lamr_client.unjudged import passthrough
+from lamr_client.transport import Closing, Transport
 
 
 class Pruner(Closing):

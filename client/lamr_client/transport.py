@@ -9,17 +9,50 @@ from __future__ import annotations
 import abc
 import contextvars
 from collections.abc import Callable, Sequence
+from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from lamr_contract.model_io import ChunkRequest, ChunkResult
 from numpy.typing import NDArray
 
-from lamr_client.closing import AsyncClosing, Closing
 from lamr_client.deadline import Deadline
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
+
+    from typing_extensions import Self  # in `typing` from Python 3.11
+
+
+class Closing:
+    """Is closed at the end of a `with` block."""
+
+    def close(self) -> None:
+        """Let go of what is held. Closing twice is harmless."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class AsyncClosing:
+    """Is closed at the end of an `async with` block."""
+
+    async def close(self) -> None:
+        """Let go of what is held. Closing twice is harmless."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
 
 MOST_THREADS = 32
 """Of a blocking transport under an event loop, where it doesn't say how many calls at once are of use."""

@@ -1,7 +1,7 @@
 """`TritonScorer`: log-probabilities from a causal language model that a Triton server holds.
 
 The model's description and tokenizer come from the server, so an address is all that a caller needs. This module knows
-batches and retries; `grpc_channel` knows connections, deadlines and calls.
+batches and retries; `grpc_transport` knows connections, deadlines and calls.
 """
 
 from __future__ import annotations
@@ -25,11 +25,10 @@ from lamr_contract.perplexity.causal_spec import CausalSpec, from_parameter
 from numpy.typing import NDArray
 
 from lamr_client import triton_wire as wire
-from lamr_client.attempts import Attempts, until_answered
-from lamr_client.closing import Closing
 from lamr_client.connection import Connection
-from lamr_client.deadline import Deadline, Retry
-from lamr_client.grpc_channel import GrpcChannel
+from lamr_client.deadline import Attempts, Deadline, Retry, until_answered
+from lamr_client.grpc_transport import GrpcChannel
+from lamr_client.transport import Closing
 
 IN_FLIGHT_TOKENS = 16_384
 """Tokens that are under way at once: enough to fill a server's batches, and few enough to be answered in time."""
@@ -158,7 +157,7 @@ class _Channel(GrpcChannel[IntArray, Log, _Endpoint]):
             InferRequestedOutput(LOG_PROB)
         ]
 
-    def _result(self, answer: Any, request: IntArray, endpoint: _Endpoint) -> Log:
+    def read(self, answer: Any, request: IntArray, endpoint: _Endpoint) -> Log:
         values: Log = wire.read_output(answer, LOG_PROB, np.dtype(np.float32), (len(request),), endpoint)
         if not np.isfinite(values).all():
             raise ModelMismatchError(

@@ -44,7 +44,7 @@ from lamr_contract.spec import ModelSpec
 from lamr_errors import visible
 from numpy.typing import NDArray
 
-from lamr_client.proxy import is_loopback, proxy_of
+from lamr_client.connection import is_loopback, proxy_of
 
 # A full queue and a wait that was too long have the status of a dead server; only Triton's wording tells them apart.
 _OVERLOAD = re.compile(r"maximum queue size|request timeout expired|queue .*(full|limit)", re.IGNORECASE)

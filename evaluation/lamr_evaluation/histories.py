@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lamr_repositories.git_objects import LIST_TREE, read_object, read_tree
+from lamr_repositories.revisions import LIST_TREE, read_object, read_tree
 
 from lamr_evaluation.mirrors import run_git
 

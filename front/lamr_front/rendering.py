@@ -23,8 +23,7 @@ from lamr_errors import how_to_install
 
 from lamr_front import health_check
 from lamr_front.errors import FrontError
-from lamr_front.fleet import Fleet, Settings
-from lamr_front.keys import hash_of
+from lamr_front.fleet import Fleet, Settings, hash_of
 
 CONFIG = "haproxy.cfg"
 GRPC_REQUEST = "grpc_request.lua"

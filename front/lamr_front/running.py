@@ -8,6 +8,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -21,12 +22,44 @@ from typing import IO, TextIO
 from lamr_errors import visible
 
 from lamr_front import admin, leash
-from lamr_front.control import make_room, prepare
+from lamr_front.control import POOL, VERSION_PREFIX, make_room, prepare
 from lamr_front.errors import FrontError, FrontNotRunningError, FrontStartError
 from lamr_front.fleet import Fleet
 from lamr_front.haproxy import complaints, find_haproxy
-from lamr_front.haproxy_words import in_plain_words
 from lamr_front.run_folder import RunFolder
+
+# What it says at each start and reload, with a line for each tenant; and of a version's pool, whose servers follow
+# those of the pool of all.
+_ROUTINE = re.compile(rf"^\[NOTICE\]|Proxy \S+ stopped|Former worker|Server {VERSION_PREFIX}\S+ is (UP|DOWN)")
+_PLAIN = (
+    (re.compile(rf"Server {POOL}/(\S+) is UP\b.*"), r"replica \1 is ready"),
+    (
+        re.compile(rf'Server {POOL}/(\S+) is DOWN, reason: [^"]*info: "(.*?)(?: at step \d.*?)?".*'),
+        r"replica \1 isn't ready: \2",
+    ),
+    (re.compile(rf"Server {POOL}/(\S+) is DOWN, reason: (.*?),.*"), r"replica \1 isn't ready: \2"),
+    (
+        re.compile(rf"backend '{VERSION_PREFIX}(\w+)' has no server available!"),
+        r"no replica with the model \1 is ready; calls for it are refused until one is",
+    ),
+    (
+        re.compile(rf"backend '{POOL}' has no server available!"),
+        "no replica is ready; every call is refused until one is",
+    ),
+)
+_SEVERITY = re.compile(r"^\[\w+\]\s+\(\d+\) : ")
+
+
+def in_plain_words(line: str) -> str | None:
+    """A line of HAProxy's standard error as people are to read it; None for what happens every day."""
+    if _ROUTINE.search(line):
+        return None
+    text = _SEVERITY.sub("", line)
+    for pattern, words in _PLAIN:
+        if found := pattern.fullmatch(text):
+            return found.expand(words)
+    return line
+
 
 START_SECONDS = 30.0
 STEADY_SECONDS = 10.0  # a HAProxy that ran so long had started well

@@ -14,8 +14,7 @@ from lamr_contract.private_files import write_whole
 
 from lamr_front.errors import FrontError, TenantsFileError
 from lamr_front.fleet import ApiKey, Fleet, Limits, Replica, Settings, Tenant
-from lamr_front.toml_lines import TomlFile
-from lamr_front.toml_table import Table
+from lamr_front.toml_table import Table, TomlFile
 
 STARTER = """\
 # Who may ask, and what answers. `lamr front check` reads this file; `lamr front reload` puts changes into force.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from lamr_client import Pruner
 from lamr_client.deadline import Deadline
-from lamr_client.inputs import check_query, check_words
+from lamr_client.prune_options import check_query, check_words
 from lamr_contract.cache import Cache
 from lamr_contract.counters import token_counter
 from lamr_contract.encoding import PromptEncoder

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from lamr_agents.replay import Prices, Replayed, Way, record_of, replay
 from lamr_client import Pruner
 from lamr_client.mock_transport import MockTransport, uniform_answer
 
@@ -85,3 +86,8 @@ def set_by_the_user(folder: Path, text: str) -> None:
     """Write the user's `lamr.toml`, where XDG_CONFIG_HOME is the folder."""
     (folder / "lamr").mkdir()
     (folder / "lamr" / "lamr.toml").write_text(text, encoding="utf-8")
+
+
+def replay_log(log: Path, ways: Sequence[Way], prices: Prices) -> Replayed:
+    """A log replayed."""
+    return replay(record_of(log, prices), ways, prices.hour)

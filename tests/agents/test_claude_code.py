@@ -15,16 +15,15 @@ from typing import Any
 
 import pytest
 from lamr_agents import thin
-from lamr_agents.claude_code import HOOK, read_call
-from lamr_agents.claude_code_agents import hear
-from lamr_agents.context import Context
+from lamr_agents.claude_code import HOOK, hear, read_call
 from lamr_agents.errors import SettingsError
 from lamr_agents.hosts import HOSTS
 from lamr_agents.installing import hook_command, installed, removed
 from lamr_agents.local.server import LocalServer
 from lamr_agents.local.store import MOST_DAYS, Shown, Store
 from lamr_agents.local.texts import Archive, Texts
-from lamr_agents.profiles import PROFILES
+from lamr_agents.lossless.earlier import Context
+from lamr_agents.policy import PROFILES
 from lamr_cli.main import app
 from lamr_client import MissingPackageError
 from typer.testing import CliRunner

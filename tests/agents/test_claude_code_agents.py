@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lamr_agents.calls import Call
 from lamr_agents.claude_code import read_call
-from lamr_agents.hook_host import Call
 from lamr_agents.local.server import LocalServer
 from lamr_agents.local.store import Store
 from lamr_agents.policy import Policy

@@ -12,8 +12,7 @@ import pytest
 from lamr_agents.embedded import Own, Reading, Reads
 from lamr_agents.intent import Known
 from lamr_agents.local.texts import MOST_DAYS
-from lamr_agents.policy import Policy
-from lamr_agents.profiles import DEFAULT, PROFILES
+from lamr_agents.policy import DEFAULT, PROFILES, Policy
 from lamr_client import MissingPackageError, Pruner, ServerUnavailableError
 from lamr_sessions.commands import Read
 

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lamr_agents.local.holdout import HELD_OUT, is_held_out, session_of
 from lamr_agents.local.server import LocalServer
-from lamr_agents.local.sessions import seen_in
+from lamr_agents.local.sessions import HELD_OUT, is_held_out, seen_in, session_of
 from lamr_agents.local.store import MOST_DAYS, Shown, Store
 from lamr_cli.main import app
 from typer.testing import CliRunner

@@ -10,14 +10,13 @@ from typing import Any
 
 import pytest
 from lamr_agents import claude_code, thin
-from lamr_agents.entries import hook_of
-from lamr_agents.hook_host import Call, HookHost
-from lamr_agents.host import Host, Settings, Way
+from lamr_agents.calls import Call, HookHost
+from lamr_agents.host import Host, Settings, Way, hook_of
 from lamr_agents.hosts import HOSTS, host_named
 from lamr_agents.installing import Scope, hook_command, installed, removed, settings_path
 from lamr_agents.local.server import LocalServer
 from lamr_agents.local.store import Store
-from lamr_agents.profiles import PROFILES
+from lamr_agents.policy import PROFILES
 from lamr_agents.skimmed import Skim
 from lamr_cli.main import app
 from lamr_client import InvalidInputError

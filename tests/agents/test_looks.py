@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lamr_agents.context import Context
 from lamr_agents.local.looks import ALWAYS, REMEMBERED_DAYS, TRIED_AGAIN
 from lamr_agents.local.places import place_of
 from lamr_agents.local.server import LocalServer
 from lamr_agents.local.store import MOST_DAYS, Shown, Store
 from lamr_agents.local.texts import Archive, Texts
+from lamr_agents.lossless.earlier import Context
 from lamr_agents.policy import PRUNED, RANGED, READ_AGAIN
 from lamr_agents.thin import SMALL
 from lamr_cli.main import app

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from lamr_agents import Known, intent_of, skim
-from lamr_agents.outlines import outline
-from lamr_agents.skim import asked_for
+from lamr_agents.skim import asked_for, outline
 from lamr_client.mock_transport import MockTransport, uniform_answer
 from lamr_client.pruner import Pruner
 from lamr_client.result import PruneResult

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import pytest
 from lamr_agents.intent import Intent
-from lamr_agents.profiles import DEFAULT, PROFILES
+from lamr_agents.policy import DEFAULT, PROFILES
 from lamr_agents.skim import asked_for, skim
 from lamr_cli.main import app
 from lamr_contract.choices import ProfileName

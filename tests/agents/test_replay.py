@@ -15,7 +15,6 @@ from lamr_agents.replay import (
     bundled_prices,
     find_logs,
     read_prices,
-    replay_log,
     ways,
 )
 from lamr_agents.replay.bill import CALL_OUTPUT, Bill, made_up_requests
@@ -35,6 +34,7 @@ from tests.agents.samples import (
     claude,
     line_of,
     pruner,
+    replay_log,
     says,
     session,
     usage,

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lamr_agents.policy import Policy
-from lamr_agents.profiles import DEFAULT, PROFILES
+from lamr_agents.policy import DEFAULT, PROFILES, Policy
 from lamr_agents.replay import (
     NoSessionError,
     Prices,
@@ -25,7 +24,6 @@ from lamr_agents.replay import (
     bundled_prices,
     record_of,
     replay,
-    replay_log,
     ways,
 )
 from lamr_agents.replay.bill import CALL_OUTPUT, Bill
@@ -51,6 +49,7 @@ from tests.agents.samples import (
     claude,
     line_of,
     pruner,
+    replay_log,
     says,
     session,
     usage,

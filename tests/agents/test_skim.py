@@ -10,9 +10,8 @@ import lamr_client
 import pytest
 from lamr_agents import Asked, Known, Policy, intent_of, skim
 from lamr_agents.local.texts import Archive, Place, Texts
-from lamr_agents.outlines import outline
 from lamr_agents.policy import OUTLINED, PRUNED
-from lamr_agents.skim import asked_for
+from lamr_agents.skim import asked_for, outline
 from lamr_client import AccessDeniedError, ServerUnavailableError
 from lamr_client.mock_transport import MockTransport, uniform_answer
 from lamr_sessions import Read

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lamr_agents.context import Context
 from lamr_agents.local.sessions import Session
 from lamr_agents.local.store import Shown, Store
+from lamr_agents.lossless.earlier import Context
 from lamr_agents.replay import Prices
 from lamr_agents.replay.bill import CALL_OUTPUT
 from lamr_agents.replay.prices import Price

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from lamr_agents import transcript
-from lamr_agents.claude_code_agents import hear
+from lamr_agents.claude_code import hear
 
 from tests.agents.samples import SAID, TASK, session
 

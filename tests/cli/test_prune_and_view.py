@@ -9,7 +9,7 @@ from typing import get_args
 
 import pytest
 from lamr_cli.main import app, main
-from lamr_cli.rendering import Form
+from lamr_cli.prune import Form
 from lamr_client import ServerUnavailableError
 from lamr_postprocess import prune_lines, split_lines
 from typer.testing import CliRunner, Result

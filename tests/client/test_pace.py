@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lamr_client.pace import Pace
+from lamr_client.reading_plan import Pace
 
 
 class Clock:

@@ -8,8 +8,8 @@ import threading
 import pytest
 from lamr_client import GrpcTransport, ServerUnavailableError
 from lamr_client import triton_wire as wire
+from lamr_client.connection import proxy_of
 from lamr_client.deadline import Deadline
-from lamr_client.proxy import proxy_of
 
 VARIABLES = ("grpc_proxy", "https_proxy", "http_proxy", "no_grpc_proxy", "no_proxy")
 

@@ -26,12 +26,10 @@ from lamr_client import (
     ServerError,
     ServerUnavailableError,
     job,
-    unjudged,
 )
-from lamr_client.call import Call
 from lamr_client.mock_transport import MockTransport, uniform_answer
-from lamr_client.pace import Pace
-from lamr_client.prune_options import PruneOptions
+from lamr_client.prune_options import Call, PruneOptions
+from lamr_client.reading_plan import Pace
 from lamr_contract.model_io import ChunkRequest
 from lamr_contract.scoring.rules import Scoring
 from lamr_contract.scoring.scorer import Scorer
@@ -513,8 +511,10 @@ def test_timeout_bounds_everything_retries_included(repository):
 
 
 def test_a_pause_that_ends_after_the_deadline_raises_the_last_error(repository, monkeypatch):
-    late = SimpleNamespace(sleep=lambda seconds: time.sleep(seconds + 0.5))  # as on a busy machine
-    monkeypatch.setattr("lamr_client.attempts.time", late)
+    late = SimpleNamespace(
+        monotonic=time.monotonic, sleep=lambda each: time.sleep(each + 0.5)
+    )  # a busy machine
+    monkeypatch.setattr("lamr_client.deadline.time", late)
     transport = MockTransport(answer, errors=[OverloadedError("full")] * 9)
     with pruner(repository, transport, retries=9) as subject, pytest.raises(OverloadedError, match="full"):
         subject.prune(QUERY, "area = 1\n", timeout=0.4)
@@ -754,7 +754,7 @@ def test_a_deadline_is_kept_while_a_budget_is_searched(repository):
 
 
 def test_a_large_text_passes_through_with_its_tokens_estimated(repository, monkeypatch):
-    monkeypatch.setattr(unjudged, "MOST_COUNTED_CHARS", 10)
+    monkeypatch.setattr("lamr_client.result.MOST_COUNTED_CHARS", 10)
     with pruner(repository, MockTransport(answer), on_error="passthrough") as subject:
         code = program(100)
         result = subject.prune(QUERY, code, timeout=1e-6)

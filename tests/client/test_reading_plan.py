@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from lamr_client.deadline import Deadline
-from lamr_client.pace import Pace
-from lamr_client.reading_plan import ReadingPlan
+from lamr_client.reading_plan import Pace, ReadingPlan
 from lamr_contract.encoding import Chunk, Chunks
 
 

@@ -82,9 +82,9 @@ def test_another_model_at_the_address_is_refused_later(channel) -> None:
 def test_an_answer_that_is_none_is_refused(channel, tensors) -> None:
     endpoint = channel._read_config(config())
     with pytest.raises(ModelMismatchError, match=r"gives (no )?log.prob"):
-        channel._result(infer_result(**tensors), np.arange(3), endpoint)
+        channel.read(infer_result(**tensors), np.arange(3), endpoint)
     answer = infer_result(log_prob=np.array([[0.0, -2.0, -1.0]], np.float32))
-    found = channel._result(answer, np.arange(3), endpoint)
+    found = channel.read(answer, np.arange(3), endpoint)
     assert found.tolist() == [0, -2, -1]
 
 

@@ -17,7 +17,7 @@ import trustme
 from lamr_contract.admission import key_metadata
 from lamr_contract.spec import bundled_repository, load_spec
 from lamr_front import control
-from lamr_front.keys import hash_of, make_key
+from lamr_front.fleet import hash_of, make_key
 from lamr_front.running import Front
 from lamr_serving.launcher.addresses import free_ports
 from tritonclient.grpc import service_pb2, service_pb2_grpc

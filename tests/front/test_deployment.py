@@ -19,7 +19,7 @@ import kubernetes_validate
 import pytest
 import yaml
 from jsonschema import Draft7Validator, ValidationError
-from lamr_front.keys import hash_of, make_key
+from lamr_front.fleet import hash_of, make_key
 from lamr_front.tenants_file import parse_fleet
 
 from .test_monitoring import check_with_promtool, rules

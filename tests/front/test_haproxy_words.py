@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lamr_front.haproxy_words import in_plain_words
+from lamr_front.running import in_plain_words
 
 DOWN = "0 active and 0 backup servers left. 0 sessions active, 0 requeued, 0 remaining in queue."
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 from lamr_front.errors import TenantsFileError
-from lamr_front.fleet import ApiKey, Fleet, Limits, Replica, Settings, Tenant
-from lamr_front.keys import KEY_PREFIX, hash_of, make_key
+from lamr_front.fleet import KEY_PREFIX, ApiKey, Fleet, Limits, Replica, Settings, Tenant, hash_of, make_key
 from lamr_front.tenants_file import add_keys, parse_fleet, read_fleet
 
 HASH = "sha256:" + "a" * 64

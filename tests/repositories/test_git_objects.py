@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 
 import pytest
-from lamr_repositories.git_objects import read_object
+from lamr_repositories.revisions import read_object
 
 
 @pytest.mark.parametrize("most", [None, 3])

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 from lamr_repositories import PackOptions, WalkOptions, pack
-from lamr_repositories.secret_names import Named, named
-from lamr_repositories.secrets import holds_secret
+from lamr_repositories.secrets import Named, holds_secret, named
 
 from tests.repositories.made_secrets import Lot
 

@@ -34,7 +34,7 @@ from lamr_postprocess.render import SWE_PRUNER
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from lamr_agents.faults import words_of
+from lamr_agents.errors import words_of
 from lamr_agents.http.bodies import (
     CohereBody,
     CohereDocument,

@@ -11,8 +11,8 @@ from enum import Enum
 from pathlib import Path
 
 from lamr_agents import thin
+from lamr_agents.calls import HookHost
 from lamr_agents.errors import SettingsError
-from lamr_agents.hook_host import HookHost
 from lamr_agents.host import LIMIT_SECONDS, Command
 from lamr_agents.local.store import check_socket, default_socket
 

@@ -10,10 +10,8 @@ from typing import Any, Protocol
 from lamr_agents.errors import SettingsError
 from lamr_agents.host import Command, Host, Listed, Named, Settings, Whole
 from lamr_agents.installing import json_entries, toml_entries
-from lamr_agents.installing.change import Change
+from lamr_agents.installing.change import Change, Splice, Written, digest_of, put_in, recall, taken_out
 from lamr_agents.installing.commands import Scope
-from lamr_agents.installing.record import Written, digest_of, recall
-from lamr_agents.installing.splice import Splice, put_in, taken_out
 
 MOST_BYTES = 4 << 20
 """Of settings that are read."""

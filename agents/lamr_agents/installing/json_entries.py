@@ -9,8 +9,8 @@ from typing import Any
 
 from lamr_agents.errors import SettingsError
 from lamr_agents.host import Listed, Named
+from lamr_agents.installing.change import Splice, without
 from lamr_agents.installing.jsonc import BOM, JsoncError, Part, Value, read
-from lamr_agents.installing.splice import Splice, without
 
 MARKS = ("lamr_agents/thin.py", "lamr_agents\\thin.py", "lamr-hook")
 """What the command of every hook of lamr's has in it."""

@@ -10,8 +10,8 @@ from typing import Any
 
 from lamr_agents.errors import SettingsError
 from lamr_agents.host import Listed, Named
+from lamr_agents.installing.change import Splice, put_in, without
 from lamr_agents.installing.jsonc import BOM
-from lamr_agents.installing.splice import Splice, put_in, without
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FuturesTimeoutError
-from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -25,20 +24,17 @@ from lamr_client import DeadlineExceededError, LamrError
 from lamr_contract.choices import EffortName
 from lamr_contract.private_files import open_private, private_folder, take_lock
 
-from lamr_agents.hook_host import Call, HookHost
+from lamr_agents.calls import Call, HookHost
 from lamr_agents.hosts import FIRST, hook_named
 from lamr_agents.intent import Intent
 from lamr_agents.judge import Prunes
-from lamr_agents.local.holdout import HELD_OUT
-from lamr_agents.local.listener import Listener
+from lamr_agents.local.listener import Listener, Turns
 from lamr_agents.local.places import place_of
-from lamr_agents.local.sessions import seen_in
+from lamr_agents.local.sessions import HELD_OUT, seen_in
 from lamr_agents.local.store import Shown, Store
 from lamr_agents.local.texts import key_of
-from lamr_agents.local.turns import Turns
 from lamr_agents.lossless import Contexts, Earlier
-from lamr_agents.policy import HIDING, Asked, Policy
-from lamr_agents.profiles import DEFAULT, PROFILES
+from lamr_agents.policy import DEFAULT, HIDING, PROFILES, Asked, Policy
 from lamr_agents.shortening import Archive
 from lamr_agents.skim import skim, unjudged, untouched
 from lamr_agents.skimmed import Skim
@@ -117,7 +113,7 @@ class LocalServer:
                 return False
             _sign(lock)
             self._path.unlink(missing_ok=True)
-            with closing(Listener(str(self._path), self._handle)) as listener:
+            with Listener(str(self._path), self._handle) as listener:
                 self._path.chmod(0o600)
                 made = self._path.stat()
                 threading.Thread(target=self._load, daemon=True).start()

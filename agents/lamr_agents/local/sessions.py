@@ -6,12 +6,35 @@ user's. It holds names and paths, and no words of anybody.
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
-from lamr_agents.local.holdout import is_held_out, session_of
+HELD_OUT = "left alone, for comparison"
+"""The reason of results that pass in such a session and would have been judged in another."""
+_BYTES = 8
+
+
+def is_held_out(session: str, share: float) -> bool:
+    """Whether a session is left alone by chance, so that what cuts do can be compared with what happens without.
+
+    It follows from its name alone, the same for all of its calls, its sub-agents and every machine.
+
+    Args:
+        session: the host's name for it, with or without a sub-agent's behind a `/`.
+        share: of all sessions, from 0 to 1; a call that names no session is of none.
+    """
+    name = session_of(session)
+    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=_BYTES).digest()
+    return bool(name) and int.from_bytes(digest, "big") < share * 256**_BYTES
+
+
+def session_of(name: str) -> str:
+    """The host's name for a session, without that of a sub-agent, which belongs to it."""
+    return name.split("/", 1)[0]
+
 
 TABLE = """
 CREATE TABLE IF NOT EXISTS sessions (
@@ -99,18 +122,7 @@ def meet(rows: sqlite3.Connection, session: Session) -> tuple[bool, bool]:
                 (session.last, session.transcript if moved else transcript, session.name),
             )
         return bool(held_out), False
-    rows.execute(
-        "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (
-            session.name,
-            session.host,
-            session.folder,
-            session.transcript,
-            session.first,
-            session.last,
-            session.held_out,
-        ),
-    )
+    rows.execute("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?)", astuple(session))
     return bool(session.held_out), True
 
 
@@ -124,7 +136,4 @@ def all_of(rows: sqlite3.Connection) -> list[Session]:
     found = rows.execute(
         "SELECT session, host, folder, transcript, first, last, held_out FROM sessions ORDER BY first"
     ).fetchall()
-    return [
-        Session(name, host, folder, transcript, first, last, None if held_out is None else bool(held_out))
-        for name, host, folder, transcript, first, last, held_out in found
-    ]
+    return [Session(*row[:6], *(None if each is None else bool(each) for each in row[6:])) for row in found]

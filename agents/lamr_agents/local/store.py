@@ -16,9 +16,9 @@ from pathlib import Path
 from lamr_client import InvalidInputError, LamrError
 from lamr_contract.private_files import cache_folder
 
-from lamr_agents.context import Context
 from lamr_agents.local import looks, sessions
 from lamr_agents.local.database import Database
+from lamr_agents.lossless.earlier import Context
 from lamr_agents.policy import IN_PARTS, READ_AGAIN
 from lamr_agents.thin import NOT_PRUNED, SOCKET
 
@@ -160,17 +160,8 @@ class Store:
     def add(self, shown: Shown, now: float | None = None) -> None:
         """Record a result, and forget those that are too old or too many."""
         now = time.time() if now is None else now
-        row = (
-            now,
-            shown.host,
-            _name(shown.session),
-            shown.tool,
-            _name(shown.path),
-            shown.reason,
-            shown.tokens_in,
-            shown.tokens_out,
-            shown.seconds,
-        )
+        known = replace(shown, session=_name(shown.session), path=_name(shown.path))
+        row = (now, *(getattr(known, name) for name in _AS_THEY_STAND[:-1]))
         with self._database.rows() as rows:
             added = rows.execute("INSERT INTO shown VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row).lastrowid
             if shown.place and added is not None:

@@ -7,9 +7,23 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from lamr_agents.context import Context
 from lamr_agents.lossless.rows import Row, marked, size
 from lamr_agents.words import SHOWN_ABOVE
+
+
+@dataclass(frozen=True)
+class Context:
+    """One agent's context; a sub-agent has one of its own.
+
+    Attributes:
+        session: the name under which its reads are recorded: the host's for the session, followed by `/` and the
+            agent's for a sub-agent.
+        since: when it was last compacted, in seconds since 1970; 0 where it never was. What was shown before is gone.
+    """
+
+    session: str
+    since: float = 0.0
+
 
 WINDOW = 5
 """Lines that must be alike, one after the other, for a place to be looked at."""

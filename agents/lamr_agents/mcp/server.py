@@ -25,13 +25,13 @@ from mcp.server.mcpserver.resolve import Resolve
 from mcp_types import ListRootsResult, Tool
 from pydantic import ValidationError
 
-from lamr_agents.faults import words_of
+from lamr_agents.errors import words_of
 from lamr_agents.mcp.numbered import bounded, numbered, ranged
 from lamr_agents.mcp.packing import Packer, Wanted
 from lamr_agents.mcp.roots import Reach, ask_for_roots
-from lamr_agents.outlines import outline as outline_of
 from lamr_agents.policy import Policy
 from lamr_agents.skim import haste
+from lamr_agents.skim import outline as outline_of
 from lamr_agents.thin import NOT_PRUNED, NOTE
 from lamr_agents.words import FILE_ENDS, MORE_MATCHES
 

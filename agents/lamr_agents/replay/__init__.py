@@ -1,18 +1,17 @@
 """What pruning would have saved in sessions that people have recorded, and what it would have cost.
 
-`find` finds logs, `prices` reads a price table, and `bill` turns tokens into money. `recorded` reads a log, `ways` are
+`prices` reads a price table, and `bill` turns tokens into money. `recorded` finds and reads logs, `ways` are
 the ways to cut that are compared, `outcome` counts what each comes to, and `session` joins them for one log.
 `scored_once` keeps the pruner's work for the next replay. `figures` adds up with intervals; `report` writes tables and
 JSON, and `page` one HTML page.
 """
 
 from lamr_agents.errors import NoSessionError
-from lamr_agents.replay.find import find_logs
 from lamr_agents.replay.prices import Prices, bundled_prices, read_prices
-from lamr_agents.replay.recorded import Recorded, Result, record_of
+from lamr_agents.replay.recorded import Recorded, Result, find_logs, record_of
 from lamr_agents.replay.report import Report
 from lamr_agents.replay.scored_once import ScoredOnce, model_of
-from lamr_agents.replay.session import Replayed, replay, replay_log
+from lamr_agents.replay.session import Replayed, replay
 from lamr_agents.replay.ways import Judge, Way, pruned, remembered, same_size, ways
 
 __all__ = [
@@ -33,7 +32,6 @@ __all__ = [
     "record_of",
     "remembered",
     "replay",
-    "replay_log",
     "same_size",
     "ways",
 ]

@@ -43,7 +43,7 @@ class WayFigures:
             **asdict(self.sums),
             "net": self.sums.net,
             "net_whole": self.sums.net_whole,
-            "shares": {name: _without_nan(figure) for name, figure in figures.items()},
+            "shares": without_nan(figures),
         }
 
 
@@ -147,5 +147,10 @@ def _lost(sessions: Iterable[Replayed]) -> Iterator[tuple[str, int, float]]:
                 yield FETCHED, ours.tokens_in, ours.fetching
 
 
-def _without_nan(figure: dict[str, float]) -> dict[str, float | None]:
-    return {name: None if value != value else value for name, value in figure.items()}  # noqa: PLR0124
+def without_nan(value: Any) -> Any:
+    """A value that JSON can hold."""
+    if isinstance(value, dict):
+        return {key: without_nan(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_nan(each) for each in value]
+    return None if isinstance(value, float) and value != value else value  # noqa: PLR0124

@@ -6,15 +6,14 @@ readers of logs, ways to cut and the bill; it adds nothing up over sessions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from lamr_sessions import BigRead, LaterUse
 
 from lamr_agents.replay.outcome import Ledger, Outcome, ledger_of, outcome_of
-from lamr_agents.replay.prices import Prices
-from lamr_agents.replay.recorded import Recorded, Result, record_of
+from lamr_agents.replay.recorded import Recorded, Result
 from lamr_agents.replay.ways import Way
 from lamr_agents.skimmed import hidden
 
@@ -87,30 +86,12 @@ class Replayed:
         return next(iter(self.ledgers.values()))
 
 
-def replay_log(
-    log: Path, ways: Sequence[Way], prices: Prices, progress: Callable[[int], None] | None = None
-) -> Replayed:
-    """Replay a log; see `record_of` for its errors.
-
-    Args:
-        log: the file, or the folder of a conversation.
-        ways: how results are cut; their names differ.
-        prices: of tokens, and of the pruner's time.
-        progress: called with the number of results done, after each way.
-    """
-    return replay(record_of(log, prices), ways, prices.hour, progress)
-
-
-def replay(
-    session: Recorded, ways: Sequence[Way], hour: float, progress: Callable[[int], None] | None = None
-) -> Replayed:
+def replay(session: Recorded, ways: Sequence[Way], hour: float) -> Replayed:
     """Replay a session that was read; `hour` are dollars for an hour of pruning."""
     outcomes: dict[str, list[Outcome]] = {}
     for way in ways:
         judge = way.begin(session)
         outcomes[way.name] = [outcome_of(result, judge(result), session) for result in session.results]
-        if progress:
-            progress(len(session.results))
     return Replayed(
         log=session.log,
         name=session.name,

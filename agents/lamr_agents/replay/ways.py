@@ -18,8 +18,7 @@ from lamr_sessions.tools import SHELLS
 from lamr_agents.judge import Prunes
 from lamr_agents.local.texts import SHOW, key_of
 from lamr_agents.lossless import Earlier
-from lamr_agents.policy import HIDING, PRUNED, Policy
-from lamr_agents.profiles import DEFAULT, PROFILES
+from lamr_agents.policy import DEFAULT, HIDING, PROFILES, PRUNED, Policy
 from lamr_agents.replay.recorded import Recorded, Result
 from lamr_agents.skim import skim, untouched
 from lamr_agents.skimmed import Skim
@@ -45,12 +44,10 @@ class Way:
     Attributes:
         name: in tables and JSON.
         begin: is called once for each session, the oldest session first.
-        is_bound: whether it knows what comes later, so that it bounds the others and competes with none.
     """
 
     name: str
     begin: Callable[[Recorded], Judge]
-    is_bound: bool = False
 
 
 def ways(pruner: Prunes, policy: Policy | None = None, effort: EffortName = "instant") -> list[Way]:
@@ -69,7 +66,7 @@ def ways(pruner: Prunes, policy: Policy | None = None, effort: EffortName = "ins
         same_size("head of the file", _head, ours),
         same_size("grep ± 5 lines", _grep, ours),
         Way(NEVER, lambda _: lambda result: untouched(result.asked, NEVER)),
-        Way(ORACLE, lambda _: _needed_alone, is_bound=True),
+        Way(ORACLE, lambda _: _needed_alone),
     ]
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from lamr_evaluation.resampling import Interval
 from lamr_evaluation.tables import align
 
+from lamr_agents.replay.figures import without_nan
 from lamr_agents.stats.compare import Comparison, compared
 from lamr_agents.stats.happened import Happened
 
@@ -131,7 +132,7 @@ class Stats:
             "reasons": dict(_reasons(self.sessions).most_common()),
             "comparison": self.comparison and self.comparison.as_dict(),
         }
-        return json.dumps(_without_nan(value), ensure_ascii=False, indent=1)
+        return json.dumps(without_nan(value), ensure_ascii=False, indent=1)
 
     def group_tables(self) -> str:
         """What sessions come to by day, host and project, and why results passed."""
@@ -241,12 +242,3 @@ def _reasons(sessions: Sequence[Happened]) -> Counter[str]:
 
 def _as_dict(sums: Sums) -> dict[str, Any]:
     return {**asdict(sums), "net": sums.net}
-
-
-def _without_nan(value: Any) -> Any:
-    """A value that JSON can hold."""
-    if isinstance(value, dict):
-        return {key: _without_nan(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_nan(each) for each in value]
-    return None if isinstance(value, float) and value != value else value  # noqa: PLR0124

@@ -14,7 +14,7 @@ from lamr_contract.counters import Counter
 from lamr_contract.perplexity.causal_scorer import CausalScorer, IntArray
 from lamr_postprocess import detect_language
 from lamr_repositories.compression import Compression, CompressionOptions, compress_chunks
-from lamr_repositories.compression.chunks import function_chunks
+from lamr_repositories.compression.coarse import function_chunks
 from numpy.typing import NDArray
 
 from lamr_evaluation.judge.items import Item

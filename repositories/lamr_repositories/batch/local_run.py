@@ -17,7 +17,7 @@ from lamr_contract.cpus import usable_cpus
 
 from lamr_repositories.batch.jobs import Job
 from lamr_repositories.batch.options import BatchOptions
-from lamr_repositories.batch.progress import Gathering
+from lamr_repositories.batch.shards import Gathering
 from lamr_repositories.batch.worker import MOST_DEATHS, WorkerOptions, died, work_in_a_process
 
 _END_SECONDS = 5.0
@@ -94,14 +94,7 @@ class _Run:
 
 def _worker_options(own: BatchOptions, workers: int) -> list[WorkerOptions]:
     threads = max(1, usable_cpus() // max(workers, 1))
-    return [
-        WorkerOptions(
-            *(server, own.model, threads, own.cache, own.max_tokens, own.timeout, credentials, own.folder),
-            effort=own.effort,
-            within=own.within,
-        )
-        for server, credentials in map(own.access, range(workers))
-    ]
+    return [WorkerOptions(own, threads, *access) for access in map(own.access, range(workers))]
 
 
 def _start(options: WorkerOptions) -> _Worker:

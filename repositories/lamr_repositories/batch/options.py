@@ -22,8 +22,13 @@ class BatchOptions:
         workers: processes, or actors of a cluster.
         servers: addresses that the workers share out among themselves; without any, each has the model in its process.
         credentials: for each server what opens it, as arguments of `Pruner`; never shown. None for open ones.
-        folder: what the jobs' relative paths start from; the current one unless another is given.
-        model, cache, max_tokens, timeout, effort, within: see `WorkerOptions`.
+        folder: what the jobs' relative paths start from; the current one unless another is given. Workers stand
+            elsewhere.
+        model: the model repository; None for the bundled one.
+        cache: see `pack`.
+        max_tokens: the budget of jobs that name none: of repositories, and of files if it isn't None.
+        timeout: seconds for one file.
+        effort, within: of jobs that name none; see `Pruner.prune` and `PackOptions`.
         shard_rows, shard_seconds: a shard is written after so many answers, or so long after the first of them.
         retry_errors: whether rows whose answer is an error are run again.
         format: of the answers; see `formats`.

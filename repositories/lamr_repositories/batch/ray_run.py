@@ -9,7 +9,6 @@ begun again. A job's work is `worker`'s matter, on a cluster as elsewhere.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 import logging
 import os
@@ -28,7 +27,7 @@ from lamr_errors import how_to_install
 from lamr_repositories.batch.arrivals import each_second
 from lamr_repositories.batch.jobs import Job
 from lamr_repositories.batch.options import BatchOptions
-from lamr_repositories.batch.progress import Gathering
+from lamr_repositories.batch.shards import Gathering
 from lamr_repositories.batch.worker import MOST_DEATHS, RowWorker, WorkerOptions, died
 from lamr_repositories.errors import ClusterError
 
@@ -99,15 +98,12 @@ class Ledger:
 class RayWorker:
     """What an actor of Ray Data does with a block of jobs."""
 
-    def __init__(self, ledger: Any, batch: BatchOptions, options: WorkerOptions) -> None:
+    def __init__(self, ledger: Any, batch: BatchOptions, threads: int) -> None:
         import ray  # noqa: PLC0415
 
         self._get, self._ledger = ray.get, ledger
         number = ray.get(ledger.join.remote())
-        threads = min(options.threads or 1, usable_cpus())
-        server, credentials = batch.access(number)
-        own = dataclasses.replace(options, server=server, credentials=credentials, threads=threads)
-        self._worker = RowWorker(own)
+        self._worker = RowWorker(WorkerOptions(batch, min(threads, usable_cpus()), *batch.access(number)))
 
     def __call__(self, block: Any) -> dict[str, list[str]]:
         """Answer a block: a table with the columns `id` and `fields` gives `id` and `answer`, both JSON texts."""
@@ -134,21 +130,10 @@ def _run(ray: Any, jobs: list[Any], gathering: Gathering, options: BatchOptions,
     ledger = ray.remote(Ledger).options(num_cpus=0, scheduling_strategy=here).remote()
     workers = min(options.workers, len(jobs))
     threads = max(1, int(ray.cluster_resources().get("CPU", 1)) // workers)
-    work = WorkerOptions(
-        None,
-        options.model,
-        threads,
-        options.cache,
-        options.max_tokens,
-        options.timeout,
-        folder=options.folder,
-        effort=options.effort,
-        within=options.within,
-    )
     # Ray Data restarts actors and repeats their blocks without end, unless it is told otherwise.
     answered = ray.data.from_arrow_refs(jobs).map_batches(
         RayWorker,
-        fn_constructor_args=(ledger, options, work),
+        fn_constructor_args=(ledger, options, threads),
         compute=ray.data.ActorPoolStrategy(size=workers),
         batch_size=None,
         batch_format="pyarrow",

@@ -12,9 +12,8 @@ import time
 from lamr_repositories.batch.jobs import read_jobs
 from lamr_repositories.batch.local_run import run_locally
 from lamr_repositories.batch.options import BatchOptions
-from lamr_repositories.batch.progress import BatchCount, Gathering
 from lamr_repositories.batch.ray_run import run_on_ray
-from lamr_repositories.batch.shards import Shards
+from lamr_repositories.batch.shards import BatchCount, Gathering, Shards
 from lamr_repositories.progress import OnProgress
 
 

@@ -1,17 +1,22 @@
 """The answers of a batch: shards that are there whole or not at all, and what is known from them after a kill.
 
-The shards are the journal as well: what they hold is done.
+The shards are the journal as well: what they hold is done. While a batch runs, answers are counted, gathered and
+written as shards.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from lamr_repositories.batch.formats import FORMATS, Row, format_of, named_format
+from lamr_repositories.batch.jobs import Job
 from lamr_repositories.batch.storage import Storage, open_storage
 from lamr_repositories.errors import RepositoryError
+from lamr_repositories.progress import OnProgress
 
 _STEM = "answers-"
 _T = TypeVar("_T")
@@ -107,3 +112,56 @@ class Shards:
 def _number(name: str) -> int:
     digits = name.removeprefix(_STEM).partition(".")[0]
     return int(digits) if digits.isdecimal() else 0
+
+
+@dataclass(eq=False)
+class BatchCount:
+    """What became of the rows: answered and failed now, done before and failed before, and how often a worker died."""
+
+    rows: int = 0
+    answered: int = 0
+    failed: int = 0
+    before: int = 0
+    failed_before: int = 0
+    deaths: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(eq=False)
+class Gathering:
+    """The answers of a batch under way.
+
+    Attributes:
+        shards: where they are written.
+        count: is kept.
+        on_progress: called with what is being done, the rows done and their number.
+        shard_rows, shard_seconds: a shard is written after so many answers, or so long after the first of them.
+    """
+
+    shards: Shards
+    count: BatchCount
+    on_progress: OnProgress
+    shard_rows: int
+    shard_seconds: float
+    _answers: list[dict[str, Any]] = field(default_factory=list)
+    _oldest: float = 0.0
+
+    def add(self, name: str, answer: dict[str, Any]) -> None:
+        """Take the one answer of a row."""
+        failed = "error" in answer
+        self.count.failed += failed
+        self.count.answered += not failed
+        self._oldest = self._oldest if self._answers else time.monotonic()
+        self._answers.append({"id": name, **answer})
+        self.on_progress("rows", self.count.before + self.count.answered + self.count.failed, self.count.rows)
+
+    def refuse(self, job: Job) -> None:
+        """Answer a row that is no job."""
+        self.add(job.id, {"error": "InvalidInputError", "message": job.problem})
+
+    def flush(self, now: bool = False) -> None:
+        """Write a shard, if it is due."""
+        late = time.monotonic() - self._oldest > self.shard_seconds
+        if self._answers and (now or late or len(self._answers) >= self.shard_rows):
+            answers, self._answers = self._answers, []
+            self.shards.add(answers)

@@ -13,15 +13,13 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any
 
 from lamr_client import InProcessTransport, LamrError, Pruner
-from lamr_contract.choices import EffortName
 from lamr_contract.spec import bundled_repository
 from lamr_postprocess import decode
 
-from lamr_repositories.batch.options import EFFORT
+from lamr_repositories.batch.options import BatchOptions
 from lamr_repositories.batch.storage import local_path, open_place, place_in
 from lamr_repositories.options import PackOptions
 from lamr_repositories.pack import pack
@@ -37,27 +35,16 @@ class WorkerOptions:
     """What every job of a worker is run with.
 
     Attributes:
+        batch: of all workers.
+        threads: CPU threads of a model in this process.
         server: where the model is; None for this process.
         credentials: what opens the server, as arguments of `Pruner`; never shown.
-        model: the model repository; None for the bundled one.
-        threads: CPU threads of a model in this process.
-        cache: see `pack`.
-        max_tokens: the budget of jobs that name none: of repositories, and of files if it isn't None.
-        timeout: seconds for one file.
-        effort, within: of jobs that name none; see `Pruner.prune` and `PackOptions`.
-        folder: what the jobs' relative paths start from. The worker itself stands elsewhere.
     """
 
+    batch: BatchOptions
+    threads: int
     server: str | None = None
-    model: Path | None = None
-    threads: int | None = None
-    cache: Path | None = None
-    max_tokens: int | None = None
-    timeout: float = 120.0
     credentials: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    folder: Path = field(default_factory=Path.cwd)
-    effort: EffortName = EFFORT
-    within: float | None = None
 
 
 class RowWorker:
@@ -102,35 +89,36 @@ def answer_job(fields: Mapping[str, Any], pruner: Pruner, options: WorkerOptions
     Raises:
         LamrError, OSError: the job can't be done.
     """
+    batch = options.batch
     read: dict[str, Any] = {
-        "effort": fields.get("effort") or options.effort,
-        "within": fields.get("within") or options.within,
+        "effort": fields.get("effort") or batch.effort,
+        "within": fields.get("within") or batch.within,
         "degrade": False,  # a row that meets a fault is an error, which is run again
     }
     if "repo" in fields:
         chosen = {name: fields[name] for name in ("task", "revision", "ranker") if name in fields}
         chosen |= {"form": fields["format"]} if "format" in fields else {}
-        repo = options.folder / fields["repo"]
+        repo = batch.folder / fields["repo"]
         result = pack(
             fields["repo"] if is_url(fields["repo"]) and not repo.exists() else repo,
             fields["query"],
-            fields.get("max_tokens") or options.max_tokens or PackOptions().max_tokens,
+            fields.get("max_tokens") or batch.max_tokens or PackOptions().max_tokens,
             pruner=pruner,
-            model=options.model,
+            model=batch.model,
             server=options.server,
-            cache=options.cache,
+            cache=batch.cache,
             options=PackOptions(**chosen, **read),
         )
         return {"text": result.text, "tokens": result.tokens, "files": [each.path for each in result.files],
                 "notes": list(result.notes), "effort": str(result.effort) if result.effort else None}  # fmt: skip
-    code = fields["code"] if "code" in fields else _read(place_in(options.folder, fields["path"]))
+    code = fields["code"] if "code" in fields else _read(place_in(batch.folder, fields["path"]))
     pruned = pruner.prune(
         fields["query"],
         code,
         task=fields.get("task", ""),
         path=fields.get("path"),
-        max_tokens=fields.get("max_tokens") or options.max_tokens,
-        timeout=options.timeout,
+        max_tokens=fields.get("max_tokens") or batch.max_tokens,
+        timeout=batch.timeout,
         **read,
     )
     return {"text": pruned.text, "tokens": pruned.tokens_out, "kept_lines": list(pruned.kept_lines),
@@ -151,13 +139,9 @@ def _read(place: str) -> str:
 
 
 def _pruner(options: WorkerOptions) -> Pruner:
-    if options.server is not None or options.threads is None:
-        return Pruner(
-            options.server,
-            model=options.model,
-            timeout=options.timeout,
-            **options.credentials,
-        )
-    repository = options.model or bundled_repository()
+    model, timeout = options.batch.model, options.batch.timeout
+    if options.server is not None:
+        return Pruner(options.server, model=model, timeout=timeout, **options.credentials)
+    repository = model or bundled_repository()
     transport = InProcessTransport(repository, threads=options.threads)
-    return Pruner(model=repository, transport=transport, timeout=options.timeout)
+    return Pruner(model=repository, transport=transport, timeout=timeout)

@@ -7,10 +7,9 @@
 """
 
 from lamr_repositories.compression.compress import Compression, ZippedChunk, compress, compress_chunks
+from lamr_repositories.compression.fine import SPREADS
 from lamr_repositories.compression.options import CompressionOptions
-from lamr_repositories.compression.perplexity import Perplexity
-from lamr_repositories.compression.sections import SPREADS
-from lamr_repositories.compression.values import VALUES
+from lamr_repositories.compression.perplexity import VALUES, Perplexity
 
 __all__ = [
     "SPREADS",

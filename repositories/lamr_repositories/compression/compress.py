@@ -12,14 +12,10 @@ from lamr_contract.errors import InvalidInputError
 from lamr_contract.perplexity.causal_scorer import CausalScorer
 from lamr_postprocess import PrunedCode, detect_language, language_named, prune_lines
 
-from lamr_repositories.compression.chunks import function_chunks
-from lamr_repositories.compression.coarse import mutual_information, order_of, take, target
+from lamr_repositories.compression.coarse import function_chunks, mutual_information, order_of, take, target
+from lamr_repositories.compression.fine import WHOLE, Sections, best_lines, cut_sections, knapsack, rates
 from lamr_repositories.compression.options import CompressionOptions
-from lamr_repositories.compression.perplexity import Perplexity
-from lamr_repositories.compression.rates import WHOLE, rates
-from lamr_repositories.compression.sections import Sections, cut_sections
-from lamr_repositories.compression.selection import best_lines, knapsack
-from lamr_repositories.compression.values import VALUES, preserved
+from lamr_repositories.compression.perplexity import VALUES, Perplexity, preserved
 from lamr_repositories.progress import OnProgress
 
 

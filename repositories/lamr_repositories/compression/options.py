@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from lamr_contract.errors import InvalidInputError
 
-from lamr_repositories.compression.sections import SPREADS
-from lamr_repositories.compression.values import VALUES
+from lamr_repositories.compression.fine import SPREADS
+from lamr_repositories.compression.perplexity import VALUES
 
 _BUDGET = re.compile(r"([-+*/])\s*(\d+(?:\.\d+)?)")
 

@@ -18,8 +18,7 @@ from typing import Any
 import pytest
 import uvicorn
 from lamr_agents.http.app import create_app
-from lamr_agents.http.connections import server_options
-from lamr_agents.http.limits import Limits
+from lamr_agents.http.limits import Limits, server_options
 from lamr_agents.local.texts import Texts
 from lamr_client import (
     AccessDeniedError,

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
-from lamr_agents.http import connections, limits, readiness
+from lamr_agents.http import limits, readiness
 from lamr_agents.http.limits import Limits
 from lamr_client import ServerUnavailableError
 
@@ -62,7 +62,7 @@ def test_a_body_that_comes_steadily_is_awaited(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_connections_that_ask_nothing_are_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "HEADER_SECONDS", 0.4)
+    monkeypatch.setattr(limits, "HEADER_SECONDS", 0.4)
     with site() as served:
         for sends in (b"", b"GET /livez HTTP/1.1\r\nHost:", b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\nGET /"):
             with stranger(served, sends) as idle:
@@ -72,7 +72,7 @@ def test_connections_that_ask_nothing_are_ended(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_of_too_many_connections_those_go_that_wait_longest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "SPARE_CONNECTIONS", 4)
+    monkeypatch.setattr(limits, "SPARE_CONNECTIONS", 4)
     with site(Limits(requests=2)) as served, ExitStack() as held:
         idle = [held.enter_context(stranger(served, sends)) for sends in (b"", SLOW) * 10]
         assert served.post("/v1/prune", BODY)[0] == 200
@@ -84,7 +84,7 @@ def test_of_too_many_connections_those_go_that_wait_longest(monkeypatch: pytest.
 
 
 def test_a_client_that_takes_no_answer_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "SEND_SECONDS", 0.3)
+    monkeypatch.setattr(limits, "SEND_SECONDS", 0.3)
     body = json.dumps({"query": " ", "code": "y" * 7_900_000}).encode()  # which comes back as it is
     with site(Limits(requests=1)) as served:
         whole = SLOW.replace(b"/v1", b"").replace(b"5000", str(len(body)).encode())[:-1] + body

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from lamr_agents.errors import SettingsError
 from lamr_agents.host import Command, Host
 from lamr_agents.hosts import HOSTS
-from lamr_agents.installing import Scope, installed, record, removed, settings_path
+from lamr_agents.installing import Scope, change, installed, removed, settings_path
 from lamr_agents.installing.jsonc import read
 from lamr_contract.private_files import state_folder
 
@@ -51,7 +51,7 @@ def test_what_was_there_is_there_afterwards(host: Host, text: str, twice: bool, 
         read(path.read_bytes().decode())
         assert not installed(host, path, OTHER if twice else COMMAND).is_one
         if forgotten:  # as on another machine; the entry is found by its form
-            record.remember(host.name, path, None)
+            change.remember(host.name, path, None)
         removed(host, path).write()
         assert not removed(host, path).is_one
         left = path.read_bytes().decode()
@@ -198,9 +198,9 @@ def test_a_link_stays_one_and_its_target_is_what_it_was(tmp_path: Path) -> None:
 def test_what_isnt_of_the_hosts_form_is_refused_both_ways(tmp_path: Path, text: str) -> None:
     path = tmp_path / "settings.json"
     path.write_bytes(text.encode("latin-1"))
-    for change in (lambda: installed(CLAUDE, path, COMMAND), lambda: removed(CLAUDE, path)):
+    for make in (lambda: installed(CLAUDE, path, COMMAND), lambda: removed(CLAUDE, path)):
         with pytest.raises(SettingsError, match=r"settings\.json: .*nothing was changed"):
-            change()
+            make()
     assert path.read_bytes() == text.encode("latin-1")
 
 
@@ -211,7 +211,7 @@ def test_a_read_only_file_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="is read-only; make it writable first, nothing was changed"):
         installed(CLAUDE, path, COMMAND).write()
     assert path.read_text() == "{}"
-    assert record.recall(CLAUDE.name, path) is None
+    assert change.recall(CLAUDE.name, path) is None
 
 
 def test_a_record_that_is_broken_costs_nothing_but_blanks(tmp_path: Path) -> None:
@@ -258,7 +258,7 @@ def test_toml_comes_out_as_it_was(tmp_path: Path, text: str, forgotten: bool) ->
     installed(TOML_HOST, path, COMMAND).write()
     assert b"[mcpServers.lamr]" in path.read_bytes()
     if forgotten:
-        record.remember(TOML_HOST.name, path, None)
+        change.remember(TOML_HOST.name, path, None)
         path.write_bytes(path.read_bytes() + b'[mcpServers.lamr.env]\nA = "b"\n')
     removed(TOML_HOST, path).write()
     left = path.read_bytes().decode()

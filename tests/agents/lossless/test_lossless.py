@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lamr_agents.context import Context
 from lamr_agents.intent import Intent
 from lamr_agents.local.texts import Archive, Place, Texts
 from lamr_agents.lossless import Contexts, Earlier, rows_of, shorten
-from lamr_agents.profiles import PROFILES
+from lamr_agents.lossless.earlier import Context
+from lamr_agents.policy import PROFILES
 from lamr_agents.skim import asked_for, skim
 from lamr_agents.skimmed import Skim
 from lamr_agents.words import MARK

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from lamr_agents.context import Context
 from lamr_agents.local.server import LocalServer
 from lamr_agents.local.store import Shown, Store
+from lamr_agents.lossless.earlier import Context
 
 from tests.agents.samples import pruner
 from tests.attack.case import Case

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from lamr_agents.claude_code_agents import hear
+from lamr_agents.claude_code import hear
 
 from tests.agents.samples import SAID, TASK, session
 from tests.attack.case import Case

@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 from lamr_contract.errors import InvalidInputError
 from lamr_repositories.compression import CompressionOptions, Perplexity, compress, compress_chunks
+from lamr_repositories.compression.fine import knapsack, lines_of, rates
 from lamr_repositories.compression.perplexity import Target
-from lamr_repositories.compression.rates import rates
-from lamr_repositories.compression.sections import lines_of
-from lamr_repositories.compression.selection import knapsack
 
 from .causal_models import SAMPLE
 

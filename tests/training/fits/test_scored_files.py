@@ -8,10 +8,9 @@ from itertools import chain
 import numpy as np
 import pytest
 from lamr_client import MockTransport
-from lamr_client.call import CallDefaults
 from lamr_client.job import PruneJob, Shared
-from lamr_client.pace import Pace
-from lamr_client.prune_options import PruneOptions
+from lamr_client.prune_options import CallDefaults, PruneOptions
+from lamr_client.reading_plan import Pace
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.model_io import ChunkRequest
 from lamr_contract.scoring.rules import Scoring

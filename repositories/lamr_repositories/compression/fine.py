@@ -1,0 +1,246 @@
+"""LongCodeZip's fine stage: functions are cut into sections where perplexity jumps, and some of these are kept.
+
+A line's perplexity is that of its tokens after all lines before it. A section (the paper says *block*) ends with a line
+that is harder to foresee than both lines around it, and than one of them by more than the usual spread. The more a
+function tells about the question, the more of it is kept: its most valuable sections within its tokens (0/1 knapsack),
+or its best lines.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from lamr_contract.arrays import Float64Array
+from lamr_postprocess.lines import IntArray
+
+from lamr_repositories.compression.perplexity import Perplexity
+
+FALLBACK = 0.5
+"""The jump that counts where fewer than three lines have a perplexity, in bits."""
+_LEAST_LINES = 3
+_ROBUST = 1.4826
+"""What the median absolute deviation is multiplied with to estimate a standard deviation."""
+_GAP = re.compile(r"\n{2,}")
+
+
+def _deviation(values: Float64Array) -> float:
+    return float(np.median(np.abs(values - np.median(values))))
+
+
+def _quartile(values: Float64Array, weight: float) -> float:
+    low, high = np.percentile(values, [25, 75])
+    return float(high + weight * (high - low))
+
+
+SPREADS: dict[str, Callable[[Float64Array, float], float]] = {
+    "std": lambda values, weight: float(values.mean() + weight * values.std()),
+    "robust_std": lambda values, weight: float(np.median(values)) + weight * _ROBUST * _deviation(values),
+    "iqr": _quartile,
+    "mad": lambda values, weight: float(np.median(values)) + weight * _deviation(values),
+}
+"""The published thresholds by name; the first is the default. Each gives the jump that counts from the perplexities of
+a function's lines, in bits, and the weight of their spread."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sections:
+    """A function's N lines in n sections.
+
+    Attributes:
+        lines: the N lines as the model reads them, without line ends; some blank ones are a single space.
+        bounds: int64 `[n + 1]`, the first line of each section, and N.
+    """
+
+    lines: tuple[str, ...]
+    bounds: IntArray
+
+    @property
+    def texts(self) -> list[str]:
+        """The sections' texts."""
+        return ["\n".join(self.lines[a:b]) for a, b in itertools.pairwise(self.bounds.tolist())]
+
+
+def lines_of(text: str) -> tuple[str, ...]:
+    """Return a text's lines as the published code reads them: every second blank line is a single space."""
+
+    def spaced(match: re.Match[str]) -> str:
+        newlines = len(match[0])
+        return "\n \n" * (newlines // 2) + "\n" * (newlines % 2)
+
+    return tuple(_GAP.sub(spaced, text).split("\n"))
+
+
+def cut_sections(text: str, model: Perplexity, spread: str, weight: float) -> Sections:
+    """Cut a function into sections.
+
+    Args:
+        text: the function.
+        model: gives perplexities.
+        spread: a key of `SPREADS`.
+        weight: of the spread.
+
+    Raises:
+        ServerError, ModelMismatchError: see `Perplexity.mean_losses`.
+    """
+    lines = lines_of(text)
+    bits = _bits(lines, model)
+    known = bits[np.isfinite(bits) & (bits > 0)]
+    threshold = SPREADS[spread](known, weight) if len(known) >= _LEAST_LINES else FALLBACK
+    ends = _jumps(bits, threshold) + 1
+    bounds = np.concatenate([[0], ends, [len(lines)]]).astype(np.int64)
+    return Sections(lines, bounds)
+
+
+def _bits(lines: tuple[str, ...], model: Perplexity) -> Float64Array:
+    """Return the binary logarithm of each line's perplexity; 0 if it is empty, infinite without a token of its own."""
+    befores = ["", *(before + "\n" for before in itertools.accumulate(lines[:-1], lambda a, b: f"{a}\n{b}"))]
+    inked = [place for place, line in enumerate(lines) if line]
+    # The published code reads no context where all lines before are empty and there is only one of them.
+    targets = [
+        model.after(befores[place], lines[place])
+        if befores[place] not in ("", "\n")
+        else model.alone(lines[place])
+        for place in inked
+    ]
+    bits = np.zeros(len(lines))
+    losses = model.mean_losses(targets)
+    bits[inked] = np.where(np.isnan(losses), np.inf, losses / math.log(2))
+    return bits
+
+
+def _jumps(bits: Float64Array, threshold: float) -> IntArray:
+    """Return the lines at which perplexity jumps; neighbours without a known one don't count."""
+    own, left, right = bits[1:-1], bits[:-2], bits[2:]
+    with np.errstate(invalid="ignore"):
+        rises = np.stack([np.where(np.isfinite(side), own - side, 0.0) for side in (left, right)])
+        jumps = np.isfinite(own) & (rises >= 0).all(axis=0) & (rises >= threshold).any(axis=0)
+    return np.flatnonzero(jumps) + 1
+
+
+WHOLE = 0.999
+"""A function with such a share is kept whole."""
+
+
+def rates(
+    scores: Sequence[float], lines: Sequence[int], ratio: float, beta: float, min_lines: int
+) -> Float64Array:
+    """Return the share of each of n functions that is kept, float64 `[n]`, from 0 to 1.
+
+    Short functions are kept whole. The others share what remains of the lines: each gets the mean share times 1 - beta
+    to 1 + beta, from the least to the best score, and all are scaled so that the sum fits.
+
+    Args:
+        scores: how much each tells about the question.
+        lines: of each.
+        ratio: the share of all lines that is aimed at.
+        beta: how far shares differ, from 0 to 1.
+        min_lines: functions with fewer lines are short.
+    """
+    count, value = np.asarray(lines, np.int64), np.asarray(scores, np.float64)
+    large = count >= min_lines
+    result = np.ones(len(count))
+    target = max(0, int(count.sum() * ratio) - int(count[~large].sum()))
+    whole = int(count[large].sum())
+    if target >= whole:
+        return result
+    result[large] = _shared(value[large], count[large].astype(np.float64), target, beta)
+    return result
+
+
+def _shared(scores: Float64Array, lines: Float64Array, target: int, beta: float) -> Float64Array:
+    """Return the shares of functions which have more lines together than is aimed at."""
+    mean = target / lines.sum()
+    finite = np.isfinite(scores)
+    least, best = (scores[finite].min(), scores[finite].max()) if finite.any() else (0.0, 0.0)
+    if least == best:
+        return np.full(len(scores), mean)
+    rank = np.where(finite, (np.where(finite, scores, least) - least) / (best - least), 0.0)
+    shares: Float64Array = np.clip(mean * (1 + beta * (rank - 0.5) * 2), 0.0, 1.0)
+    kept = float(shares @ lines)
+    return np.clip(shares * (target / kept), 0.0, 1.0) if kept > 0 and abs(kept - target) > 1 else shares
+
+
+MOST_ITEMS, MOST_CAPACITY = 100, 2000
+"""Beyond so many sections or tokens sections are taken in falling order of value a token, as in the published code."""
+_WINDOW = 5
+
+
+def knapsack(values: Float64Array, weights: Sequence[int], capacity: int, kept: Collection[int]) -> set[int]:
+    """Return the places of the sections that are kept.
+
+    Args:
+        values: float64 `[n]`; a section without a finite value is worth 0.
+        weights: the sections' tokens.
+        capacity: the tokens of all kept sections; those of `kept` count first and may exceed it.
+        kept: sections that are kept anyway.
+    """
+    room = max(0, capacity - sum(weights[place] for place in kept))
+    if not room:
+        return set(kept)
+    free = [place for place in range(len(weights)) if place not in kept]
+    value = np.where(np.isfinite(values), values, 0.0)
+    weight = np.asarray(weights, np.int64)
+    density = value[free] / np.maximum(weight[free], 1)
+    order = np.asarray(free, np.int64)[np.argsort(-density, kind="stable")]
+    solve = _exact if len(order) <= MOST_ITEMS and room <= MOST_CAPACITY else _greedy
+    return {*kept, *solve(order, value[order], weight[order], room)}
+
+
+def _exact(order: IntArray, value: Float64Array, weight: IntArray, room: int) -> list[int]:
+    """Return the most valuable set: the best value within each number of tokens grows by one section a step."""
+    best = np.zeros(room + 1)
+    taken = np.zeros((len(order), room + 1), np.bool_)
+    for step, (own, tokens) in enumerate(zip(value.tolist(), weight.tolist(), strict=True)):
+        if tokens <= room:
+            with_it = best.copy()
+            with_it[tokens:] = np.maximum(best[tokens:], best[: room + 1 - tokens] + own)
+            taken[step] = with_it != best
+            best = with_it
+    chosen = []
+    for step in reversed(range(len(order))):
+        if taken[step, room]:
+            chosen.append(int(order[step]))
+            room -= int(weight[step])
+    return chosen
+
+
+def _greedy(order: IntArray, _value: Float64Array, weight: IntArray, room: int) -> list[int]:
+    chosen = []
+    for place, tokens in zip(order.tolist(), weight.tolist(), strict=True):
+        if tokens <= room:
+            chosen.append(place)
+            room -= tokens
+    return chosen
+
+
+def best_lines(values: Float64Array, bounds: IntArray, rate: float, kept: Collection[int]) -> set[int]:
+    """Return the lines that are kept without a knapsack: those of sections kept anyway, then those of most value.
+
+    Args:
+        values: float64 `[n]`, of the sections.
+        bounds: int64 `[n + 1]`, the first line of each section, and the number of lines N.
+        rate: the share of lines that is kept.
+        kept: sections that are kept anyway.
+    """
+    sizes = np.diff(bounds)
+    line = np.repeat(values, sizes)
+    anyway = np.repeat(np.isin(np.arange(len(sizes)), list(kept)), sizes)
+    known = np.isfinite(line)
+    filled = np.where(known, line, line[known].min() if known.any() else 0.0)
+    smooth = _window_sums(filled) / _window_sums(np.ones(len(line)))
+    free = np.flatnonzero(known & ~anyway)
+    order = free[np.argsort(-smooth[free], kind="stable")]
+    room = max(0, int(len(line) * rate) - int(anyway.sum()))
+    return {*np.flatnonzero(anyway).tolist(), *order[:room].tolist()}
+
+
+def _window_sums(values: Float64Array) -> Float64Array:
+    """Return the sum of each value and the two before and after it, float64 `[N]`."""
+    padded = np.pad(values, _WINDOW // 2)
+    sums: Float64Array = np.sum([padded[at : at + len(values)] for at in range(_WINDOW)], axis=0)
+    return sums
