@@ -109,9 +109,6 @@ def _refuse_nul(text: str, what: str, remedy: str) -> None:
         )
 
 
-_CUTTING = ("ratio", "max_tokens", "keep", "repair", "markers", "line_numbers", "min_cut")
-
-
 @dataclass(frozen=True, kw_only=True)
 class PruneOptions:
     """The options of `Pruner.prune`, which explains them.
@@ -143,7 +140,8 @@ class PruneOptions:
     @property
     def cutting(self) -> dict[str, Any]:
         """What `prune_lines` takes of them as they are, beside the language and the threshold."""
-        return {name: getattr(self, name) for name in _CUTTING}
+        names = "ratio max_tokens keep repair markers line_numbers min_cut"
+        return {name: getattr(self, name) for name in names.split()}
 
     def __post_init__(self) -> None:
         _check_range("threshold", self.threshold, 0, 1)

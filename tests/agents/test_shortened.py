@@ -69,7 +69,7 @@ def are_the_files(text: str) -> None:
                 assert last - first + 1 == count
                 below = lines[row + 1]
                 left = below.partition("\u2026")[0]  # the line before a gap is a part of one
-                assert LINES[last].startswith(left) or below.startswith("[lamr:")
+                assert below.startswith("[lamr:") or LINES[last].startswith(left)
                 checked += below == LINES[last]
     assert checked
 
