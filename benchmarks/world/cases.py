@@ -40,7 +40,12 @@ _QUESTIONS = (
     "{}",
     "Fix {} when it is empty (#123)",
 )
-_MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+_MARKS = {  # the longest first
+    b"\xff\xfe\0\0": "utf-32-le",
+    b"\0\0\xfe\xff": "utf-32-be",
+    b"\xff\xfe": "utf-16-le",
+    b"\xfe\xff": "utf-16-be",
+}
 _TRACE = 1_500  # characters of a traceback's end
 
 
@@ -220,22 +225,22 @@ def through_command(item: Item, tools: Tools, chance: random.Random) -> Outcome:
 
 
 def as_text(data: bytes, alike: bytes | None = None) -> str:
-    """Bytes as text in which each line stays what it is: UTF-8 and UTF-16 as such, anything else byte by byte.
+    """Bytes as text in which each line stays what it is: UTF-8, UTF-16 and UTF-32 as such, anything else byte by byte.
 
     Args:
         data: the bytes.
         alike: the bytes of the file that they come from, which tell the encoding; None for the bytes themselves.
     """
     told = data if alike is None else alike
-    wide = _MARKS.get(told[:2])
-    wide = wide or ("utf-16-le" if told[:200].count(0) > len(told[:200]) // 4 else None)
+    marked = next((name for mark, name in _MARKS.items() if told.startswith(mark)), None)
+    wide = marked or ("utf-16-le" if told[:200].count(0) > len(told[:200]) // 4 else None)
     for name in filter(None, (wide, "utf-8")):
         try:
             told.decode(name)
         except UnicodeDecodeError:
             continue
         text = data.decode(name, "replace")
-        if name != "utf-8" and told[:2] in _MARKS:  # which says how the text is written and is no part of it
+        if name == marked:  # which says how the text is written and is no part of it
             return text[1:] if text.startswith("\ufeff") else f"no mark: {text}"
         return text
     return data.decode("latin-1")

@@ -93,6 +93,7 @@ def test_the_content_tells_what_the_name_leaves_open(path: str | None, text: str
         ("config.h.in", "c", None),
         ("makefile", "makefile", None),
         ("Makefile.am", "makefile", None),
+        ("automake_boilerplate.am", "makefile", None),
         ("BUILD.bazel", "python", None),
         (".env.production", "ini", None),
         ("a/README.md.orig", "markdown", None),

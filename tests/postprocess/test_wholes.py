@@ -83,6 +83,11 @@ def kept(text: str, path: str, *rows: int) -> PrunedCode:
             [(1, 3), (4, 6)],
         ),
         ("markdown", "a\n```\nb\nc\n", [(2, 4)]),
+        (
+            "markdown",
+            "> ```\n> b\n> ```\n\n> ```\n> c\n> ```\n- ```sh\n  d\n  ```\n",
+            [(1, 3), (5, 7), (8, 10)],
+        ),
         ("markdown", "\ufeff---\na: b\n---\nc\n", [(1, 3)]),
         ("fluent", "a = b\nc =\n    { $d ->\n       *[e] f\n    }\n\n    .g = h\n# i\n-j = k\n", [(2, 7)]),
         ("python", 'a = """\nb\n"""\ncdef c \\\n    d\n', [(1, 3), (4, 5)]),

@@ -144,7 +144,11 @@ _MESSAGE_OF_FLUENT = Whole(r"^-?[a-zA-Z][\w-]*[ \t]*=.*(?:\n(?=(?:[ \t]*\n){0,3}
 _MESSAGE = Whole(r"^(?:msgctxt\b.*\n(?:[ \t]*\".*\n)*)?msgid\b.*(?:\n(?!msgctxt\b|msgid\b|#)[^\S\n]*\S.*)*")
 _FRONT = Whole(r"\A\ufeff?---[ \t]*\n", r"^(?:---|\.\.\.)[ \t]*$")
 _FRONT_TOML = Whole(r"\A\ufeff?\+\+\+[ \t]*\n", r"^\+\+\+[ \t]*$")
-_FENCE = Whole(r"^[ \t]*(?P<tag>`{3,9}|~{3,9})[^\n]*\n", r"^[ \t]*(?:> ?)?{tag}[`~]*[ \t]*$|\Z")
+# A fence may stand in a quotation and in an item of a list.
+_FENCE = Whole(
+    r"^[ \t]*(?:(?:[>*+-]|\d{1,3}[.)])[ \t]*)*(?P<tag>`{3,9}|~{3,9})[^\n]*\n",
+    r"^[ \t]*(?:>[ \t]*)*{tag}[`~]*[ \t]*$|\Z",
+)
 _HEREDOC = Whole(
     r"<<[-~]?\s?(?P<quote>['\"]?)(?P<tag>[A-Za-z_]\w*)(?P=quote)[^\n]*\n", r"^[ \t]*{tag}[ \t]*$"
 )
@@ -256,7 +260,7 @@ PLAIN: tuple[Language, ...] = (
     ),
     _hash(
         "makefile",
-        ".mk .mak",
+        ".mk .mak .am",
         aliases="make mf",
         filenames="Makefile makefile GNUmakefile BSDmakefile",
         shebangs="make",
