@@ -94,6 +94,8 @@ def test_the_content_tells_what_the_name_leaves_open(path: str | None, text: str
         ("makefile", "makefile", None),
         ("Makefile.am", "makefile", None),
         ("automake_boilerplate.am", "makefile", None),
+        ("CITATION.cff", "yaml", None),
+        ("App.slnx", "xml", None),
         ("BUILD.bazel", "python", None),
         (".env.production", "ini", None),
         ("a/README.md.orig", "markdown", None),

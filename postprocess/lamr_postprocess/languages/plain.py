@@ -235,7 +235,7 @@ PLAIN: tuple[Language, ...] = (
     ),
     _hash(
         "yaml",
-        ".yaml .yml",
+        ".yaml .yml .cff",
         aliases="yml",
         filenames=".clang-format .clang-tidy .clangd",
         frames=CLOSERS,
@@ -420,7 +420,7 @@ PLAIN: tuple[Language, ...] = (
     by_lines(
         _MARKUP,
         "xml",
-        ".xml .xsd .xsl .xslt .svg .plist .csproj .vbproj .fsproj .vcxproj .pom .wsdl .resx .xaml .axaml .nuspec "
+        ".xml .xsd .xsl .xslt .svg .plist .csproj .vbproj .fsproj .vcxproj .pom .wsdl .resx .xaml .axaml .nuspec .slnx "
         ".storyboard .xib .qrc .xlf .xliff .kml .gpx .iml .glade .props .targets .proj .filters .natvis .ruleset .wxs "
         ".dtproj .resw .appxmanifest .rdf .owl .atom .rss .opml .xmp .ncx .opf .jnlp .tld .zcml",
         aliases="svg",
