@@ -247,6 +247,14 @@ def test_a_broken_macro_of_several_lines_stays_whole() -> None:
 
 
 @pytest.mark.parametrize("language", ["javascript", "tsx"])
+def test_an_entity_that_nothing_ends_is_no_damage(language: str) -> None:
+    code = "const a = (\n  <b>\n    <c>d&nbsp&nbsp e</c>\n    <f>\n      g\n    </f>\n    <h />\n  </b>\n);\n"
+    pruned = kept(code, 7, language)
+    assert pruned.kept_lines == (1, 2, 7, 8, 9)
+    assert "{/* ... 4 lines pruned (3-6) */}" in pruned.text
+
+
+@pytest.mark.parametrize("language", ["javascript", "tsx"])
 def test_a_query_in_an_attribute_of_jsx_is_no_damage(language: str) -> None:
     code = (
         'const a = (\n  <b>\n    <c d="e?f=g&h=i&j=k" />\n    <l />\n    <m>\n      n\n    </m>\n  </b>\n);\n'

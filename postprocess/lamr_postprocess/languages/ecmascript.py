@@ -6,8 +6,8 @@ import dataclasses
 
 from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, ListKind, braced, name_set
 
-# A query in an attribute's address (`href="a?b=c&d=e"`), which the grammars of JSX take for an entity.
-_QUERIES = ((r"(&)(?=[A-Za-z_]\w*=)", ""),)
+# A name that no `;` ends (`href="a?b=c&d=e"`, `&nbsp&nbsp`), which the grammars of JSX take for half of an entity.
+_ENTITIES = ((r"(&)(?=[A-Za-z_]\w*[^\w;])", ""),)
 _MEMBERS = ListKind(separators=frozenset({";"}))
 _ELEMENTS = ListKind(separators=frozenset({","}))
 _CASE_ENDS = name_set("break_statement return_statement continue_statement throw_statement statement_block")
@@ -115,7 +115,7 @@ JAVASCRIPT = braced(
     suffixes=name_set(".js .jsx .mjs .cjs"),
     leading=r"@\w",
     stand_ins=("class $ {", "function $() {", "{"),
-    macros=_QUERIES,
+    macros=_ENTITIES,
     shebangs=frozenset({"node", "nodejs"}),
     hints=_HINTS,
     grammar="tree_sitter_javascript:language",

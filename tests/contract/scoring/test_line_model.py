@@ -55,8 +55,8 @@ def test_any_text_is_scored_for_any_query(text: str, query: str) -> None:
 @given(st.text("ab =\n\t(:#", max_size=80), st.text("ab ?`", max_size=30))
 @settings(deadline=None)
 def test_blank_lines_at_the_end_change_nothing_nearby(text: str, query: str) -> None:
-    plain = logits(line_model(("a", "b"), own=1.0, block_share=0.5), query, text)
-    more = logits(line_model(("a", "b"), own=1.0, block_share=0.5), query, text.rstrip() + "\n\n \n")
+    plain = logits(line_model(("a", "b"), own=1.0, above_own=0.5), query, text)
+    more = logits(line_model(("a", "b"), own=1.0, above_own=0.5), query, text.rstrip() + "\n\n \n")
     ink = np.isfinite(plain)
     np.testing.assert_allclose(more[: len(ink)][np.isfinite(more[: len(ink)])], plain[ink], atol=0.05)
 
