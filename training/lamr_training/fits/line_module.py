@@ -39,7 +39,8 @@ from lamr_training.loop.torch_chains import marginal_log_odds, plain_form
 
 _RUBRICS = (SEMANTIC, DEPENDENCY)
 _SHARPNESS = 3.0  # of matches at first
-_LEAST_SPREAD = 0.05  # an input that hardly ever changes mustn't weigh much where it does
+LEAST_SPREAD = 0.05
+"""An input that hardly ever changes mustn't weigh much where it does."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,7 +172,7 @@ class LineModule(nn.Module):
     def standardize(self, examples: Iterable[LineExample]) -> None:
         """Measure how inputs are spread, and let training see them standardized; what the module says stays."""
         inputs = torch.cat([self.inputs(example) for example in examples])
-        mean, spread = inputs.mean(dim=0), inputs.std(dim=0, correction=0) + _LEAST_SPREAD
+        mean, spread = inputs.mean(dim=0), inputs.std(dim=0, correction=0) + LEAST_SPREAD
         first, bias, last, last_bias = self._unstandardized()
         width = self.sizes.states
         _fill(

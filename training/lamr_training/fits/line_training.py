@@ -87,11 +87,16 @@ def file_loss(output: LineOutput, gold: NDArray[np.bool_], frame: NDArray[np.boo
     """
     needed, around = torch.from_numpy(gold), torch.from_numpy(frame)
     semantic, dependency = output.rubrics.unbind(dim=1)
-    loss = _entropy(output.logits, needed, ~needed) - _LISTWISE * output.logits.log_softmax(0)[needed].mean()
+    loss = needed_loss(output.logits, needed)
     loss = loss + _SEMANTIC * _entropy(semantic, needed, ~needed)
     if frame.any() and not (gold | frame).all():
         loss = loss + _DEPENDENCY * _entropy(dependency, around, ~needed & ~around)
     return loss
+
+
+def needed_loss(odds: Tensor, needed: Tensor) -> Tensor:
+    """The cross entropy of a file's lines and that of ranks, 0-d, from log-odds and which are needed, both `[I]`."""
+    return _entropy(odds, needed, ~needed) - _LISTWISE * odds.log_softmax(0)[needed].mean()
 
 
 def _entropy(odds: Tensor, positive: Tensor, negative: Tensor) -> Tensor:

@@ -23,14 +23,14 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from lamr_training.fits.line_examples import by_block
+from lamr_training.fits.line_module import LEAST_SPREAD
+from lamr_training.fits.line_training import needed_loss
 from lamr_training.fits.scored_files import ScoredFile
 
 LEAST_FILES = 200
 """How many files are enough to learn from; with fewer, the reader would know them by heart."""
 _EPOCHS, _FILES, _RATE, _DECAY, _DROPOUT = 3, 16, 1e-3, 0.05, 0.1
-_LISTWISE = 0.3  # the weight of ranks beside decisions
 _IN_PART = (0.2, 0.8)  # the least and the greatest share of a file's chunks that are read, where not all are
-_LEAST_SPREAD = 0.05  # a feature that hardly ever changes mustn't weigh much where it does
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,8 @@ def _fit(module: _ReaderModule, files: Sequence[ReadFile], rng: random.Random) -
     order = _order(files, rng)
     while batch := list(islice(order, _FILES)):
         for file in batch:
-            (_loss(module(file, rng.choice(file.ways)), file) / len(batch)).backward()
+            odds = module(file, rng.choice(file.ways))[torch.from_numpy(file.inked)]
+            (needed_loss(odds, torch.from_numpy(file.gold[file.inked])) / len(batch)).backward()
         nn.utils.clip_grad_norm_(module.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
@@ -102,15 +103,6 @@ def _fit(module: _ReaderModule, files: Sequence[ReadFile], rng: random.Random) -
 def _order(files: Sequence[ReadFile], rng: random.Random) -> Iterator[ReadFile]:
     for _ in range(_EPOCHS):
         yield from rng.sample(files, len(files))
-
-
-def _loss(odds: Tensor, file: ReadFile) -> Tensor:
-    """The cross entropy of a file's lines, in which gold ones count as much as the others, and that of ranks."""
-    gold = torch.from_numpy(file.gold & file.inked)
-    others = torch.from_numpy(file.inked & ~file.gold)
-    decisions = (F.softplus(-odds[gold]).mean() + F.softplus(odds[others]).mean()) / 2
-    inked = torch.from_numpy(file.inked)
-    return decisions - _LISTWISE * (odds.masked_fill(~inked, -1e9).log_softmax(0)[gold]).mean()
 
 
 class _ReaderModule(nn.Module):
@@ -127,7 +119,7 @@ class _ReaderModule(nn.Module):
         lines = torch.from_numpy(np.concatenate([file.ways[0][file.inked] for file in files]))
         self.reach, self.strides = reader.network.reach, reader.network.strides
         self.register_buffer("mean", lines.mean(dim=0))
-        self.register_buffer("spread", lines.std(dim=0, correction=0) + _LEAST_SPREAD)
+        self.register_buffer("spread", lines.std(dim=0, correction=0) + LEAST_SPREAD)
         first, bias, *layers, last = (torch.from_numpy(part).clone() for part in member)
         width, place = len(bias), FEATURES.index(LINES)
         bias += reader.shift * first[place]
