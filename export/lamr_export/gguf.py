@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ def load_gguf(file: Path) -> tuple[PreTrainedModel, Tokenizer]:
         ModelMismatchError: its tokenizer can't be read.
         MissingPackageError: the package `gguf` isn't installed.
     """
-    rule = _word_rule(file)
+    _check(file)
     given: dict[str, Any] = {"gguf_file": file.name, "local_files_only": True}
     try:
         with contextlib.redirect_stderr(
@@ -64,32 +65,29 @@ def load_gguf(file: Path) -> tuple[PreTrainedModel, Tokenizer]:
             model = AutoModelForCausalLM.from_pretrained(file.parent, dtype=torch.float32, **given)
     except Exception as error:  # a damaged file makes its readers fail in their own ways
         raise CheckpointError(
-            f"{file}: transformers can't read this model ({str(error)[:300] or type(error).__name__}); "
-            "llama-cpp-python, where it is installed, reads more kinds"
+            f"{file}: transformers can't read this model ({str(error)[:300] or type(error).__name__}); download it "
+            "again if it is damaged; llama-cpp-python, where it is installed, reads more kinds"
         ) from error
-    if rule in WORDS and isinstance(
-        tokenizer.pre_tokenizer, pre_tokenizers.ByteLevel | pre_tokenizers.Sequence
-    ):
-        cuts = [pre_tokenizers.Split(Regex(each), "isolated") for each in WORDS[rule]]
+    byte_level = isinstance(tokenizer.pre_tokenizer, pre_tokenizers.ByteLevel | pre_tokenizers.Sequence)
+    if byte_level and (rules := WORDS.get(_word_rule(file))):
+        cuts = [pre_tokenizers.Split(Regex(each), "isolated") for each in rules]
         level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*cuts, level])
     return model, tokenizer_of(tokenizer.to_str().encode(), str(file))
 
 
-def _word_rule(file: Path) -> str:
-    """Check what a file is, and return the name of the rule by which its tokenizer cuts words; "" if it names none.
+def _check(file: Path) -> None:
+    """Check what a file is.
 
     Raises:
         CheckpointError: it is no GGUF file, or one of several parts.
         MissingPackageError: see `load_gguf`.
     """
-    try:
-        from gguf import GGUFReader  # noqa: PLC0415 - part of an extra
-    except ImportError as error:
+    if find_spec("gguf") is None:
         raise MissingPackageError(
             f"{file.name} needs the package gguf, or llama-cpp-python: {how_to_install('gguf')}",
             package="gguf",
-        ) from error
+        )
     try:
         with file.open("rb") as stream:
             first = stream.read(len(MAGIC))
@@ -102,8 +100,14 @@ def _word_rule(file: Path) -> str:
             f"{file} is one of several parts; join them with `llama-gguf-split --merge`, or install llama-cpp-python, "
             "which takes the first part"
         )
-    try:
-        field = GGUFReader(file).get_field(_RULE)
-        return str(field.contents()) if field is not None else ""
-    except Exception as error:  # see `load_gguf`
-        raise CheckpointError(f"{file} is damaged ({error}); download it again") from error
+
+
+def _word_rule(file: Path) -> str:
+    """Return the name of the rule by which a file's tokenizer cuts words; "" if it names none.
+
+    The file has been read by transformers. Reading it again takes seconds where it holds a large vocabulary.
+    """
+    from gguf import GGUFReader  # noqa: PLC0415 - part of an extra
+
+    field = GGUFReader(file).get_field(_RULE)
+    return str(field.contents()) if field is not None else ""
