@@ -1,12 +1,17 @@
 """The functions and types that a file defines, with their rows: what an outline of the file shows.
 
-Which names define something says the language's `definitions` query; the node around a name is the definition.
+The language's `definitions` query says which names define something. The definition is the node that the query captures
+as `@function` or `@type`, else the node around the name. Where a grammar makes a signature and its body neighbours,
+both are the definition.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 import tree_sitter
 
@@ -22,6 +27,18 @@ _FUNCTION = re.compile(
     r"[gs]etter|macro|property|lexical_declaration|variable_declaration|field_definition|static_block)\w*|"
     r"pair|field|var_spec|assignment_expression|export_statement"
 )
+_BODY = "function_body"
+_START = attrgetter("start_byte")
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A definition by its nodes: the one that holds its name, and the one that it ends with."""
+
+    name: tree_sitter.Node
+    node: tree_sitter.Node
+    end: tree_sitter.Node
+    is_function: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,22 +80,38 @@ def spans_in(source: Source) -> list[DefinitionSpan]:
     last_row = source.rows.shape[0] - 1
     found = sorted(
         {
-            (node.start_byte, -node.end_byte, name.start_byte): (node, name, is_function)
+            (one.node.start_byte, -one.end.end_byte, one.name.start_byte): one
             for each in source.all
             if (query := each.grammar.definitions) is not None
             for _, captures in bounded_captures(each.tree.root_node, query)
-            for name in captures.get("name", [])
-            for node, is_function in [_definition(name)]
+            for one in _definitions(captures, each.grammar.language)
         }.items()
     )
     definitions: list[DefinitionSpan] = []
     ends: list[int] = []
-    for (start, _, _), (node, name, is_function) in found:
+    for (start, _, _), one in found:
         while ends and ends[-1] <= start:
             ends.pop()
-        definitions.append(_span(node, name, is_function, len(ends), last_row))
-        ends.append(node.end_byte)
+        definitions.append(_span(one, len(ends), last_row))
+        ends.append(one.end.end_byte)
     return definitions
+
+
+def _definitions(captures: Mapping[str, Sequence[tree_sitter.Node]], language: Language) -> Iterator[_Found]:
+    """Yield the definition of each captured name.
+
+    The name of a captured definition is the first one in it, since those of inner definitions come behind it.
+    """
+    names = sorted(captures.get("name", []), key=_START)
+    starts = [name.start_byte for name in names]
+    whole = {
+        bisect_left(starts, node.start_byte): (node, kind == "function")
+        for kind in ("function", "type")
+        for node in captures.get(kind, [])
+    }
+    for place, name in enumerate(names):
+        node, is_function = whole.get(place) or _definition(name)
+        yield _Found(name, node, _end(node, language), is_function)
 
 
 def _definition(name: tree_sitter.Node) -> tuple[tree_sitter.Node, bool]:
@@ -89,17 +122,23 @@ def _definition(name: tree_sitter.Node) -> tuple[tree_sitter.Node, bool]:
     return node, inner.type == "function_declarator" or _FUNCTION.fullmatch(node.type) is not None
 
 
-def _span(
-    node: tree_sitter.Node, name: tree_sitter.Node, is_function: bool, depth: int, last_row: int
-) -> DefinitionSpan:
-    """The definition of a name in so many others."""
-    end = node.end_point
-    last = end.row - (end.column == 0 and end.row > node.start_point.row)
+def _end(node: tree_sitter.Node, language: Language) -> tree_sitter.Node:
+    """The last node of a definition: the body behind a signature, which may stand in a node of signatures."""
+    around = node.parent
+    signature = around if around is not None and around.type in language.prefixes else node
+    body = signature.next_named_sibling if signature.type in language.prefixes else None
+    return body if body is not None and body.type == _BODY else node
+
+
+def _span(found: _Found, depth: int, last_row: int) -> DefinitionSpan:
+    """A definition that lies in so many others."""
+    first, end = found.node.start_point.row, found.end.end_point
+    last = end.row - (end.column == 0 and end.row > first)
     return DefinitionSpan(
-        first=min(node.start_point.row, last_row),
+        first=min(first, last_row),
         last=min(last, last_row),
-        head=min(name.start_point.row, last_row),
+        head=min(found.name.start_point.row, last_row),
         depth=depth,
-        is_function=is_function,
-        name=(name.text or b"").decode("utf-8", "replace"),
+        is_function=found.is_function,
+        name=(found.name.text or b"").decode("utf-8", "replace"),
     )

@@ -169,6 +169,45 @@ def test_definitions_without_a_plain_name_are_found(language: str) -> None:
     assert set(range(code.count("\n"))) - passed - bare == heads
 
 
+SPANS = {
+    "elixir": (
+        "defmodule A do\n  def f(x) when x > 1 do\n    x\n  end\n  defp g, do: 1\n"
+        '  describe "h" do\n    test "i, j" do\n      h()\n    end\n  end\nend\n',
+        [("A", 1, 11, 0), ("f", 2, 4, 1), ("g", 5, 5, 1), ("h", 6, 10, 1), ("i, j", 7, 9, 2)],
+    ),
+    "dart": (
+        "class A {\n  A.of(int y) {\n    z(y);\n  }\n  @override\n  int get y {\n    return 1;\n  }\n"
+        "  external int h();\n}\nvoid main() async {\n  go();\n}\n",
+        [("A", 1, 10, 0), ("A", 2, 4, 1), ("y", 6, 8, 1), ("h", 9, 9, 1), ("main", 11, 13, 0)],
+    ),
+    "terraform": ('resource "a" "b" {\n  x = 1\n}\n', [("b", 1, 3, 0)]),
+    "zig": ('test "adds" {\n    x();\n}\ntest f {\n    f();\n}\n', [("adds", 1, 3, 0), ("f", 4, 6, 0)]),
+    "php": (
+        "<?php\n$f = function ($x) {\n    return $x;\n};\n$this->g = fn($x) => $x;\nrun(function () {\n});\n",
+        [("$f", 2, 4, 0), ("g", 5, 5, 0)],
+    ),
+    "scala": (
+        "object A {\n  val f = (x: Int) => {\n    x\n  }\n  val n = 3\n  given o: B[Int] with\n    def c = 1\n}\n",
+        [("A", 1, 8, 0), ("f", 2, 4, 1), ("o", 6, 7, 1), ("c", 7, 7, 2)],
+    ),
+    "ruby": (
+        "class A\n  define_method(:x) do |y|\n    y\n  end\n  F = lambda do |x|\n    x\n  end\n"
+        "  G = Struct.new(:a) do\n    def b\n    end\n  end\n  N = 3\nend\n",
+        [("A", 1, 13, 0), (":x", 2, 4, 1), ("F", 5, 7, 1), ("G", 8, 11, 1), ("b", 9, 10, 2)],
+    ),
+}
+"""Definitions whose name stands deep in them, or beside their body: name, first and last line, depth."""
+
+
+@pytest.mark.parametrize("language", SPANS)
+def test_a_definition_is_whole_wherever_its_name_stands(language: str) -> None:
+    code, expected = SPANS[language]
+    spans = definition_spans(code, language_named(language))
+    assert [(each.name, each.first + 1, each.last + 1, each.depth) for each in spans] == expected
+    types = {"A", "b", "o", "G"} if language != "ruby" else {"A", "G"}
+    assert all(each.is_function for each in spans if each.name not in types)
+
+
 def _kept(code: str, *lines: int) -> np.ndarray:
     scores = np.zeros(len(code.splitlines()))
     scores[[line - 1 for line in lines]] = 1

@@ -29,8 +29,12 @@ ELIXIR = with_grammar(
     companions=_CLAUSES,
     opaque=name_set("string charlist sigil quoted_content"),
     definitions="""
-(call target: (identifier) @_kind (arguments [(call target: (identifier) @name) (identifier) @name (alias) @name
-  (binary_operator left: (call target: (identifier) @name))])
-  (#match? @_kind "^(def|defp|defmacro|defmacrop|defmodule|defprotocol|defimpl|defguard)$"))
+(call target: (identifier) @_kind (arguments . [(call target: (identifier) @name) (identifier) @name
+  (binary_operator left: [(call target: (identifier) @name) (identifier) @name])])
+  (#match? @_kind "^(def|defp|defmacro|defmacrop|defguard|defguardp|defdelegate)$")) @function
+(call target: (identifier) @_kind (arguments . (alias) @name)
+  (#match? @_kind "^(defmodule|defprotocol|defimpl)$")) @type
+(call target: (identifier) @_kind (arguments . (string (quoted_content) @name)) (do_block)
+  (#match? @_kind "^(describe|test|property|feature)$")) @function
 """,
 )

@@ -14,5 +14,5 @@ TERRAFORM = with_grammar(
         "tuple": ListKind(items=frozenset({"expression"}), separators=frozenset({","})),
     },
     opaque=name_set("template_expr string_lit heredoc_template"),
-    definitions="(block (string_lit (template_literal) @name) . (block_start))",
+    definitions="(block (string_lit (template_literal) @name) . (block_start)) @type",
 )

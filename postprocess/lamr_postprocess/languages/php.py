@@ -41,6 +41,8 @@ _NAMES = """
 _DEFINITIONS = """
 (function_definition|method_declaration|class_declaration|interface_declaration|trait_declaration|
  enum_declaration name: (name) @name)
+(assignment_expression left: [(variable_name) @name (member_access_expression name: (name) @name)]
+  right: [(anonymous_function) (arrow_function)]) @function
 """
 
 PHP = braced(

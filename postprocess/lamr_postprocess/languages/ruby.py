@@ -33,6 +33,12 @@ _NAMES = """
 _DEFINITIONS = """
 (method|singleton_method name: (_) @name)
 (class|module name: (constant) @name)
+(call method: (identifier) @_kind arguments: (argument_list . [(simple_symbol) @name (string (string_content) @name)])
+  block: (_) (#match? @_kind "^define(_singleton)?_method$")) @function
+(assignment left: (constant) @name right: [(lambda) (call method: (identifier) @_kind block: (_))]
+  (#any-of? @_kind "lambda" "proc")) @function
+(assignment left: (constant) @name right: (call receiver: (constant) @_maker method: (identifier) @_kind)
+  (#eq? @_kind "new") (#any-of? @_maker "Class" "Data" "Module" "Struct")) @type
 """
 
 RUBY = Language(

@@ -46,6 +46,8 @@ SCALA = with_grammar(
     definitions="""
 (function_definition|function_declaration|class_definition|object_definition|trait_definition|
  enum_definition|type_definition name: (_) @name)
+(val_definition pattern: (identifier) @name value: (lambda_expression)) @function
+(given_definition name: (identifier) @name) @type
 """,
     joiners=".",
 )

@@ -223,7 +223,8 @@ class Language:
         opaque: kinds that are never cut inside though the grammar gives them children (strings).
         names: a tree-sitter query for scopes, bindings and uses; `captures.py` lists the captures.
         definitions: a tree-sitter query that captures, as `@name`, the names that people find their way by: those of
-            functions, classes, types and the like, not of variables.
+            functions, classes, types and the like, not of variables. `@function` and `@type` capture a whole definition
+            where it isn't the node around its name.
         misreadings: names captured as `@command` that show that the grammar took a text for another one, though it
             found no error. Such a text is pruned line by line.
         builtins: names that are bound without the file's help.

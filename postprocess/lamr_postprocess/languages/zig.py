@@ -35,6 +35,7 @@ ZIG = with_grammar(
 """,
     definitions="""
 (function_declaration name: (identifier) @name)
+(test_declaration [(identifier) @name (string (string_content) @name)]) @function
 (variable_declaration (identifier) @name [(struct_declaration) (union_declaration) (enum_declaration)])
 """,
 )
