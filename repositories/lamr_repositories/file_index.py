@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from lamr_repositories.pieces import cut
 
-FORMAT = "3"
+FORMAT = "4"
 """Changes whenever pieces, words or outlines of the same content would."""
 MOST_OUTLINE_CHARS = 120
 MOST_OUTLINE_ENTRIES = 400
