@@ -197,6 +197,39 @@ SPANS = {
     ),
 }
 """Definitions whose name stands deep in them, or beside their body: name, first and last line, depth."""
+_TESTS = (
+    'describe.each([1])("f", function () {\n  it("g, h", async () => {\n    i();\n  });\n'
+    '  test.only(`j ${k}`, () => {});\n});\nonClick("l", () => {});\n',
+    [("f", 1, 6, 0), ("g, h", 2, 4, 1), ("j ", 5, 5, 1)],
+)
+TESTS = {
+    **dict.fromkeys(("javascript", "typescript", "tsx"), _TESTS),
+    "lua": (
+        'describe("f", function()\n  it("g", function()\n  end)\nend)\n',
+        [("f", 1, 4, 0), ("g", 2, 3, 1)],
+    ),
+    "ruby": (
+        'RSpec.describe F, "g" do\n  it "h" do\n  end\n  let(:i) { 1 }\n  context "j", js: true do\n  end\nend\n',
+        [("F", 1, 7, 0), ("h", 2, 3, 1), ("j", 5, 6, 1)],
+    ),
+    "php": (
+        "<?php\nit('f', function () {\n});\ntest(\"g\", fn() => 1)->skip();\n",
+        [("f", 2, 3, 0), ("g", 4, 4, 0)],
+    ),
+    "go": (
+        'package a\n\nfunc TestF(t *testing.T) {\n\tt.Run("g", func(t *testing.T) {\n\t})\n}\n',
+        [("TestF", 3, 6, 0), ("g", 4, 5, 1)],
+    ),
+}
+"""Tests that a call describes."""
+
+
+@pytest.mark.parametrize("language", TESTS)
+def test_tests_are_found_by_what_they_say(language: str) -> None:
+    code, expected = TESTS[language]
+    spans = definition_spans(code, language_named(language))
+    assert [(each.name, each.first + 1, each.last + 1, each.depth) for each in spans] == expected
+    assert all(each.is_function for each in spans)
 
 
 @pytest.mark.parametrize("language", SPANS)

@@ -104,6 +104,12 @@ _DEFINITIONS = """
 (export_statement "default" @name value: [(arrow_function) (function_expression) (class)])
 (export_statement value: (object (pair
   key: (_) @name value: [(arrow_function) (function_expression)])))
+; tests by their descriptions
+(call_expression function: [(identifier) @_kind (member_expression object: (identifier) @_kind)
+  (call_expression function: (member_expression object: (identifier) @_kind))]
+  arguments: (arguments . [(string . (string_fragment) @name) (template_string . (string_fragment) @name)]
+    [(arrow_function) (function_expression)])
+  (#any-of? @_kind "describe" "context" "suite" "it" "specify" "test")) @function
 """
 _FIELD = """
 ({} (_) @name value: [(arrow_function) (function_expression)])

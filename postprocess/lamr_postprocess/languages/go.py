@@ -39,6 +39,9 @@ _DEFINITIONS = """
 (method_declaration name: (field_identifier) @name)
 (type_spec|type_alias name: (type_identifier) @name)
 (var_spec name: (identifier) @name value: (expression_list (func_literal)))
+(call_expression function: (selector_expression field: (field_identifier) @_kind)
+  arguments: (argument_list . (interpreted_string_literal . (interpreted_string_literal_content) @name) (func_literal))
+  (#eq? @_kind "Run")) @function
 """
 
 GO = Language(

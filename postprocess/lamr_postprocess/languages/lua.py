@@ -36,6 +36,9 @@ LUA = with_grammar(
 (function_declaration name: (_) @name)
 (field name: (identifier) @name value: (function_definition))
 (assignment_statement (variable_list name: (_) @name) (expression_list value: (function_definition)))
+(function_call name: (identifier) @_kind
+  arguments: (arguments . (string content: (string_content) @name) (function_definition))
+  (#any-of? @_kind "describe" "context" "it" "test")) @function
 """,
     joiners="(",
 )

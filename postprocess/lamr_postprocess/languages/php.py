@@ -43,6 +43,10 @@ _DEFINITIONS = """
  enum_declaration name: (name) @name)
 (assignment_expression left: [(variable_name) @name (member_access_expression name: (name) @name)]
   right: [(anonymous_function) (arrow_function)]) @function
+(function_call_expression function: (name) @_kind
+  arguments: (arguments . (argument [(string (string_content) @name) (encapsed_string . (string_content) @name)])
+    (argument [(anonymous_function) (arrow_function)]))
+  (#any-of? @_kind "describe" "it" "test")) @function
 """
 
 PHP = braced(

@@ -39,6 +39,9 @@ _DEFINITIONS = """
   (#any-of? @_kind "lambda" "proc")) @function
 (assignment left: (constant) @name right: (call receiver: (constant) @_maker method: (identifier) @_kind)
   (#eq? @_kind "new") (#any-of? @_maker "Class" "Data" "Module" "Struct")) @type
+(call method: (identifier) @_kind
+  arguments: (argument_list . [(string . (string_content) @name) (constant) @name (scope_resolution) @name]) block: (_)
+  (#any-of? @_kind "describe" "context" "feature" "it" "specify" "scenario" "test")) @function
 """
 
 RUBY = Language(
