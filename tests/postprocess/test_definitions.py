@@ -204,6 +204,22 @@ _TESTS = (
 )
 TESTS = {
     **dict.fromkeys(("javascript", "typescript", "tsx"), _TESTS),
+    "dart": (
+        "void main() {\n  group('f', () {\n    test('g', () async {\n    });\n  });\n}\n",
+        [("main", 1, 6, 0), ("'f'", 2, 5, 1), ("'g'", 3, 4, 2)],
+    ),
+    "kotlin": (
+        'fun f() {\n  describe("g") {\n    it("h") {\n    }\n  }\n}\n',
+        [("f", 1, 6, 0), ("g", 2, 5, 1), ("h", 3, 4, 2)],
+    ),
+    "swift": (
+        'func f() {\n  describe("g") {\n    it("h") {\n    }\n  }\n}\n',
+        [("f", 1, 6, 0), ("g", 2, 5, 1), ("h", 3, 4, 2)],
+    ),
+    "scala": (
+        'object F {\n  describe("g") {\n    it("h") { 1 }\n  }\n}\n',
+        [("F", 1, 5, 0), ('"g"', 2, 4, 1), ('"h"', 3, 3, 2)],
+    ),
     "lua": (
         'describe("f", function()\n  it("g", function()\n  end)\nend)\n',
         [("f", 1, 4, 0), ("g", 2, 3, 1)],
@@ -229,7 +245,7 @@ def test_tests_are_found_by_what_they_say(language: str) -> None:
     code, expected = TESTS[language]
     spans = definition_spans(code, language_named(language))
     assert [(each.name, each.first + 1, each.last + 1, each.depth) for each in spans] == expected
-    assert all(each.is_function for each in spans)
+    assert all(each.is_function for each in spans if (language, each.name) != ("scala", "F"))
 
 
 @pytest.mark.parametrize("language", SPANS)

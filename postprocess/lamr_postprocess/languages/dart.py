@@ -34,5 +34,8 @@ DART = with_grammar(
 (constructor_signature|factory_constructor_signature . (identifier) @name)
 (constant_constructor_signature (const_builtin) . (identifier) @name)
 (mixin_declaration (identifier) @name)
+(expression_statement (identifier) @_kind
+  (selector (argument_part (arguments . (argument (string_literal) @name) (argument (function_expression)))))
+  (#any-of? @_kind "group" "test" "testWidgets")) @function
 """,
 )

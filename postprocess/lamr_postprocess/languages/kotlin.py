@@ -53,6 +53,9 @@ KOTLIN = with_grammar(
 (anonymous_initializer "init" @name)
 (property_declaration (variable_declaration) @name (getter))
 (type_alias type: (identifier) @name)
+(call_expression (call_expression (identifier) @_kind
+    (value_arguments . (value_argument (string_literal . (string_content) @name)))) (annotated_lambda)
+  (#any-of? @_kind "context" "describe" "it" "should" "test")) @function
 """,
     joiners=".?",
 )

@@ -48,6 +48,8 @@ SCALA = with_grammar(
  enum_definition|type_definition name: (_) @name)
 (val_definition pattern: (identifier) @name value: (lambda_expression)) @function
 (given_definition name: (identifier) @name) @type
+(call_expression function: (call_expression function: (identifier) @_kind arguments: (arguments . (string) @name))
+  arguments: (block) (#any-of? @_kind "describe" "it" "test")) @function
 """,
     joiners=".",
 )

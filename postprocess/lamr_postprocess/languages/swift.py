@@ -55,6 +55,9 @@ SWIFT = with_grammar(
 (property_declaration name: (pattern) @name computed_value: (_))
 (class_declaration name: (_) @name)
 (protocol_declaration|typealias_declaration name: (type_identifier) @name)
+(call_expression (simple_identifier) @_kind
+  (call_suffix (value_arguments . (value_argument (line_string_literal . (line_str_text) @name))) (lambda_literal))
+  (#any-of? @_kind "context" "describe" "it")) @function
 """,
     joiners=".?",
 )
