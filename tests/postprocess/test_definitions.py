@@ -240,21 +240,18 @@ TESTS = {
 """Tests that a call describes."""
 
 
-@pytest.mark.parametrize("language", TESTS)
-def test_tests_are_found_by_what_they_say(language: str) -> None:
-    code, expected = TESTS[language]
-    spans = definition_spans(code, language_named(language))
-    assert [(each.name, each.first + 1, each.last + 1, each.depth) for each in spans] == expected
-    assert all(each.is_function for each in spans if (language, each.name) != ("scala", "F"))
+TYPES = {("terraform", "b"), ("scala", "F"), ("scala", "o"), ("ruby", "G")}
+"""Those above that are no functions, beside each `A`."""
 
 
-@pytest.mark.parametrize("language", SPANS)
-def test_a_definition_is_whole_wherever_its_name_stands(language: str) -> None:
-    code, expected = SPANS[language]
+@pytest.mark.parametrize(("language", "case"), [*SPANS.items(), *TESTS.items()])
+def test_a_definition_is_whole_wherever_its_name_stands(
+    language: str, case: tuple[str, list[tuple[str, int, int, int]]]
+) -> None:
+    code, expected = case
     spans = definition_spans(code, language_named(language))
     assert [(each.name, each.first + 1, each.last + 1, each.depth) for each in spans] == expected
-    types = {"A", "b", "o", "G"} if language != "ruby" else {"A", "G"}
-    assert all(each.is_function for each in spans if each.name not in types)
+    assert all(each.is_function for each in spans if each.name != "A" and (language, each.name) not in TYPES)
 
 
 def _kept(code: str, *lines: int) -> np.ndarray:
