@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from lamr_sessions import Heard, Read
+from lamr_sessions import Heard
 from lamr_sessions.notices import gaps, stated
 from lamr_sessions.shown import framed
 from lamr_sessions.tools import shown_by
 
 from lamr_agents.intent import Intent, intent_of, known_of
-from lamr_agents.lossless.earlier import Context
 from lamr_agents.policy import Asked
 from lamr_agents.regular_files import text_of
 from lamr_agents.skim import asked_for
@@ -27,13 +26,15 @@ class Call:
     """A call whose result may be pruned.
 
     Attributes:
-        session: the name of the agent's context; see `Context`.
+        session: the name under which its reads are recorded: the host's for the session, followed by `/` and the
+            agent's for a sub-agent.
         tool: its name.
         asked: what was asked for and came back.
         intent: what the agent is after.
         response: the tool's output as the host gave it.
-        since: of the context.
+        since: when the agent's context was last compacted, in seconds since 1970; 0 where it never was.
         seen: whether the transcript tells that the agent saw the file before, as in a session that was forked.
+        known: the lines of the file that the transcript's results show, by number; see `Seen.lines_of`.
     """
 
     session: str
@@ -43,11 +44,7 @@ class Call:
     response: Mapping[str, Any]
     since: float = 0.0
     seen: bool = False
-
-    @property
-    def context(self) -> Context:
-        """What the agent has seen."""
-        return Context(self.session, self.since)
+    known: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -63,6 +60,8 @@ class HookHost:
         beside: the JSON that tells the agent something beside a result that stays; `%s` stands for the words.
         variable: the environment variable that names the host's folder to the hook; empty where calls name files.
         passed: what stands in a call that passes at once; empty for nothing.
+        tells_context: whether a call's transcript or messages are what the model is given, without branches that were
+            left and results that were cleared; if not, no result counts as being in the context.
     """
 
     name: str
@@ -71,6 +70,7 @@ class HookHost:
     beside: str = BESIDE
     variable: str = ""
     passed: str = ""
+    tells_context: bool = False
 
 
 MOST_PATH = 4096
@@ -89,7 +89,6 @@ def call_of(  # noqa: PLR0913  # what a host says of one call
     failed: Callable[[str], Any],
     placed: Callable[[Path, str], Path] = Path.joinpath,
     bare: bool = False,
-    otherwise: tuple[Read, str] | None = None,
     uncut: str = "",
 ) -> Call | None:
     """A call whose result may be pruned; None where it shows no code of a file.
@@ -105,10 +104,9 @@ def call_of(  # noqa: PLR0913  # what a host says of one call
         failed: whether the tool reports an error, from what stands after the code.
         placed: the place of a file, from that folder and the path that the call names.
         bare: whether the host puts nothing around the code.
-        otherwise: what a result shows that shows no file; None where such results aren't looked at.
         uncut: why the result passes; empty where the policy decides.
     """
-    seen = shown_by(tool, given) or otherwise
+    seen = shown_by(tool, given)
     if seen is None:
         return None
     read, name = seen
@@ -129,7 +127,8 @@ def call_of(  # noqa: PLR0913  # what a host says of one call
         whole=text_of(path) if (said.tail or gaps(code)) and not name else "",
     )
     since, before_it = seconds_of(heard.compacted), heard.seen.has(name or path)
-    return Call(session, tool, replace(asked, uncut=uncut), intent, response, since, before_it)
+    known = {} if name else heard.seen.lines_of(read.path)
+    return Call(session, tool, replace(asked, uncut=uncut), intent, response, since, before_it, known)
 
 
 def seconds_of(when: str) -> float:

@@ -18,13 +18,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from lamr_sessions import Event, Heard, Read
+from lamr_sessions import Event, Heard
 from lamr_sessions.commands import folder_of
 from lamr_sessions.formats import CLAUDE_CODE
 from lamr_sessions.tools import command_of
 
 from lamr_agents.calls import Call, HookHost, call_of
-from lamr_agents.policy import PRINTED, PUT_ASIDE
+from lamr_agents.policy import PUT_ASIDE
 from lamr_agents.regular_files import opened
 from lamr_agents.skimmed import Skim
 from lamr_agents.thin import EVENT
@@ -36,21 +36,22 @@ _NAME = re.compile(r"[\w@.-]{1,128}")
 _MOST_META = 1 << 16  # bytes
 
 
-def hear(transcript: Path, agent: str = "", kind: str = "") -> Heard:
+def hear(transcript: Path, agent: str = "", kind: str = "", call: str = "") -> Heard:
     """What was said last by the agent that calls; nothing where no file tells.
 
     Args:
         transcript: the session's.
         agent: the sub-agent's name; empty for the session's own agent.
         kind: the sub-agent's type.
+        call: the call's name.
     """
     if not agent:
-        return last_heard(transcript, Voice(CLAUDE_CODE, _may_be_users))
+        return last_heard(transcript, Voice(CLAUDE_CODE, _may_be_users, call=call))
     if not _NAME.fullmatch(agent) or not transcript.name:
         return Heard()
     logs = list(_own_logs(transcript, agent))
-    voices = [(log, Voice(CLAUDE_CODE, _may_be_users, None)) for log in logs]
-    for log, voice in (*voices, (transcript, Voice(CLAUDE_CODE, _may_be_users, agent))):
+    voices = [(log, Voice(CLAUDE_CODE, _may_be_users, None, call)) for log in logs]
+    for log, voice in (*voices, (transcript, Voice(CLAUDE_CODE, _may_be_users, agent, call))):
         heard = last_heard(log, voice)
         if heard.said or heard.task:
             return heard
@@ -106,8 +107,7 @@ def _started_by(meta: Path) -> str:
 
 
 TOOLS = ("Read", "Bash")
-"""The tools whose results are code, Bash where it prints files (`cat`, `sed -n`, `head`, `git show REVISION:PATH`), or
-what commands print, which can be shortened."""
+"""The tools whose results are code: Bash where it prints files (`cat`, `sed -n`, `head`, `git show REVISION:PATH`)."""
 _NO_TEXT = {"notebook": "a notebook", "image": "an image", "pdf": "a PDF", "parts": "pages of a PDF"}
 """The outputs of Read that aren't text, and why they pass."""
 
@@ -121,6 +121,7 @@ def read_call(payload: Mapping[str, Any]) -> Call | None:
     if tool not in TOOLS or output is None:
         return None
     (text, uncut), agent = output, str(payload.get("agent_id") or "")
+    kind = str(payload.get("agent_type") or "")
     transcript = Path(str(payload.get("transcript_path") or ""))
     went = folder_of(command_of(tool, given) or "")
     return call_of(
@@ -128,11 +129,10 @@ def read_call(payload: Mapping[str, Any]) -> Call | None:
         *(tool, given, response),
         text=text,
         folder=Path(str(payload.get("cwd") or "")),
-        hear=lambda: hear(transcript, agent, str(payload.get("agent_type") or "")),
+        hear=lambda: hear(transcript, agent, kind, str(payload.get("tool_use_id") or "")),
         failed=lambda _: response.get("stderr") or response.get("interrupted"),
         placed=lambda cwd, path: _placed(cwd, went, path),
         bare=True,
-        otherwise=(Read(""), PRINTED),
         uncut=uncut,
     )
 
@@ -193,4 +193,4 @@ def _with_text(tool: str, response: Mapping[str, Any], text: str) -> dict[str, A
     return {**response, "file": {**file, "content": text, "numLines": lines}}
 
 
-HOOK = HookHost(CLAUDE_CODE.name, read_call, answer)
+HOOK = HookHost(CLAUDE_CODE.name, read_call, answer, tells_context=True)

@@ -23,7 +23,6 @@ from lamr_sessions.notices import gaps
 from lamr_agents.intent import Known, intent_of
 from lamr_agents.judge import Prunes
 from lamr_agents.local.texts import SHOW, Archive, Place, Texts, default_texts
-from lamr_agents.lossless import Earlier
 from lamr_agents.policy import DEFAULT, PROFILES, Policy
 from lamr_agents.regular_files import text_of
 from lamr_agents.skim import asked_for, skim_anyway
@@ -50,7 +49,6 @@ class Reads:
         make_pruner: gives the pruner, when a tool first shows enough of a file.
         policy: when a result is pruned; None for the default profile's.
         texts: the file that keeps what lies in no file; None for the user's own.
-        keeps_all: whether the host leaves in the context what it once showed, so that lamr needn't show it again.
         reading: how much the encoder reads, and for how long; None as a pruner does by default.
     """
 
@@ -60,13 +58,11 @@ class Reads:
         policy: Policy | None = None,
         texts: Path | None = None,
         *,
-        keeps_all: bool = False,
         reading: Reading | None = None,
     ) -> None:
         self._pruner = Lazily(make_pruner)
         self._policy = policy or PROFILES[DEFAULT]
         self._archive = _archive(texts)
-        self._earlier = Earlier() if keeps_all else None
         self._reading = reading or Reading()
 
     def skimmed(  # noqa: PLR0913  # what is known of one result, keyword-only but for the parts
@@ -98,7 +94,6 @@ class Reads:
             intent,
             self._policy,
             archive=self._archive,
-            earlier=self._earlier,
             effort=self._reading.effort,
             within=self._reading.within,
         )

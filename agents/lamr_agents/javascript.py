@@ -24,7 +24,7 @@ from lamr_agents.skimmed import Skim
 from lamr_agents.thin import NOT_PRUNED, NOTE, SMALL
 
 BESIDE = '{"beside": %s}'
-MOST_HEARD = 1 << 18
+MOST_HEARD = 1 << 20
 """Characters of messages that a call holds, and as many of the user's: what is heard is of the last 60 steps."""
 
 
@@ -90,4 +90,6 @@ def answer(call: Call, shown: Skim) -> Mapping[str, Any] | None:
     return {"beside": shown.aside} if shown.aside else None
 
 
-HOOK_OPENCODE, HOOK_PI = (HookHost(form.name, _reader(form), answer, BESIDE) for form in (OPENCODE, PI))
+HOOK_OPENCODE, HOOK_PI = (
+    HookHost(form.name, _reader(form), answer, BESIDE, tells_context=True) for form in (OPENCODE, PI)
+)

@@ -20,6 +20,8 @@ from lamr_agents.messages import Conversations
 
 TIMEOUT_SECONDS = 20.0
 """For all new results of a request together."""
+_EDITING = "context_management"
+"""The parameter of Anthropic's API that lets the provider clear results of tools."""
 _log = logging.getLogger("lamr.agents")
 
 
@@ -48,7 +50,10 @@ class PruningCallback(CustomLogger):
         messages = data.get("messages")
         if isinstance(messages, list):
             try:
-                data["messages"] = await asyncio.to_thread(self._conversations.pruned, messages)
+                edited = any(_EDITING in (part or {}) for part in (data, data.get("extra_body")))
+                data["messages"] = await asyncio.to_thread(
+                    self._conversations.pruned, messages, edited=edited
+                )
             except Exception:
                 _log.exception("a request's messages were sent as they came")
         return data

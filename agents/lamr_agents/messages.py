@@ -11,7 +11,7 @@ import hashlib
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lamr_client import LamrError
@@ -25,11 +25,10 @@ from lamr_sessions.tools import shown_by
 from lamr_agents.intent import Intent, intent_of, known_of
 from lamr_agents.judge import Prunes
 from lamr_agents.local.texts import Texts
-from lamr_agents.lossless import Earlier, rows_of
 from lamr_agents.policy import DEFAULT, PROFILES, Asked, Policy
 from lamr_agents.skim import asked_for, skim_anyway, unjudged
 from lamr_agents.skimmed import Skim
-from lamr_agents.words import SHORTENED_NOTE
+from lamr_agents.words import names_lines
 
 Message = Mapping[str, Any]
 
@@ -57,14 +56,15 @@ class _Walk:
 
     Attributes:
         seconds: for all of it; None without a limit.
+        edited: see `Conversations.pruned`.
     """
 
     seconds: float | None = None
+    edited: bool = False
     begin: float = field(default_factory=time.monotonic)
     heard: Heard = field(default_factory=Heard)
     calls: dict[str, Event] = field(default_factory=dict)
     first_words: str = ""
-    earlier: Earlier = field(default_factory=Earlier)
 
     def left(self) -> float | None:
         """The seconds that are left."""
@@ -103,16 +103,21 @@ class Conversations:
         self._timeout = timeout
         self._effort = effort
 
-    def pruned(self, messages: Sequence[Message]) -> list[Message]:
-        """The messages as they are to be sent; those that change are copies."""
+    def pruned(self, messages: Sequence[Message], *, edited: bool = False) -> list[Message]:
+        """The messages as they are to be sent; those that change are copies.
+
+        Args:
+            messages: of the request.
+            edited: whether the provider may leave some of them out, so that no result counts as being in the context.
+        """
         last = max((place for place, each in enumerate(messages) if _role(each) == "assistant"), default=-1)
-        walk, out = _Walk(self._timeout), list(messages)
+        walk, out = _Walk(self._timeout, edited), list(messages)
         for step in _steps(messages):
             if isinstance(step, Event):
                 walk.hear(step)
                 continue
             text = self._text(step, walk, step.message > last)
-            walk.hear(Event("result", step.text, step.call))
+            walk.hear(Event("result", text, step.call))
             if text != step.text:
                 out[step.message] = _replaced(out[step.message], step.way, text)
         return out
@@ -123,35 +128,31 @@ class Conversations:
         seen = shown_by(call.tool, call.arguments) if call else None
         if call is None or seen is None:
             return result.text
-        read, name = seen
-        label = name or read.path
-        again = walk.heard.seen.has(label)
         key = _key(walk.first_words, call, result.text)
         try:
             known = self._sent.find(key)
             if known is None and new:
-                known = self._judged(result.text, call, read, name, again, walk)
+                known = self._judged(result.text, call, seen, walk, self._policy)
                 if known != result.text:  # else it stays as it is anyway
                     self._sent.put(key, known)
                 return known
         except LamrError:
             known = None  # what can't be remembered isn't changed
-        sent = result.text if known is None else known
-        walk.earlier.note_cut(label, sent != result.text and SHORTENED_NOTE not in sent)
-        walk.earlier.add(label, rows_of(framed(sent)[1]), None)
-        return sent
+        if known is not None and names_lines(known):  # a client may have dropped what it names
+            return self._judged(result.text, call, seen, walk, replace(self._policy, prunes=False))
+        return result.text if known is None else known
 
-    def _judged(  # noqa: PLR0913, PLR0917  # what is known of one result
-        self, text: str, call: Event, read: Read, name: str, again: bool, walk: _Walk
-    ) -> str:
-        """What is sent in place of a new result's text."""
+    def _judged(self, text: str, call: Event, seen: tuple[Read, str], walk: _Walk, policy: Policy) -> str:
+        """What is sent in place of a result, by a policy."""
+        read, name = seen
         intent = intent_of(known_of(walk.heard, call.arguments, read.path))
         packed = packed_output(text)
         before, code, after = framed(text if packed is None else packed[OUTPUT])
         failed = packed is not None and bool(packed.get(EXIT_CODE))
         said = stated(before, after)
+        again = walk.heard.seen.has(name or read.path)
         asked = asked_for(code, read, intent=intent, again=again, failed=failed, name=name, stated=said)
-        shown = self._skimmed(asked, intent, walk)
+        shown = self._skimmed(asked, intent, policy, walk)
         if shown.told == code:
             return text
         whole = before + shown.told + after
@@ -159,12 +160,14 @@ class Conversations:
             whole if packed is None else json.dumps({**packed, OUTPUT: whole}, indent=2, ensure_ascii=False)
         )
 
-    def _skimmed(self, asked: Asked, intent: Intent, walk: _Walk) -> Skim:
+    def _skimmed(self, asked: Asked, intent: Intent, policy: Policy, walk: _Walk) -> Skim:
         left = walk.left()
-        if left is not None and left <= 0 and self._policy.passes(asked) is None:
+        if left is not None and left <= 0 and policy.passes(asked) is None:
             return unjudged(asked, f"the {self._timeout:g} s of this request are over")
-        more = {"earlier": walk.earlier, "effort": self._effort, "within": left}
-        return skim_anyway(self._pruner, asked, intent, self._policy, **more)
+        named = asked.name or walk.edited
+        known = {} if named else walk.heard.seen.lines_of(asked.path)
+        more = {"known": known, "effort": self._effort, "within": left}
+        return skim_anyway(self._pruner, asked, intent, policy, **more)
 
 
 def _key(first_words: str, call: Event, text: str) -> str:

@@ -46,7 +46,7 @@ class PruningEnvironment:
         reading: Reading | None = None,
     ) -> None:
         self._environment = environment
-        self._reads = Reads(make_pruner, policy, texts, keeps_all=True, reading=reading)
+        self._reads = Reads(make_pruner, policy, texts, reading=reading)
         self._heard, self._task = Heard(), ""
 
     def __getattr__(self, name: str) -> Any:

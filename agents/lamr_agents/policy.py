@@ -12,11 +12,10 @@ from lamr_postprocess import detect_language
 from lamr_sessions.notices import NOTHING_STATED, Stated
 
 PRUNED, OUTLINED, SHORTENED = "pruned", "outlined", "shortened"
-"""The reasons of a result that doesn't pass; one that was shortened has lost nothing that bears meaning."""
+"""The reasons of a result that doesn't pass; one that was shortened names lines that the context holds already."""
 HIDING = frozenset({PRUNED, OUTLINED})
 CUTTING = HIDING | {SHORTENED}
 FAILED, RANGED, READ_AGAIN = "the tool reports an error", "a range was asked for", "read again after each cut"
-PRINTED = "output of a command"
 NOT_PRUNING = "the profile prunes nothing"
 PUT_ASIDE = "the host put it into a file"
 IN_PARTS = frozenset({FAILED, RANGED, PUT_ASIDE})
@@ -69,11 +68,6 @@ class Asked:
         """What tells it from other texts in a session."""
         return self.name or self.path
 
-    @property
-    def known_as(self) -> str:
-        """What the agent knows it by."""
-        return self.label or PRINTED
-
 
 @dataclass(frozen=True)
 class Policy:
@@ -90,7 +84,7 @@ class Policy:
         most_pointed: lines of a file up to which pointing at them means something.
         before_pointed, after_pointed: the lines around one that was pointed at that are shown with it.
         prunes: whether lines are cut that the query doesn't need.
-        shortens: whether what passes loses what bears no meaning, and what the session was shown before.
+        repeats: whether lines of a file are shown again that the agent's context holds already.
     """
 
     least_tokens: int = 1500
@@ -103,7 +97,7 @@ class Policy:
     before_pointed: int = 3
     after_pointed: int = 8
     prunes: bool = True
-    shortens: bool = False
+    repeats: bool = True
 
     def passes(self, asked: Asked) -> str | None:
         """Why a text passes before it is judged; None where it is to be judged."""
@@ -171,10 +165,10 @@ _BEFORE: dict[str, Callable[[Policy, Asked], bool]] = {
 
 DEFAULT: ProfileName = "careful"
 PROFILES: Mapping[ProfileName, Policy] = {
-    "lossless": Policy(prunes=False, shortens=True),
-    "careful": Policy(threshold=0.25, least_relevance=0.0, shortens=True),
-    "balanced": Policy(threshold=0.33, least_relevance=0.0, shortens=True),
-    "eager": Policy(shortens=True),
+    "lossless": Policy(prunes=False, repeats=False),
+    "careful": Policy(threshold=0.25, least_relevance=0.0, repeats=False),
+    "balanced": Policy(threshold=0.33, least_relevance=0.0, repeats=False),
+    "eager": Policy(repeats=False),
 }
 """How boldly lamr cuts, from what loses nothing to what saves the most. The thresholds were chosen on recorded
 sessions; docs/lab/agents.md tells what each profile comes to on others."""

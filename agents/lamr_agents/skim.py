@@ -6,9 +6,10 @@ Hooks, servers and the replay of sessions all come through `skim`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Protocol
 
 import numpy as np
 from lamr_client import DeadlineExceededError, LamrError, PruneResult
@@ -23,10 +24,9 @@ from lamr_sessions.notices import NOTHING_STATED, Stated
 
 from lamr_agents.intent import Intent
 from lamr_agents.judge import Judge, Prunes
-from lamr_agents.lossless import Earlier
+from lamr_agents.known_lines import without_known
 from lamr_agents.parts import Part, parts_of, renumbered
-from lamr_agents.policy import OUTLINED, PRUNED, SHORTENED, Asked, Policy
-from lamr_agents.shortening import Archive, remember, shortened
+from lamr_agents.policy import OUTLINED, PRUNED, Asked, Policy
 from lamr_agents.skimmed import Skim, alike, hidden
 from lamr_agents.thin import NOT_PRUNED, plain
 from lamr_agents.words import AN_OUTLINE, BY_NAME, BY_RANGE, IN_HASTE, note
@@ -44,6 +44,22 @@ def outline(code: str, path: str) -> tuple[str, tuple[int, ...]]:
     nothing = np.zeros(document.spans.shape[0])
     left = prune_lines(code, nothing, path=path, threshold=1.0, keep=[row + 1 for row in rows], markers=NAMED)
     return left.text, left.kept_lines
+
+
+class Archive(Protocol):
+    """What keeps originals; `lamr_agents.local.texts.Archive` is one."""
+
+    def keep(self, text: str) -> str:
+        """Keep a text and return its key.
+
+        Raises:
+            LamrError: it can't be kept.
+        """
+        ...
+
+    def how_to_show(self, text: str, first: int, last: int) -> str:
+        """Say how these lines of a text are shown, in words that follow a semicolon."""
+        ...
 
 
 _NO_ARCHIVE = "no file to read the rest from"
@@ -95,11 +111,11 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
     policy: Policy | None = None,
     *,
     archive: Archive | None = None,
-    earlier: Earlier | None = None,
+    known: Mapping[int, str] = MappingProxyType({}),
     effort: EffortName = "auto",
     within: float | None = None,
 ) -> Skim:
-    """Skim the result of a call that read a file, or of another call where the policy shortens.
+    """Skim the result of a call that read a file.
 
     A pruner that fails doesn't fail the call: the text passes, and the reason says why.
 
@@ -109,17 +125,13 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
         intent: what the agent is after.
         policy: the limits.
         archive: keeps the original of a cut text that lies in no file; such a text passes without one.
-        earlier: what the agent was shown before and still has in its context; what is shown now is added.
+        known: lines of the file that the agent's context holds, by number.
         effort: how much the encoder reads.
         within: seconds until an answer is wanted, by what was read by then; None for the pruner's own.
     """
     policy = policy or Policy()
     shown = _pruned(pruner, asked, intent, policy, archive, effort, within)
-    if policy.shortens and not shown.cut and not shown.failed:
-        shown = shortened(asked, shown, archive, earlier)
-    if earlier is not None and shown.reason != SHORTENED:
-        remember(asked, shown, earlier)
-    return shown
+    return shown if policy.repeats or shown.cut or shown.failed else without_known(asked, shown, known)
 
 
 def _pruned(  # noqa: PLR0913, PLR0917  # as `skim`

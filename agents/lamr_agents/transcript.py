@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from lamr_sessions import Event, Format, Heard, read_events
+from lamr_sessions import Event, Format, Heard, events_of, read_records
+from lamr_sessions.events import events_on_path
 
 from lamr_agents.regular_files import opened
 
@@ -22,6 +23,8 @@ STEP_BYTES = 1 << 20
 STEPS_BACK = 16
 MOST_LINES = 4000
 """Of one step; more are so short that they say nothing."""
+
+_NOTHING_KNOWN = Event("cleared")
 
 
 @dataclass(frozen=True)
@@ -32,16 +35,24 @@ class Voice:
         form: the host's; each line is a record.
         may_be_users: whether a line can hold words of the user; it may err towards True.
         agent: the sub-agent; empty for the session's own agent, None for all whose steps the log has.
+        call: the call that is to be answered, where the log holds several branches: what leads to it counts. Where the
+            log doesn't hold it yet, no result counts as being in the context.
     """
 
     form: Format
     may_be_users: Callable[[bytes], bool]
     agent: str | None = ""
+    call: str | None = None
 
-    def events(self, lines: Iterable[bytes]) -> list[Event]:
-        """The steps that lines tell."""
-        found = read_events(b"\n".join(lines).decode("utf-8", "replace"), self.form)
-        return [event for event in found if self.agent in (None, event.agent)]
+    def events(self, lines: Iterable[bytes], *, latest: bool = False) -> list[Event]:
+        """The steps that lines tell; `latest` where they are the log's last."""
+        records = read_records(b"\n".join(lines).decode("utf-8", "replace"), self.form)
+        if latest and self.call is not None:
+            found = events_on_path(records, self.form, self.call)
+            found = [*events_of(records, self.form), _NOTHING_KNOWN] if found is None else found
+        else:
+            found = events_of(records, self.form)
+        return [event for event in found if event is _NOTHING_KNOWN or self.agent in (None, event.agent)]
 
 
 def last_heard(log: Path, voice: Voice) -> Heard:
@@ -69,7 +80,7 @@ def last_events(log: Path, voice: Voice) -> list[Event]:
 
 def _heard_in(stream: BinaryIO, voice: Voice) -> Heard:
     lines, begin = _step(stream, os.fstat(stream.fileno()).st_size)
-    recent = voice.events(lines)
+    recent = voice.events(lines, latest=True)
     heard = _heard(recent)
     for _ in range(STEPS_BACK):
         if heard.task or begin == 0:

@@ -6,6 +6,7 @@ words for a call that fails before this package is imported are `thin`'s.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from lamr_agents.thin import NOTE
@@ -18,14 +19,10 @@ IN_HASTE = "judged in haste ({why}): "
 HOSTS_NUMBERS = (
     f"{NOTE} the host numbers the lines that are left; the markers carry the file's own numbers]\n"
 )
-MARK = f"{NOTE} "
-"""How a line begins that stands for others that aren't shown."""
-STATES = "{count} earlier states of this progress"
-REPEATED = "the {lines} {times} more times"
-A_LICENCE = "a licence"
-BEGIN_WITH = "lines that begin with"
-SHOWN_ABOVE = "{lines} are as shown above: {where}"
-SHORTENED_NOTE = "shortened; nothing that bears meaning is missing"
+KNOWN_LINES = (
+    f"{NOTE} lines {{first}}-{{last}} are as you read lines {{as_first}}-{{as_last}} of {{path}} above]"
+)
+_NAMES_LINES = re.compile(rf"^{re.escape(NOTE)} lines \d+-\d+ are as you read lines ", re.MULTILINE)
 FILE_ENDS = f"{NOTE} the file has {{lines}} lines]\n"
 MORE_LINES = f"{NOTE} {{lines}} lines at a time; expand shows others]\n"
 MORE_MATCHES = f"{NOTE} there are more matches; narrow the search]\n"
@@ -59,10 +56,16 @@ def note(  # noqa: PLR0913  # keyword-only but for the parts
     return f"{NOTE} {why}{words.format(kept=kept, lines=ranges or lines)}{own}; {undo}]\n"
 
 
-def shortened_note(undo: str) -> str:
-    """The last line of a result that lost nothing that bears meaning.
+def names_lines(text: str) -> bool:
+    """Whether a result names lines instead of showing them again."""
+    return _NAMES_LINES.search(text) is not None
+
+
+def known_note(*, ended: bool) -> str:
+    """The last line of a read that names lines instead of showing them again.
 
     Args:
-        undo: how it can be seen as it came.
+        ended: whether the text ends with the end of a line.
     """
-    return f"{NOTE} {SHORTENED_NOTE}; {undo}]\n"
+    end = "" if ended else "; its last line has no end"
+    return f"{NOTE} lines that your context holds are named; read them again to have them shown{end}]\n"

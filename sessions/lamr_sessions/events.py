@@ -10,11 +10,11 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-Kind = Literal["user", "assistant", "thought", "call", "result", "compacted"]
+Kind = Literal["user", "assistant", "thought", "call", "result", "compacted", "cleared"]
 SHELL = "shell"
 """The tool of a call that names none: hosts that know one tool only run commands."""
 _RECORDS_LOOKED_AT = 200
@@ -25,10 +25,11 @@ class Event:
     """One step of a session.
 
     Attributes:
-        kind: words of the user, words of the assistant aloud or in thought, a tool's call, or its result; or that the
-            context was compacted, so that nothing from before is in it word for word.
+        kind: words of the user, words of the assistant aloud or in thought, a tool's call, or its result; that the
+            context was compacted, so that nothing from before is in it word for word; or that the host cleared results.
         text: the words, or the result's text, or when it was compacted; empty for a call.
-        call: the name that joins a call and its result; empty where the host gives none.
+        call: the name that joins a call and its result; empty where the host gives none. Of `cleared`, the call whose
+            result went; empty where the log doesn't say which results went.
         tool, arguments: the called tool and its input; only for a call.
         agent: the sub-agent whose step it is; empty for the session's own.
         record: index of the log's record that it is from; -1 for an event that no log gave.
@@ -82,6 +83,8 @@ class Format:
         rules: which parts become events, in the order that a record's events have.
         renewed: the way to what records have in common of which the last counts; empty where each stands for itself.
         agents: ways to what names the sub-agent that a record is of; the first that leads to something counts.
+        parents: ways to a record's own name and to that of the record before it, where a log holds several branches;
+            empty where it holds one.
     """
 
     name: str
@@ -90,6 +93,7 @@ class Format:
     rules: Sequence[Rule]
     renewed: str = ""
     agents: Sequence[str] = ()
+    parents: tuple[str, str] | None = None
 
 
 def recognize(log: str, formats: Iterable[Format]) -> Format | None:
@@ -123,6 +127,57 @@ def events_of(records: Iterable[Any], form: Format) -> list[Event]:
             agent = str(next(filter(None, (first_at(record, way) for way in form.agents)), ""))
             events += [replace(event, record=place, agent=agent) for event in _events_of_one(record, form)]
     return events
+
+
+def events_on_path(records: Sequence[Any], form: Format, call: str) -> list[Event] | None:
+    """The events on the way from the session's root to a call: what the model was given when it made the call.
+
+    A branch that was left, as by a rewind, isn't on that way. Of calls that were made at once, the results may stand
+    beside it in the log; the model is given these as well.
+
+    Args:
+        records: of the log, or of its end.
+        form: its format, which has `parents`.
+        call: the name of the call.
+
+    Returns:
+        the events in the log's order; None where no record makes the call, or that record has no name.
+    """
+    assert form.parents is not None
+    own, parent = form.parents
+    names = [(_name_at(record, own), _name_at(record, parent)) for record in records]
+    places = {name: place for place, (name, _) in enumerate(names) if name}
+    steps: dict[int, list[Event]] = {}
+    for event in events_of(records, form):
+        steps.setdefault(event.record, []).append(event)
+    makes = (place for place, found in steps.items() if any(_makes(event, call) for event in found))
+    place = max(makes, default=None)
+    if place is None or not names[place][0]:
+        return None
+    path: set[int] = set()
+    while place is not None and place not in path:
+        path.add(place)
+        place = places.get(names[place][1])
+    made = {event.call for place in path for event in steps.get(place, ()) if event.kind == "call"}
+    beside = {
+        place
+        for place, found in steps.items()
+        if places.get(names[place][1]) in path and all(_answers(event, made) for event in found)
+    }
+    return [event for place in sorted(path | beside) for event in steps.get(place, ())]
+
+
+def _name_at(record: Any, way: str) -> str:
+    name = first_at(record, way)
+    return name if isinstance(name, str) else ""
+
+
+def _makes(event: Event, call: str) -> bool:
+    return event.kind == "call" and event.call == call
+
+
+def _answers(event: Event, calls: Collection[str]) -> bool:
+    return event.kind == "result" and event.call in calls
 
 
 def _events_of_one(record: Any, form: Format) -> Iterator[Event]:
@@ -223,7 +278,7 @@ def _event(rule: Rule, part: Any) -> Event | None:
         return Event("call", call=call, tool=tool if isinstance(tool, str) else SHELL, arguments=arguments)
     if not words.strip():
         return None
-    return Event(rule.kind, words, call if rule.kind == "result" else "")
+    return Event(rule.kind, words, call if rule.kind in ("result", "cleared") else "")
 
 
 def _words(value: Any) -> str:

@@ -11,6 +11,7 @@ _ASSISTANT = {"message.role": "assistant"}
 _OBSERVATION = re.compile(r"^\s*<returncode>.*?<output>\n?(.*?)</output>", re.DOTALL)
 _FENCED_COMMAND = re.compile(r"```(?:bash|sh|mswea_bash_command)\n(.*?)\n```", re.DOTALL)
 _MESSAGE = {"payload.type": "message"}
+_CLEARS_RESULTS = re.compile(r"^clear_tool_uses")
 
 CLAUDE_CODE = Format(
     "claude-code",
@@ -25,8 +26,17 @@ CLAUDE_CODE = Format(
             "result", "message.content[]", _USER, {"type": "tool_result"}, text="content", call="tool_use_id"
         ),
         Rule("compacted", record={"type": "system", "subtype": "compact_boundary"}, text="timestamp"),
+        Rule(
+            "cleared",
+            "microcompactMetadata.compactedToolIds[]",
+            {"subtype": "microcompact_boundary"},
+            text="",
+            call="",
+        ),
+        Rule("cleared", "message.context_management.applied_edits[]", text="type", pattern=_CLEARS_RESULTS),
     ),
     agents=("agentId", "isSidechain"),
+    parents=("uuid", "parentUuid"),
 )
 """Until 2.1.233 a session's file holds its sub-agents' lines as well; since then each has a file of its own."""
 CODEX = Format(
@@ -98,6 +108,13 @@ OPENCODE = Format(
         Rule("assistant", "parts[]", {"info.role": "assistant"}, {"type": "text"}),
         Rule("call", "parts[]", part={"type": "tool"}, call="callID", tool="tool", arguments="state.input"),
         Rule("result", "parts[]", part={"type": "tool"}, call="callID", text="state.output"),
+        Rule(
+            "cleared",
+            "parts[]",
+            part={"type": "tool", "state.time.compacted": None},
+            call="callID",
+            text="callID",
+        ),
         Rule("compacted", "parts[]", part={"type": "compaction"}, text="type"),
         Rule("compacted", "info", {"info.role": "assistant", "info.summary": None}, text="time.created"),
         Rule("user", record={"type": "user"}),

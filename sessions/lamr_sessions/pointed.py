@@ -1,5 +1,5 @@
-"""What a session knows of a file before it reads it: whether it has been shown, and the lines that were pointed at by a
-search's hits, a stack trace, a compiler's or a person's words.
+"""What a session knows of a file before it reads it: what its context holds of the file, and the lines that a search, a
+stack trace, a compiler or a person pointed at.
 
 It knows what a search of one file prints (`120:`); `lamr_contract.scoring.named_lines` knows how texts name a line. It
 knows no host.
@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lamr_contract.scoring.named_lines import named_ranges
 
+from lamr_sessions.commands import Read
 from lamr_sessions.events import Event
+from lamr_sessions.notices import OURS, gaps, stated
+from lamr_sessions.shown import framed, shown_lines
 from lamr_sessions.tools import same_file, searched_file, shown_by
 
 RECENT = 60
@@ -64,28 +67,70 @@ MOST_ASIDE = 4000
 
 
 class Seen:
-    """What the session's results have shown so far."""
+    """The results that stand in a session's context.
 
-    def __init__(self) -> None:
+    Args:
+        mark: stands in each result that isn't as the tool gave it.
+    """
+
+    def __init__(self, mark: str = OURS) -> None:
+        self._mark = mark
         self._asked: dict[str, Event] = {}
-        self._answered: list[Event] = []
+        self._answered: list[tuple[Event, str]] = []
+        self._held = 0  # place of the first result that is surely in the context
 
     def hear(self, event: Event) -> None:
         """Take in the next event."""
-        if event.kind == "compacted":
-            self._answered.clear()
-        elif event.kind == "call":
+        if event.kind == "call":
             self._asked[event.call] = event
         elif event.kind == "result":
             call = self._asked.pop(event.call, None)
-            if call and len(event.text) > MOST_ASIDE:
-                self._answered.append(call)
+            if call:
+                self._answered.append((call, event.text))
+        elif event.kind == "compacted":
+            self._answered.clear()
+            self._held = 0
+        elif event.kind == "cleared":
+            gone = [event.call in ("", call.call) for call, _ in self._answered]
+            self._held = max((place for place, went in enumerate(gone, 1) if went), default=self._held)
 
     def has(self, label: str) -> bool:
         """Whether a file, or an output by its name, was shown."""
-        last = re.split(r"[/\\]", label)[-1]
-        calls = (call for call in self._answered if last in str(call.arguments))  # most name another file
-        shows = (shown_by(call.tool, call.arguments) for call in calls)
         return any(
-            same_file(label, name or read.path) for read, name in filter(None, shows) if not read.ranged
+            same_file(label, name or read.path)
+            for read, name, text in _naming(self._answered, label)
+            if not read.ranged and (len(text) > MOST_ASIDE or self._mark in text)
         )
+
+    def lines_of(self, path: str) -> dict[int, str]:
+        """The lines of a file that its latest results show, by their numbers.
+
+        A result in which something was left out, or whose lines have no known numbers, takes away what was known: which
+        of two results shows a line last couldn't be told any more.
+
+        Args:
+            path: as calls name the file.
+        """
+        known: dict[int, str] = {}
+        for read, name, text in _naming(self._answered[self._held :], path):
+            if name or read.path != path:
+                continue
+            before, code, after = framed(text)
+            said = stated(before, after)
+            if self._mark in text or gaps(code) or said.tail:
+                known.clear()
+                continue
+            shown = shown_lines(text)
+            first = shown.first or said.first or max(read.first or 1, 1)
+            known.update(enumerate(shown.lines, first))
+        return known
+
+
+def _naming(answered: Sequence[tuple[Event, str]], label: str) -> Iterator[tuple[Read, str, str]]:
+    """The reads whose calls hold the last part of a name, each with its own name and what it showed."""
+    last = re.split(r"[/\\]", label)[-1]
+    for call, text in answered:
+        if last in str(call.arguments):  # most name another file
+            seen = shown_by(call.tool, call.arguments)
+            if seen is not None:
+                yield (*seen, text)

@@ -19,7 +19,6 @@ from lamr_agents.local.places import place_of
 from lamr_agents.local.server import LocalServer
 from lamr_agents.local.store import MOST_DAYS, Shown, Store
 from lamr_agents.local.texts import Archive, Texts
-from lamr_agents.lossless.earlier import Context
 from lamr_agents.policy import PRUNED, RANGED, READ_AGAIN
 from lamr_agents.thin import SMALL
 from lamr_cli.main import app
@@ -63,37 +62,37 @@ def looks(path: Path) -> list[tuple[int, int, int]]:
 
 def test_what_an_agent_comes_back_for_is_counted_where_it_was_hidden(store: Store, path: Path) -> None:
     store.add(cut("s"))
-    store.look(Context("s"), FILE, [(91, 99)], 50)  # was shown
-    store.look(Context("other"), FILE, [(20, 40)], 50)
-    store.look(Context("s"), "/w/b.py", [(20, 40)], 50)
+    store.look("s", 0.0, FILE, [(91, 99)], 50)  # was shown
+    store.look("other", 0.0, FILE, [(20, 40)], 50)
+    store.look("s", 0.0, "/w/b.py", [(20, 40)], 50)
     assert looks(path) == [(0, 0, 0)]
-    store.look(Context("s"), FILE, [(85, 95)], 60)
-    store.look(Context("s"), FILE, [(300, 310)], 70)
-    store.look(Context("s"), FILE, [], 1000)
+    store.look("s", 0.0, FILE, [(85, 95)], 60)
+    store.look("s", 0.0, FILE, [(300, 310)], 70)
+    store.look("s", 0.0, FILE, [], 1000)
     assert looks(path) == [(2, 1, 1130)]
 
 
 def test_a_cut_from_before_the_context_was_compacted_is_no_cut_of_it(store: Store, path: Path) -> None:
     store.add(cut("s"), now=100.0)
-    assert store.was_shown(Context("s", since=99.0), FILE)
-    assert not store.was_shown(Context("s", since=101.0), FILE)
-    store.look(Context("s", since=101.0), FILE, [], 1000)
+    assert store.was_shown("s", 99.0, FILE)
+    assert not store.was_shown("s", 101.0, FILE)
+    store.look("s", 101.0, FILE, [], 1000)
     assert looks(path) == [(0, 0, 0)]
 
 
 def test_a_range_is_no_first_look_at_the_file(store: Store) -> None:
     store.add(cut("s", RANGED))
-    assert not store.was_shown(Context("s"), FILE)
+    assert not store.was_shown("s", 0.0, FILE)
     store.add(cut("s", "little to cut"))
-    assert store.was_shown(Context("s"), FILE)
+    assert store.was_shown("s", 0.0, FILE)
 
 
 def test_a_file_that_is_always_read_again_is_cut_no_more_until_it_is_tried_again(store: Store) -> None:
     for number in range(ALWAYS):
         assert not store.is_always_read_again(FILE, now=1e6)
         store.add(cut(f"s{number}"), now=1e6)
-        store.look(Context(f"s{number}"), FILE, [(20, 40)], 100)
-        store.look(Context(f"s{number}"), FILE, [(120, 240)], 200)  # half of what the cut saved
+        store.look(f"s{number}", 0.0, FILE, [(20, 40)], 100)
+        store.look(f"s{number}", 0.0, FILE, [(120, 240)], 200)  # half of what the cut saved
     assert store.is_always_read_again(FILE, now=1e6)
     assert not store.is_always_read_again("/w/b.py", now=1e6)
     assert not store.is_always_read_again(FILE, now=1e6 + (REMEMBERED_DAYS + 1) * 86_400)
@@ -103,14 +102,14 @@ def test_a_file_that_is_always_read_again_is_cut_no_more_until_it_is_tried_again
     assert not store.is_always_read_again(FILE, now=1e6)
     store.add(cut("tried"), now=1e6)
     assert not store.is_always_read_again(FILE, now=1e6)  # nobody came back yet
-    store.look(Context("tried"), FILE, [], 50)
+    store.look("tried", 0.0, FILE, [], 50)
     assert store.is_always_read_again(FILE, now=1e6)
 
 
 def test_a_range_of_what_was_cut_is_what_the_note_says_to_read(store: Store) -> None:
     for number in range(2 * ALWAYS):
         store.add(cut(f"s{number}"))
-        store.look(Context(f"s{number}"), FILE, [(20, 40)], 299)
+        store.look(f"s{number}", 0.0, FILE, [(20, 40)], 299)
         assert not store.is_always_read_again(FILE)
 
 
@@ -118,7 +117,7 @@ def test_one_agent_that_had_enough_ends_it(store: Store) -> None:
     for number in range(ALWAYS + 1):
         store.add(cut(f"s{number}"))
         if number != 1:
-            store.look(Context(f"s{number}"), FILE, [], 50)
+            store.look(f"s{number}", 0.0, FILE, [], 50)
     assert not store.is_always_read_again(FILE)
 
 
@@ -141,7 +140,7 @@ def test_a_store_of_an_earlier_version_goes_on(path: Path) -> None:
         )
         rows.commit()
     with closing(Store(path)) as store:
-        assert store.was_shown(Context("s"), FILE)
+        assert store.was_shown("s", 0.0, FILE)
         store.add(cut("s"))
         assert len(store.decisions()) == 2
 

@@ -115,7 +115,7 @@ def test_a_second_look_passes(conversations: Conversations) -> None:
 
 
 def test_a_third_look_names_what_stands_above(tmp_path: Path, transport: MockTransport) -> None:
-    policy = Policy(threshold=0.45, shortens=True)
+    policy = Policy(threshold=0.45, repeats=False)
     told = Conversations(Pruner(transport=transport, retries=0), Texts(tmp_path / "sent.sqlite3"), policy)
     messages = openai(CODE)
     for number in (2, 3):
@@ -127,8 +127,13 @@ def test_a_third_look_names_what_stands_above(tmp_path: Path, transport: MockTra
     looks = [text_of(each) for each in sent if each["role"] == "tool"]
     assert "lines pruned" in looks[0]
     assert looks[1] == CODE
-    assert looks[2].splitlines()[0] == "[lamr: lines 1-303 are as shown above: a.py]"
+    assert looks[2].splitlines()[0] == "[lamr: lines 1-303 are as you read lines 1-303 of a.py above]"
     assert told.pruned([*messages, DONE, GO_ON])[: len(sent)] == sent
+    cleared = [*messages, DONE, GO_ON]
+    second = max(place for place, each in enumerate(cleared[:-3]) if each["role"] == "tool")
+    cleared[second] = {**cleared[second], "content": "[Old tool result content cleared]"}
+    assert text_of(told.pruned(cleared)[len(sent) - 1]) == CODE  # what it named isn't in the request any more
+    assert text_of(told.pruned(messages, edited=True)[-1]) == CODE
 
 
 IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aaaa"}}

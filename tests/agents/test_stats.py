@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from lamr_agents.local.sessions import Session
 from lamr_agents.local.store import Shown, Store
-from lamr_agents.lossless.earlier import Context
 from lamr_agents.replay import Prices
 from lamr_agents.replay.bill import CALL_OUTPUT
 from lamr_agents.replay.prices import Price
@@ -81,7 +80,7 @@ def test_what_agents_came_back_for_is_paid_with_a_request_each(tmp_path: Path, s
     text = session(request(3, says("On.")), request(4, says("On.")))
     met(store, "s", written(tmp_path / "s.jsonl", text=text))
     cut(store, "s", START + 25)
-    store.look(Context("s"), FILE, [(20, 40)], 90)
+    store.look("s", 0.0, FILE, [(20, 40)], 90)
     ranged = Shown("claude-code", "s", "Read", FILE, "a range was asked for", 90, 90, 0.0)
     store.add(ranged, now=START + 65)  # after record 6; records 7 and 8 read it
     (found,) = happened(store, PRICES)

@@ -57,7 +57,7 @@ class Looks:
         """Record a read, where it shows something that the latest cut of the file hid from this agent.
 
         Args:
-            session, since: the agent's context; see `lamr_agents.lossless.earlier`.
+            session, since: the agent's context; see `lamr_agents.calls.Call`.
             path: of the file.
             ranges: first and last line that it asks for; none where it asks for the whole file.
             tokens: that it brings.

@@ -33,12 +33,10 @@ from lamr_agents.local.places import place_of
 from lamr_agents.local.sessions import HELD_OUT, seen_in
 from lamr_agents.local.store import Shown, Store
 from lamr_agents.local.texts import key_of
-from lamr_agents.lossless import Contexts, Earlier
 from lamr_agents.policy import DEFAULT, HIDING, PROFILES, Asked, Policy
-from lamr_agents.shortening import Archive
-from lamr_agents.skim import skim, unjudged, untouched
+from lamr_agents.skim import Archive, skim, unjudged, untouched
 from lamr_agents.skimmed import Skim
-from lamr_agents.thin import BESIDE, HOST, LEFT, MOST_BYTES, check_place, unpruned
+from lamr_agents.thin import AS_IT_CAME, BESIDE, HOST, LEFT, MOST_BYTES, NOTE, beside, check_place, unpruned
 
 IDLE_SECONDS = 3600.0
 SPARE_SECONDS = 1.5
@@ -87,7 +85,6 @@ class LocalServer:
         self._holdout = holdout
         self._gave_up = _GaveUp()
         self._turns = Turns()
-        self._contexts = Contexts()
         self._pruner: Prunes | None = None
         self._making = threading.Lock()
         self._last_call = time.monotonic()
@@ -138,17 +135,19 @@ class LocalServer:
                 return b""
             host = hook_named(str(payload.get(HOST, FIRST)))
             shape = host.beside
-            said = self._answer(host, payload)
+            begin = time.perf_counter()
+            asked = host.read_call(payload)
+            if asked is None:
+                return beside(AS_IT_CAME, shape) if NOTE.encode() in call else b""
+            said = self._answer(host, payload, asked, begin)
             return b"" if said is None else json.dumps(said, allow_nan=False).encode()
         except Exception as error:  # whatever it is, the agent goes on and is told
             _log.exception("a call could not be answered")
             return unpruned(f"{type(error).__name__}: {error}", shape)
 
-    def _answer(self, host: HookHost, payload: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        begin = time.perf_counter()
-        call = host.read_call(payload)
-        if call is None:
-            return None
+    def _answer(
+        self, host: HookHost, payload: Mapping[str, Any], call: Call, begin: float
+    ) -> Mapping[str, Any] | None:
         left = payload.get(LEFT)
         seconds = min(self._seconds, left - SPARE_SECONDS) if isinstance(left, int | float) else self._seconds
         seconds = max(seconds, _LEAST_SECONDS)
@@ -156,14 +155,14 @@ class LocalServer:
             place = "" if call.asked.name else place_of(call.asked.path)
             asked = replace(
                 call.asked,
-                again=call.seen or self._store.was_shown(call.context, call.asked.label),
+                again=call.seen or self._store.was_shown(call.session, call.since, call.asked.label),
                 always_again=bool(place) and self._store.is_always_read_again(place),
             )
             left = max(seconds - (time.perf_counter() - begin), _LEAST_SECONDS)
             if self._is_held_out(host, call, payload):
                 shown = untouched(asked, self._policy.passes(asked) or HELD_OUT)
             else:
-                shown = self._skim(asked, call.intent, left, self._contexts.of(call.context))
+                shown = self._skim(asked, call.intent, left, call.known if host.tells_context else {})
             self._record(host, call, shown, place, time.perf_counter() - begin)
         return host.answer(call, shown)
 
@@ -176,7 +175,7 @@ class LocalServer:
             _log.info("session %s is %s (holdout %g)", session.name, what, self._holdout)
         return held_out
 
-    def _skim(self, asked: Asked, intent: Intent, seconds: float, earlier: Earlier) -> Skim:
+    def _skim(self, asked: Asked, intent: Intent, seconds: float, known: Mapping[int, str]) -> Skim:
         """Skim within a time, though neither loading the model nor a run of it can be interrupted."""
         end, warm = time.monotonic() + seconds, self._pruner is not None
         done: Future[Skim] = Future()
@@ -190,7 +189,7 @@ class LocalServer:
                     skim(
                         *(pruner, asked, intent, self._policy),
                         archive=self._archive,
-                        earlier=earlier,
+                        known=known,
                         effort=effort,
                         within=left,
                     )
@@ -215,7 +214,9 @@ class LocalServer:
         asked = call.asked
         place = place or key_of(asked.text)
         if not asked.name:
-            self._store.look(call.context, asked.path, self._policy.ranges(asked), shown.tokens_out)
+            self._store.look(
+                call.session, call.since, asked.path, self._policy.ranges(asked), shown.tokens_out
+            )
         self._store.add(
             Shown(
                 host.name,

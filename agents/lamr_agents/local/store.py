@@ -18,7 +18,6 @@ from lamr_contract.private_files import cache_folder
 
 from lamr_agents.local import looks, sessions
 from lamr_agents.local.database import Database
-from lamr_agents.lossless.earlier import Context
 from lamr_agents.policy import IN_PARTS, READ_AGAIN
 from lamr_agents.thin import NOT_PRUNED, SOCKET
 
@@ -132,22 +131,20 @@ class Store:
         )
         self._looks = looks.Looks(self._database)
 
-    def was_shown(self, context: Context, path: str) -> bool:
-        """Whether an agent saw a file before, cut or whole."""
+    def was_shown(self, session: str, since: float, path: str) -> bool:
+        """Whether an agent saw a file since a time, cut or whole."""
         parts = sorted(IN_PARTS)
         query = (
             "SELECT 1 FROM shown WHERE session = ? AND path = ? AND at >= ? "
             f"AND reason NOT IN ({', '.join('?' * len(parts))}) LIMIT 1"
         )
         with self._database.rows() as rows:
-            found = rows.execute(
-                query, (_name(context.session), _name(path), context.since, *parts)
-            ).fetchone()
+            found = rows.execute(query, (_name(session), _name(path), since, *parts)).fetchone()
         return found is not None
 
-    def look(self, context: Context, path: str, ranges: looks.Ranges, tokens: int) -> None:
+    def look(self, session: str, since: float, path: str, ranges: looks.Ranges, tokens: int) -> None:
         """Record that an agent reads a file; see `local.looks`."""
-        self._looks.look(_name(context.session), context.since, _name(path), ranges, tokens)
+        self._looks.look(_name(session), since, _name(path), ranges, tokens)
 
     def show(self, key: str, tokens: int) -> None:
         """Record that `lamr show` prints so many tokens of a kept text."""

@@ -13,11 +13,12 @@ import numpy as np
 from lamr_contract.choices import EffortName
 from lamr_evaluation.baselines import grep
 from lamr_postprocess import approximate_tokens, prune_lines
-from lamr_sessions.tools import SHELLS
+from lamr_sessions.notices import gaps
+from lamr_sessions.shown import shown_lines
 
+from lamr_agents.hosts import HOSTS
 from lamr_agents.judge import Prunes
 from lamr_agents.local.texts import SHOW, key_of
-from lamr_agents.lossless import Earlier
 from lamr_agents.policy import DEFAULT, HIDING, PROFILES, PRUNED, Policy
 from lamr_agents.replay.recorded import Recorded, Result
 from lamr_agents.skim import skim, untouched
@@ -27,7 +28,7 @@ from lamr_agents.words import BY_COMMAND, BY_RANGE, note
 
 OURS, NEVER, ORACLE = "lamr", "never", "oracle"
 NO_BIG_READ = "no big read of a source file"
-OTHER_TOOL = "neither a read nor what a command prints"
+OTHER_TOOL = "no read of a file"
 
 Judge = Callable[[Result], Skim]
 """Says what is shown of a session's next result."""
@@ -87,7 +88,7 @@ class _Nowhere:
 def pruned(
     name: str, pruner: Prunes, policy: Policy, effort: EffortName = "instant", own: OwnPolicy | None = None
 ) -> Way:
-    """Results cut by a policy, as hosts have them cut: reads, and what commands print, which is only shortened.
+    """Reads cut by a policy, as hosts have them cut.
 
     Args:
         name: of the way.
@@ -99,25 +100,36 @@ def pruned(
     of_others = replace(policy, prunes=False)
 
     def begin(session: Recorded) -> Judge:
-        earlier = Earlier()
+        tells = any(
+            host.form and host.form.name == session.host and host.tells_context for host in HOSTS.values()
+        )
+        held: dict[str, dict[int, str]] = {}
         context: list[int] = [0]
 
         def judge(result: Result) -> Skim:
+            asked = result.asked
             readers = session.bill.readers(result.record)
             if readers and readers.stop != context[0]:  # compacted since, or the first
-                earlier.clear()
+                held.clear()
                 context[0] = readers.stop
-            if not result.asked.path and result.tool.lower() not in SHELLS:
-                return untouched(result.asked, OTHER_TOOL)
-            if len(result.asked.text) < SMALL:
-                return untouched(result.asked, "small")
+            if not asked.path:
+                return untouched(asked, OTHER_TOOL)
+            known = held.setdefault(asked.path, {}) if tells else {}
             for_it = of_others if result.big is None else own(result, session) if own else policy
-            return skim(
-                *(pruner, result.asked, result.intent, for_it),
-                archive=_Nowhere(),
-                earlier=earlier,
-                effort=effort,
-            )
+            if len(asked.text) < SMALL:
+                shown = untouched(asked, "small")
+            else:
+                shown = skim(
+                    *(pruner, asked, result.intent, for_it),
+                    archive=_Nowhere(),
+                    known=known,
+                    effort=effort,
+                )
+            if shown.cut or gaps(asked.text):
+                known.clear()
+            else:
+                known.update(enumerate(shown_lines(asked.text).lines, asked.from_line))
+            return shown
 
         return judge
 
