@@ -94,8 +94,8 @@ Tokenizer = Annotated[
 Profile = Annotated[
     ProfileName | None,
     typer.Option(
-        help="How boldly results are cut: lossless takes out nothing that bears meaning; careful, balanced and eager "
-        "also cut lines, ever more. Default: careful."
+        help="How boldly results are cut: lossless names lines that the agent still has in its context; careful, "
+        "balanced and eager also cut lines, ever more. Default: careful."
     ),
 ]
 EFFORT_HELP = (

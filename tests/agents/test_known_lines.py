@@ -332,6 +332,12 @@ def test_whatever_becomes_of_a_session_what_is_named_stands_in_the_request(
     assert named or seed % 8, "no session of eight named a line"
 
 
+@pytest.mark.parametrize("host", [ClaudeCode, OpenCode, Pi])
+def test_lines_that_are_named_are_shown_when_they_are_read_again(host: type[Any], tmp_path: Path) -> None:
+    session = host(tmp_path)
+    assert [session.read(FILES[0], 1, LINES).cut for _ in range(5)] == [False, True, False, True, False]
+
+
 @pytest.mark.parametrize("leaves", ["nothing", "a result", "a call", "everything"])
 def test_a_request_whose_earlier_read_is_gone_gets_the_text(leaves: str, tmp_path: Path) -> None:
     """Clients drop old results from their requests; what was sent once isn't sent again then."""
