@@ -308,7 +308,7 @@ class Pi(Messages):
 
 
 @pytest.mark.parametrize("host", [ClaudeCode, OpenCode, Pi])
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(16))
 def test_whatever_becomes_of_a_session_what_is_named_stands_in_the_request(
     host: type[Any], seed: int, tmp_path: Path
 ) -> None:
