@@ -98,7 +98,7 @@ def _compared(pruner: ScoredOnce, fit: Sequence[Recorded]) -> list[Way]:
         pruned(f"{DEFAULT}, requests to come", pruner, policy, own=gated(policy, forecast)),
         pruned(f"{DEFAULT}, all shown again", pruner, replace(policy, repeats=True)),
         pruned(f"{DEFAULT}, without history", Silent(pruner), policy),
-        pruned("the model's own threshold, nothing shortened", pruner, Policy()),
+        pruned("eager, all shown again", pruner, Policy()),
     ]
 
 
