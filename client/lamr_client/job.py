@@ -356,6 +356,7 @@ class PruneJob:
             reason="; ".join(filter(None, said)) or None,
             language=pruned.language,
             cuts=pruned.cuts,
+            failures=pruned.failures,
             model=model_name(self._encoder),
             threshold=self._options.threshold if self._has_budget else threshold,
             query_read=None if reading.whole else reading.text,

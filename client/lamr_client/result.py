@@ -65,8 +65,8 @@ class PruneResult:
         kept_lines: the numbers of the lines that are in `text`.
         line_scores: one score in [0, 1] for each line of the original, which the threshold is compared with; all 0
             where nothing was scored.
-        reasons: why each kept line was kept: `semantic`, `dependency`, `keep` (the caller's wish) or `repair:<kind>`;
-            empty where nothing was scored.
+        reasons: why each kept line was kept: `semantic`, `dependency`, `keep` (the caller's wish), `outcome` (it
+            says how a tool's run ended) or `repair:<kind>`; empty where nothing was scored.
         relevance: how likely the code holds what the query looks for (P("yes") of the most relevant chunk, for a model
             whose scoring knows no presence); None where nothing was scored.
         tokens_in, tokens_out: tokens of the original and of `text`, markers included, by the call's `tokenizer`;
@@ -84,6 +84,7 @@ class PruneResult:
         query_read: what the model read of the query and the task, where they were too long to be read whole; None
             where they weren't.
         effort: what the encoder read and why no more; None where nothing was scored.
+        failures: of a tool's output, how many lines that say that something failed are shown, and how many there are.
         encoding: how the code was encoded, where it was given as bytes; see `to_bytes`.
         timings: how long the call took.
     """
@@ -103,6 +104,7 @@ class PruneResult:
     threshold: float | None = None
     query_read: str | None = None
     effort: Effort | None = None
+    failures: tuple[int, int] = (0, 0)
     encoding: Encoding = field(default_factory=Encoding)
     timings: Timings = field(default_factory=Timings)
 
@@ -133,6 +135,7 @@ class PruneResult:
             "kept_lines": cut.kept_lines,
             "reasons": cut.reasons,
             "tokens_out": tokens,
+            "failures": cut.failures,
         }
         return dataclasses.replace(self, **kept, status="pruned", cuts=cut.cuts, **more)
 

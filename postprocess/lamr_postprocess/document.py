@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain, pairwise
 from typing import Any
 
@@ -31,7 +32,9 @@ from lamr_postprocess.lines import (
 )
 from lamr_postprocess.listing import Listing
 from lamr_postprocess.mending import parse_mended
+from lamr_postprocess.outcomes import Outcome, outcome_of
 from lamr_postprocess.outline import NOBODY, Outline, outline_of
+from lamr_postprocess.outputs import output_frames
 from lamr_postprocess.parts import Markup, markup_of, no_markup
 from lamr_postprocess.repair import (
     CUT,
@@ -140,6 +143,13 @@ class Document:
         if bare is None or not bare.any():
             return codes
         return np.where(codes != CUT, codes, close(self.rules.bare, (codes != CUT) | bare))
+
+    @cached_property
+    def outcome(self) -> Outcome:
+        """What the text says of how a tool's run ended; nothing of a text that is no tool's output."""
+        if self.language.blocks is not output_frames:
+            return Outcome()
+        return outcome_of([self.body[start:stop] for start, stop in self.body_spans.tolist()])
 
     def comment(self, first: int, last: int, kept: BoolArray) -> Comment:
         """The comment syntax of a marker for these rows, where the rows bool [L] are kept.

@@ -12,7 +12,7 @@ class Kind:
     Attributes:
         begins: its first line.
         goes_on: the lines after it; blank ones may stand between them.
-        ends: one line more that belongs to it after those.
+        ends: one line more that belongs to it after those, and begins a message that may take several.
         until: in place of `goes_on`, the line that ends it; all before that belong to it.
         under: the line before it that it stands under.
         headed: whether the line before the first belongs to it, too.
@@ -47,7 +47,8 @@ _CALLED = (
 KINDS = (
     # What was called when something failed.
     Kind(
-        r"[ |+-]*Traceback \(most recent call last\):",  # Python; a cause and another traceback may follow
+        # Python; a cause and another traceback may follow
+        r"[ \t|+-]*(?:Exception Group )?Traceback \(most recent call last\):",
         r"[ \t|+]+\S|Traceback \(most recent|During handling of the above|The above exception was the",
         ends=_ANYTHING,
         under=_ANYTHING,
@@ -69,7 +70,9 @@ KINDS = (
         r"==\d+== ?[A-Z]",
         r"[ \t]|==\d+==|READ of|WRITE of|freed by|previously|allocated by|SUMMARY: |0x[0-9a-f]+ is",
     ),
-    Kind(_CALLS, _CALLED, under=_ANYTHING, headed=True),  # JVM, JavaScript, .NET, Ruby, PHP, gdb
+    Kind(
+        rf"{_CALLS}|[ \t]*---> [\w.]", _CALLED, under=_ANYTHING, headed=True
+    ),  # JVM, JavaScript, .NET, Ruby, PHP, gdb
     # Failed tests, each up to what begins next.
     Kind(_TITLE, until=rf"{_TITLE}|={{3,}}"),  # pytest
     Kind(r"(?:FAIL|ERROR): \w+ \(", until=r"={10,}|Ran \d+ tests?"),  # unittest

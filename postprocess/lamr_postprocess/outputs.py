@@ -22,12 +22,20 @@ MOST_ROWS = 200
 """Rows of a block that are kept or cut together; those that follow in a longer one are cut like other lines."""
 _NONE = -1
 _MOST_BLANK = 2  # blank lines in a row within a block that goes on by how its lines begin
+_MOST_MESSAGE = 20  # lines of what an exception says, where no record of a log ends it
 _LONGEST = 1000  # characters of a line that are looked at
 
+_CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
 # What syslog, journald, `docker compose`, `kubectl` and CI put before each line.
 _STAMP = r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?[ \t]"
+_RECORD = re.compile(
+    rf"{_STAMP}|\[?\d\d:\d\d:\d\d|\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\b"
+    r"|(?:trace|debug|info|warn(?:ing)?): "
+)
+"""How a record of a log begins, behind what stands before each line."""
+_SCRIPT = r"(?:test|build|lint|check|type-?check|unit|e2e|dev|start)[\w:-]*"  # of turbo, lerna, npm-run-all
 _BEFORE = re.compile(
-    rf"(?:{_STAMP})?(?:std(?:out|err) [FP] )?(?:[\w.-]+ +\|(?: |$))?"
+    rf"(?:{_STAMP})?(?:std(?:out|err) [FP] )?(?:(?=[\d.-]*[A-Za-z_])[\w.-]+ +\|(?: |$))?(?:[@\w/.-]+:{_SCRIPT}: )?"
     rf"(?:[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d \S+ [\w./@-]+(?:\[\d+\])?: )?(?:{_STAMP})?"
 )
 
@@ -72,8 +80,7 @@ def _table() -> tuple[re.Pattern[str], tuple[_Rules, ...]]:
 
 def output_blocks(lines: Sequence[str]) -> list[Block]:
     """The blocks of a text's lines, in their order; no line is in two of them."""
-    texts = [_text(line) for line in lines]
-    return list(_blocks(lines, texts))
+    return list(_read(tuple(lines))[1])
 
 
 def output_frames(lines: Sequence[str], blank: BoolArray) -> Frames:
@@ -108,9 +115,20 @@ def without_blocks(text: str) -> str:
     return "".join(line for row, line in enumerate(lines) if row not in gone) if gone else text
 
 
+def bare_lines(lines: Sequence[str]) -> list[str]:
+    """Lines without their ends, colours, and what logs put before them; empty where they are blank."""
+    return list(_read(tuple(lines))[0])
+
+
+@lru_cache(maxsize=1)  # of one text, several ask
+def _read(lines: tuple[str, ...]) -> tuple[list[str], list[Block]]:
+    texts = [_text(line) for line in lines]
+    return texts, list(_blocks(lines, texts))
+
+
 def _text(line: str) -> str:
-    """A line without its end and what stands before it; empty where it is blank."""
     text = line[:_LONGEST].rstrip("\r\n")
+    text = _CONTROL.sub("", text) if "\x1b" in text else text
     found = _BEFORE.match(text)
     text = text[found.end() :] if found else text
     return text if text.strip() else ""
@@ -127,7 +145,7 @@ def _blocks(lines: Sequence[str], texts: Sequence[str]) -> Iterator[Block]:
             row += 1
             continue
         rules = table[int(found.lastgroup[1:])]
-        stop = _end(texts, row, rules)
+        stop = _end(lines, texts, row, rules)
         first = row - (rules.kind.headed and before == row - 1 >= 0)
         above = first - 1 if first > free else _NONE
         is_under = above >= 0 and texts[above] and rules.under is not None and rules.under.match(texts[above])
@@ -137,9 +155,15 @@ def _blocks(lines: Sequence[str], texts: Sequence[str]) -> Iterator[Block]:
         before = _NONE
 
 
-def _end(texts: Sequence[str], first: int, rules: _Rules) -> int:
+def _goes_on(lines: Sequence[str], texts: Sequence[str], row: int) -> bool:
+    """Whether a row goes on with the message of the row before: it begins no record and no block."""
+    before, own = (lines[at][: lines[at].find(texts[at])] for at in (row - 1, row))
+    return own == before and not _RECORD.match(texts[row]) and not _table()[0].match(texts[row])
+
+
+def _end(lines: Sequence[str], texts: Sequence[str], first: int, rules: _Rules) -> int:
     """The row after the block that begins at one."""
-    last, ended, blank = first, False, 0
+    last, ended, blank = first, 0, 0
     for row in range(first + 1, len(texts)):
         text = texts[row]
         if rules.until is not None:
@@ -151,11 +175,12 @@ def _end(texts: Sequence[str], first: int, rules: _Rules) -> int:
                 break
             continue
         elif row - first > rules.kind.rows_more and not (rules.goes_on and rules.goes_on.match(text)):
-            if ended or rules.ends is None or not rules.ends.match(text) or blank:
+            begins_message = ended == 0 and rules.ends is not None and rules.ends.match(text)
+            if blank or not (begins_message or (0 < ended < _MOST_MESSAGE and _goes_on(lines, texts, row))):
                 break
-            ended = True
+            ended += 1
         else:
-            ended = False
+            ended = 0
         blank = 0
         if text:
             last = row

@@ -20,7 +20,7 @@ from lamr_postprocess.languages import Language, language_named
 from lamr_postprocess.lines import BoolArray
 from lamr_postprocess.listing import read_listing
 from lamr_postprocess.render import COMMENT, NAMED, Style, render
-from lamr_postprocess.repair import DEPENDENCY, KEEP, REASONS, SELECTED, Codes
+from lamr_postprocess.repair import DEPENDENCY, KEEP, REASONS, SELECTED, Codes, adding
 from lamr_postprocess.result import PrunedCode
 from lamr_postprocess.selection import (
     BudgetError,
@@ -34,6 +34,10 @@ from lamr_postprocess.swepruner import single_gaps
 
 THRESHOLD = 0.4
 """The least score of a selected line where the caller names neither one nor a budget (paper section 3.4)."""
+FAILURES_SHOWN = "{shown} of {all} failures shown"
+"""The note of a result that leaves out lines of a tool's output that say that something failed."""
+MOST_OUTCOMES = 200
+"""Lines that say how a tool's run ended that are kept where no budget says how many."""
 BARE = "the budget doesn't pay for what binds the names of the best lines"
 """The note of a result in which lines use names that no kept line imports or defines, though the text does."""
 
@@ -107,21 +111,25 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
         raise ValueError("line_scores must be finite numbers; found NaN or infinity")
     depends = None if dependency is None else _per_line("dependency", dependency, lines, np.bool_)
     wanted = kept_by_request(document, keep)
-    note = document.note
+    note, always = document.note, document.outcome.order if repair else ()
     tokens = count(code) if min_tokens > 0 or limit is not None else 0
     if tokens < min_tokens and (max_tokens is None or tokens <= max_tokens):
         codes, style = np.full(lines, SELECTED, dtype=np.int8), Style(markers, line_numbers)
         note = f"passed through: {tokens} tokens, fewer than min_tokens {min_tokens}"
     elif limit is None:
         codes = document.repair((scores >= (THRESHOLD if threshold is None else threshold)) | wanted)
+        codes = adding(document.rules, codes, always[:MOST_OUTCOMES]) if always else codes
     elif tokens <= limit and not line_numbers and threshold is None:
         codes, style = np.full(lines, SELECTED, dtype=np.int8), Style(markers)
     else:
 
         def search(style: Style) -> BudgetSearch:
-            return BudgetSearch(
-                document, scores, wanted, lambda kept: count(render(document, kept, style)[0]), threshold
+            found = BudgetSearch(
+                *(document, scores, wanted, lambda kept: count(render(document, kept, style)[0])),
+                least=threshold,
             )
+            found.keep_always(always, limit)
+            return found
 
         codes, used, style, bare = _fill(search, limit, style)
         note = (
@@ -129,7 +137,7 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
             or "; ".join(filter(None, (note, BARE if bare else None)))
             or None
         )
-    return _result(document, codes, _Marks(wanted, depends), style, note)
+    return _result(document, codes, _Marks(wanted, depends), style, note, bool(always))
 
 
 def _fill(
@@ -198,8 +206,14 @@ def _per_line(name: str, values: ArrayLike, lines: int, dtype: type[np.generic])
     return array
 
 
-def _result(document: Document, codes: Codes, marks: _Marks, style: Style, note: str | None) -> PrunedCode:
+def _result(  # noqa: PLR0913, PLR0917  # what a result is made of
+    document: Document, codes: Codes, marks: _Marks, style: Style, note: str | None, told: bool
+) -> PrunedCode:
     kept = codes != 0
+    failures = document.outcome.failures if told else ()
+    shown = int(kept[list(failures)].sum()) if failures else 0
+    if shown < len(failures):
+        note = "; ".join(filter(None, (FAILURES_SHOWN.format(shown=shown, all=len(failures)), note)))
     text, cuts = render(document, kept, style)
     codes = codes.copy()
     codes[marks.wanted] = KEEP
@@ -214,4 +228,5 @@ def _result(document: Document, codes: Codes, marks: _Marks, style: Style, note:
         cuts=cuts,
         language=document.language.name,
         note=note,
+        failures=(shown, len(failures)),
     )

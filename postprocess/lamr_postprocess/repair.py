@@ -40,11 +40,23 @@ _NO_ROWS = np.zeros((3, 0), dtype=np.int64)
 _MOST_RESULT_ROWS = 3  # of a `return` that comes along; a longer one has to be selected for itself
 
 # Why a row is kept; the numbers index REASONS.
-CUT, SELECTED, SCOPE, COMPANION, IMPORTED, DEFINED, CLOSURE, RETURN, MEANING, GAP, DEPENDENCY, KEEP = range(
-    12
-)
+(
+    CUT,
+    SELECTED,
+    SCOPE,
+    COMPANION,
+    IMPORTED,
+    DEFINED,
+    CLOSURE,
+    RETURN,
+    MEANING,
+    GAP,
+    DEPENDENCY,
+    KEEP,
+    OUTCOME,
+) = range(13)
 _KINDS = ("scope", "companion", "import", "definition", "closure", "return", "meaning", "gap")
-REASONS = ("", "semantic", *(f"repair:{kind}" for kind in _KINDS), "dependency", "keep")
+REASONS = ("", "semantic", *(f"repair:{kind}" for kind in _KINDS), "dependency", "keep", "outcome")
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,6 +331,21 @@ def close(rules: Rules, selected: BoolArray) -> Codes:
     new = ~selected & (why != CUT)
     codes[new] = np.where(rules.companion[new] & (why[new] != GAP), COMPANION, why[new])
     # All are taken at once, so that of two side by side neither is kept for the other's sake.
+    for row, before, after in (rules.singles, rules.blanks):
+        codes[row[(codes[before] != CUT) & (codes[after] != CUT) & (codes[row] == CUT)]] = GAP
+    return codes
+
+
+def adding(rules: Rules, codes: Codes, rows: Sequence[int]) -> Codes:
+    """Codes with rows that are kept for themselves, and with gaps between them that cost less than a marker."""
+    codes, places = codes.copy(), list(rows)
+    codes[places] = np.where(codes[places] == CUT, OUTCOME, codes[places])
+    owned = np.flatnonzero(rules.owner != NOBODY)
+    kept = np.zeros(len(rules.needs.starts) - 1, dtype=np.bool_)
+    kept[rules.owner[owned[codes[owned] != CUT]]] = True
+    if rules.gaps is not None:
+        filled = owned[np.isin(rules.owner[owned], rules.gaps.filled(kept))]
+        codes[filled[codes[filled] == CUT]] = GAP
     for row, before, after in (rules.singles, rules.blanks):
         codes[row[(codes[before] != CUT) & (codes[after] != CUT) & (codes[row] == CUT)]] = GAP
     return codes

@@ -28,11 +28,12 @@ class PrunedCode:
     Attributes:
         text: the kept lines byte for byte, in order, with one marker line for each cut.
         kept_lines: the 1-based numbers of the kept lines in the original.
-        reasons: for each kept line `semantic`, `dependency`, `keep`, or `repair:<kind>`, where the kind is scope,
-            companion, import, definition, closure, return, meaning or gap.
+        reasons: for each kept line `semantic`, `dependency`, `keep`, `outcome` (it says how a tool's run ended), or
+            `repair:<kind>`, where the kind is scope, companion, import, definition, closure, return, meaning or gap.
         cuts: what was removed, in order.
         language: the language's normalized name.
         note: what was not done as usual (a file that doesn't parse is pruned line by line, say), or None.
+        failures: of a tool's output, how many lines that say that something failed are shown, and how many there are.
     """
 
     text: str
@@ -41,6 +42,7 @@ class PrunedCode:
     cuts: tuple[Cut, ...]
     language: str
     note: str | None = None
+    failures: tuple[int, int] = (0, 0)
 
 
 def cut_texts(code: str, pruned: PrunedCode) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ A budget is searched with repair and rendering in the loop, because the tokens o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import index
 from typing import SupportsIndex, TypeGuard
@@ -17,7 +17,7 @@ from lamr_errors import InvalidInputError
 from lamr_postprocess.document import Document
 from lamr_postprocess.lines import BoolArray, FloatArray, IntArray
 from lamr_postprocess.patterns import LineSearch, SearchTime
-from lamr_postprocess.repair import CUT, Codes
+from lamr_postprocess.repair import CUT, Codes, adding
 
 Keep = int | tuple[int, int] | str | re.Pattern[str]
 _KEEP_TAKES = (
@@ -148,6 +148,7 @@ class BudgetSearch:
         forced: bool [L], lines that are kept whatever they cost.
         least: the least score of a line that is taken; None takes any line while there is room.
         measure: a function from a closed selection to the tokens of the finished text.
+        always: rows that are kept beside every selection, without what they stand under.
         trials: how many selections were repaired and measured so far.
         bare: whether lines bring only what they need to parse, and not what binds their names.
     """
@@ -156,6 +157,7 @@ class BudgetSearch:
     scores: FloatArray
     forced: BoolArray
     measure: Callable[[BoolArray], int]
+    always: Sequence[int] = ()
     least: float | None = None
     trials: int = 0
     bare: bool = False
@@ -163,6 +165,15 @@ class BudgetSearch:
     def smallest(self) -> tuple[Codes, int]:
         """The output with nothing but the forced lines, and its tokens."""
         return self._try(self.forced)
+
+    def keep_always(self, rows: Sequence[int], limit: int) -> None:
+        """Keep rows beside every selection, as many from the first on as at most `limit` tokens hold."""
+        low, high = 0, len(rows) + 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            self.always = rows[:middle]
+            low, high = (middle, high) if self.smallest()[1] <= limit else (low, middle)
+        self.always, self.trials = rows[:low], 0
 
     def fill(self, limit: int) -> tuple[Codes, int]:
         """The codes and tokens of the best selection of at most `limit` tokens; `smallest` if that has more already.
@@ -216,4 +227,5 @@ class BudgetSearch:
         """Repair a selection; returns its codes and the tokens of its text."""
         self.trials += 1
         codes = self.document.repair(self.forced, selected) if self.bare else self.document.repair(selected)
+        codes = adding(self.document.rules, codes, self.always) if self.always else codes
         return codes, self.measure(codes != 0)

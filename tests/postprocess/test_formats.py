@@ -161,7 +161,7 @@ FORMS = {
         '  "//": "... 5 lines pruned (2-6)"',
     ),
     "app.log": (
-        "12:00 start\n12:01 warning of something\n12:02 error of something\n12:03 end\n",
+        "12:00 start\n12:01 warning of something\n12:02 note of something\n12:03 end\n",
         "... 2 lines pruned (2-3)",
     ),
     "notes.txt": ("one\n  two words of it\n  three words of it\nfour\n", "  ... 2 lines pruned (2-3)"),

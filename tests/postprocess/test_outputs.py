@@ -244,7 +244,7 @@ def test_code_in_an_output_says_nothing_of_its_language() -> None:
 
 
 def test_eslints_messages_stand_under_their_file() -> None:
-    text = "\n/src/a.js\n  1:10  error    'x' is unused\n\n/src/b.js\n  3:1  error  no\n  4:1  warning  y\n"
+    text = "\n/src/a.js\n  1:10  warning  'x' is unused\n\n/src/b.js\n  3:1  warning  no\n  4:1  warning  y\n"
     pruned = prune_lines(text, np.array([0, 0, 0, 0, 0, 1, 0]), path="out.log", min_cut=0)
     assert pruned.kept_lines == (5, 6)
 
