@@ -98,7 +98,6 @@ TOOLS = (
             r"\S+ +\(Wstat: ",
             r"Failed tests?: ",
             r"# Looks like you ",
-            r"Dubious, test returned",
         ),
     ),
     Tool(
@@ -321,7 +320,7 @@ TOOLS = (
 """Rows in no order: only the column counts of what a line matches."""
 _ENDED_BADLY = r"\b[Ee]xit(?:ed|s)?(?: with)?(?: (?:code|status|value))?[ :=]{1,3}(?!0\b)-?\d{1,10}\b"
 _INSIDE = re.compile(
-    rf"{_ENDED_BADLY}|non-zero (?:exit|code)|core dumped|[Cc]ommand not found|did not run successfully"
+    rf"{_ENDED_BADLY}|non-zero (?:exit|code)|core dumped|[Cc]ommand not found|did not run successfully|Dubious, test"
     r"|\b(?:FAILED|ERROR|FAIL)(?: +\[ *\d+%\]|[!.)]*| \|)$|\.\.\. (?:FAILED|FAIL|ERROR)\b|\(FAILED - \d|\[FAIL\]"
     r"|\*\*\*(?:Failed|Timeout|Exception|Not Run)|<<< (?:FAILURE|ERROR)|FAILURE \[|:\d+: Failure$| s = [FE]$"
     r"|\"Action\":\"fail\"|\berror TS\d|\[-W(?:error|deferred)|undefined reference|ERR_PNPM|ELIFECYCLE"
@@ -330,7 +329,7 @@ _INSIDE = re.compile(
 )
 """What says that something failed, anywhere in a line."""
 _MAYBE = re.compile(
-    r"FAIL|[Ff]ail|ERR|[Ee]rror|[Ee]xit|\*\*\*|ELIFE| s = |non-zero|dumped|not found|not run"
+    r"FAIL|[Ff]ail|ERR|[Ee]rror|[Ee]xit|\*\*\*|ELIFE| s = |non-zero|dumped|Dubious|not found|not run"
     r"|undefined ref|[\u2717\u2718]|whitespace|leftover|before tab|blank line"
 )
 """What a line holds that `_INSIDE` can match: quicker, since most lines hold none."""
@@ -345,8 +344,8 @@ class Outcome:
     """The rows of an output that say how it ended.
 
     Attributes:
-        summary: totals, exit codes and the output's end, ascending.
-        failures: the head of each failure, ascending.
+        summary: totals and the output's end, ascending.
+        failures: the head of each failure, ascending; some may stand at the end.
     """
 
     summary: tuple[int, ...] = ()
@@ -355,7 +354,7 @@ class Outcome:
     @property
     def order(self) -> tuple[int, ...]:
         """All rows, in the order of their importance: the last summary first, failures as they came."""
-        return (*reversed(self.summary), *self.failures)
+        return (*reversed(self.summary), *(row for row in self.failures if row not in self.summary))
 
 
 @lru_cache(maxsize=1)
@@ -384,8 +383,8 @@ def outcome_of(lines: Sequence[str]) -> Outcome:
     if not summary and not failures:
         return Outcome()
     inked = [row for row, text in enumerate(texts) if text]
-    summary.update(inked[-LAST_LINES:])
-    return Outcome(tuple(sorted(summary)), tuple(sorted(failures - summary)))
+    summary.update({*inked[-LAST_LINES:]} - failures, inked[-1:])
+    return Outcome(tuple(sorted(summary)), tuple(sorted(failures)))
 
 
 def _heads(block: Block, known: set[int], lines: Sequence[str]) -> list[int]:

@@ -154,6 +154,11 @@ class Rules:
     blanks: IntArray
 
     @cached_property
+    def binds(self) -> bool:
+        """Whether any row needs one that binds a name."""
+        return bool(np.isin(self.needs.why, (IMPORTED, DEFINED)).any())
+
+    @cached_property
     def bare(self) -> Rules:
         """The rules that a text parses by: no binding of a name comes along, and nothing that a comment speaks of."""
         return replace(self, needs=self.needs.but(IMPORTED, DEFINED))

@@ -194,7 +194,11 @@ class BudgetSearch:
             if not ranking.shape[0]:
                 break
             taken, outcome = self._longest(chosen, ranking, limit, step)
-            if not (self.bare or step) and (best if outcome is None else outcome[0])[first].min() == CUT:
+            if (
+                self.document.rules.binds
+                and not (self.bare or step)
+                and (best if outcome is None else outcome[0])[first].min() == CUT
+            ):
                 self.bare = True
                 continue
             step = 1

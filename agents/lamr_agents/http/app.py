@@ -33,6 +33,7 @@ from lamr_postprocess import split_lines
 from lamr_postprocess.render import SWE_PRUNER
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from starlette.exceptions import HTTPException
 
 from lamr_agents.errors import words_of
 from lamr_agents.http.bodies import (
@@ -122,6 +123,7 @@ def create_app(
     app.add_middleware(LimitMiddleware, limits=limits)
     app.add_exception_handler(LamrError, _as_status)
     app.add_exception_handler(RequestValidationError, _as_details)
+    app.add_exception_handler(HTTPException, _as_refused)
     _add_state(app, metrics)
     _add_paths(app, metrics, texts or Texts(default_texts()))
     return app
@@ -151,6 +153,13 @@ async def _as_status(_request: Request, error: Exception) -> JSONResponse:
     wait = error.retry_after if isinstance(error, QuotaExceededError) else RETRY_SECONDS
     headers = {"Retry-After": str(math.ceil(wait))} if status in _LATER else None
     return JSONResponse(body, status, headers)
+
+
+async def _as_refused(_request: Request, error: Exception) -> JSONResponse:
+    """What the framework refuses by itself, such as a body that it can't parse, in the form of all errors."""
+    assert isinstance(error, HTTPException)
+    body = {"error": InvalidInputError.__name__, "message": str(error.detail), "facts": {}}
+    return JSONResponse(body, error.status_code, error.headers)
 
 
 async def _as_details(_request: Request, error: Exception) -> Response:

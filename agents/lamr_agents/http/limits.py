@@ -46,7 +46,7 @@ class Limits:
 
 
 class LimitMiddleware:
-    """Answers 403, 408, 413 and 429 before the application sees a request.
+    """Answers 403, 408, 413, 415 and 429 before the application sees a request.
 
     Attributes:
         under_way: the number of requests that count, which are those with a whole body.
@@ -64,6 +64,12 @@ class LimitMiddleware:
         elif (page := _page(scope)) is not None:
             await _refuse(
                 send, 403, f"{page!r:.80} is a web page of another place, and those aren't answered"
+            )
+        elif encoding := _header(scope, b"content-encoding").decode("latin-1"):
+            await _refuse(
+                send,
+                415,
+                f"bodies aren't decoded, and this one is {encoding!r:.40}; send it without Content-Encoding",
             )
         elif _announced(scope) > self._limits.body:
             await _refuse(send, 413, self._too_large())

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
+import re
 import socket
 import tempfile
 import threading
@@ -17,7 +19,7 @@ from typing import Any
 
 import pytest
 import uvicorn
-from lamr_agents.http.app import create_app
+from lamr_agents.http.app import STATUSES, create_app
 from lamr_agents.http.limits import Limits, server_options
 from lamr_agents.local.texts import Texts
 from lamr_client import (
@@ -349,3 +351,34 @@ def test_half_a_character_in_code_is_named_as_every_bad_input(served: Site) -> N
     status, answer, _ = served.post("/prune", {"query": QUERY, "code": CODE + "\udcff"})
     assert (status, answer["pruned_code"]) == (200, CODE + "?")
     assert answer["error_msg"].startswith("InvalidInputError: the code has a lone surrogate")
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "headers", "status"),
+    [
+        ("/v1/prune", gzip.compress(b'{"query": "a", "code": "b"}'), {"Content-Encoding": "gzip"}, 415),
+        ("/v1/prune", b'{"query": "a", "code": "b"}', {"Content-Encoding": "br"}, 415),
+        ("/prune", b"[" * 100_000, {}, 400),
+        ("/nowhere", b"{}", {}, 404),
+        ("/livez", b"{}", {}, 405),
+    ],
+)
+def test_what_the_application_never_sees_is_refused_in_the_form_of_all_errors(
+    served: Site, path: str, body: bytes, headers: dict[str, str], status: int
+) -> None:
+    request = urllib.request.Request(served.url + path, body, {"Content-Type": "application/json", **headers})
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(request)
+    answer = json.loads(refused.value.read())
+    assert refused.value.code == status
+    assert answer.keys() == {"error", "message", "facts"}
+    assert answer["error"] == "InvalidInputError"
+    assert answer["message"]
+
+
+def test_the_page_lists_every_status() -> None:
+    page = Path("docs/http.md").read_text(encoding="utf-8")
+    told = {
+        int(code) for row in re.findall(r"^\| ([\d, ]+) \|", page, re.MULTILINE) for code in row.split(", ")
+    }
+    assert told == {400, 404, 405, 408, 413, 415, 429} | {status for _, status in STATUSES}
