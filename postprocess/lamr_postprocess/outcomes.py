@@ -27,12 +27,14 @@ class Tool:
         failure: lines that each say that one thing failed.
         doubtful: lines that do so in a report, and that other texts have as well; they count where another line shows
             that the text is a report.
+        again: lines that say so once more, or name nothing; they count where no line of `failure` does.
     """
 
     name: str
     summary: tuple[str, ...] = ()
     failure: tuple[str, ...] = ()
     doubtful: tuple[str, ...] = ()
+    again: tuple[str, ...] = ()
 
 
 _COUNTED = r"(?:passed|failed|failures?|errors?|skipped|xfailed|xpassed|deselected|warnings?)"
@@ -53,11 +55,10 @@ TOOLS = (
         (
             r"(?:FAILED|ERROR) \S+(?:::| - |\.py\b)",
             r"\[gw\d+\] \[ *\d+%\] (?:FAILED|ERROR) ",
-            rf"(?:\S+\.py )?{_LETTERS} +\[ *\d+%\]$",
-            rf"\S+\.py {_LETTERS}$",
             r"INTERNALERROR>",
         ),
         (r"(?=[.sxX]*[FE])(?=[FE]*[.sxX])[.sxXFE]+$",),
+        (rf"(?:\S+\.py )?{_LETTERS} +\[ *\d+%\]$", rf"\S+\.py {_LETTERS}$", r"_{3,} .*\S _{3,}$"),
     ),
     Tool(
         "unittest",
@@ -116,10 +117,10 @@ TOOLS = (
         ),
         (
             r"error(?:\[\w+\])?: ",
-            r"---- \S+ stdout ----",
-            r"thread '[^']*' (?:\(\d+\) )?panicked at ",
             r"FAIL \[",
         ),
+        (),
+        (r"---- \S+ stdout ----", r"thread '[^']*' (?:\(\d+\) )?panicked at "),
     ),
     Tool(
         "ctest, GoogleTest",
@@ -181,11 +182,12 @@ TOOLS = (
         "rspec, minitest",
         (r"\d+ examples?, \d+ failures?", r"\d+ (?:runs|tests), \d+ assertions", r"Finished in "),
         (
-            r"rspec \S+:\d+",
             r"\S+#test_\w+ \[[^\]]*\]:$",
             r"(?:\d+\) )?(?:Failure|Error):",
             r"An error occurred ",
         ),
+        (),
+        (r"rspec \S+:\d+",),
     ),
     Tool(
         "PHPUnit",
@@ -333,6 +335,7 @@ _MAYBE = re.compile(
     r"|undefined ref|[\u2717\u2718]|whitespace|leftover|before tab|blank line"
 )
 """What a line holds that `_INSIDE` can match: quicker, since most lines hold none."""
+_COLUMNS = ("summary", "failure", "doubtful", "again")
 _REPORTS = re.compile(r"[\u2713\u2714\u221a] \S|ok \d|PASS\b|\S.* PASSED\b|NAME +.*(?:READY|STATUS)|--> \S")
 """How lines begin that show that a text is a tool's report."""
 _RAISED = re.compile(r"(?:\w+\.)*[A-Z]\w*(?::|$)")
@@ -359,17 +362,14 @@ class Outcome:
 
 @lru_cache(maxsize=1)
 def _begins() -> re.Pattern[str]:
-    columns = {
-        name: "|".join(each for tool in TOOLS for each in getattr(tool, name))
-        for name in ("summary", "failure", "doubtful")
-    }
+    columns = {name: "|".join(each for tool in TOOLS for each in getattr(tool, name)) for name in _COLUMNS}
     return re.compile("|".join(f"(?P<{name}>{column})" for name, column in columns.items()))
 
 
 def outcome_of(lines: Sequence[str]) -> Outcome:
     """What the lines of a tool's output say of how it ended; nothing of a text that is no such output."""
     texts = [line.strip() for line in bare_lines(lines)]
-    found, begins = {name: set[int]() for name in ("summary", "failure", "doubtful")}, _begins()
+    found, begins = {name: set[int]() for name in _COLUMNS}, _begins()
     for row, text in enumerate(texts):
         match = begins.match(text) if text else None
         if match is not None:
@@ -377,7 +377,9 @@ def outcome_of(lines: Sequence[str]) -> Outcome:
         elif text and _MAYBE.search(text) and _INSIDE.search(text):
             found["failure"].add(row)
     summary, failures = found["summary"], found["failure"]
-    failures.update(row for block in output_blocks(lines) for row in _heads(block, failures, lines))
+    failures.update(() if failures else found["again"])
+    known = failures | found["again"]
+    failures.update(row for block in output_blocks(lines) for row in _heads(block, known, lines))
     if summary or failures or (found["doubtful"] and any(map(_REPORTS.match, texts))):
         failures |= found["doubtful"]
     if not summary and not failures:

@@ -78,7 +78,7 @@ s FAIL
     "cargo test": """
   test adds ... ok
 f test refunds ... FAILED
-f ---- refunds stdout ----
+  ---- refunds stdout ----
 s test result: FAILED. 1 passed; 1 failed; 0 ignored
 s error: test failed, to rerun pass `--lib`
 """,
@@ -136,7 +136,7 @@ s Failed!  - Failed:     1, Passed:     1, Skipped:     0, Total:     2
 f   refunds (FAILED - 1)
 s Finished in 0.01 seconds
 s 2 examples, 1 failure
-f rspec ./spec/a_spec.rb:9 # Cart refunds
+  rspec ./spec/a_spec.rb:9 # Cart refunds
 """,
     "minitest": "f   1) Failure:\nf CartTest#test_refund [a.rb:9]:\ns 2 runs, 2 assertions, 1 failures, 0 errors\n",
     "PHPUnit": """

@@ -9,6 +9,8 @@ from lamr_agents.words import MORE_LINES
 
 MOST_CHARACTERS = 60_000
 """Of one answer: hosts take 25,000 tokens, and a token of code has hardly ever fewer than 2.4 characters."""
+LONGEST_PRUNED = MOST_CHARACTERS - 500
+"""Characters of a text that was pruned, beside what is said below it."""
 MOST_OF_A_LINE = 2_000
 """Characters of a line that is shown as it is in the file."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import wraps
 from importlib.metadata import version
 from typing import Annotated, Any, TypeVar, cast
@@ -17,7 +17,8 @@ from typing import Annotated, Any, TypeVar, cast
 from lamr_client import AsyncPruner, InvalidInputError, LamrError, PruneResult
 from lamr_contract.choices import EffortName
 from lamr_errors import visible
-from lamr_postprocess import split_lines
+from lamr_postprocess import BudgetError, split_lines
+from lamr_postprocess.prune import FAILURES_SHOWN
 from lamr_postprocess.render import NAMED
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
@@ -26,7 +27,7 @@ from mcp_types import ListRootsResult, Tool
 from pydantic import ValidationError
 
 from lamr_agents.errors import words_of
-from lamr_agents.mcp.numbered import bounded, numbered, ranged
+from lamr_agents.mcp.numbered import LONGEST_PRUNED, bounded, numbered, ranged
 from lamr_agents.mcp.packing import Packer, Wanted
 from lamr_agents.mcp.roots import Reach, ask_for_roots
 from lamr_agents.policy import Policy
@@ -154,22 +155,14 @@ class _Tools:
         """
         code = await asyncio.to_thread(self._reach.workspace(roots).read, path)
         try:
-            result = await (await self._warm.pruner()).prune(
-                question,
-                code,
-                task=task,
-                path=path,
-                markers=NAMED,
-                line_numbers=True,
-                min_tokens=Policy.least_tokens,
-                excerpts=True,
-                **self._limits,
+            result = await self._pruned(
+                question, code, task=task, path=path, line_numbers=True, min_tokens=Policy.least_tokens
             )
         except InvalidInputError:
             raise
         except LamrError as error:
             return _not_pruned(error) + ranged(code, 1, MOST_UNPRUNED_LINES)
-        return numbered(code, 1) if result.status == "passthrough" else result.text + _fault(result)
+        return numbered(code, 1) if result.status == "passthrough" else result.text + _beside(result)
 
     @_telling
     async def pack(
@@ -241,14 +234,25 @@ class _Tools:
             path: a file name that tells the text's language.
         """
         try:
-            result = await (await self._warm.pruner()).prune(
-                question, text, path=path or None, markers=NAMED, excerpts=True, **self._limits
-            )
+            result = await self._pruned(question, text, path=path or None)
         except InvalidInputError:
             raise
         except LamrError as error:
             return _not_pruned(error) + text
-        return result.text + _fault(result)
+        return result.text + _beside(result)
+
+    async def _pruned(self, question: str, code: str, **options: Any) -> PruneResult:
+        """Prune a text, to what one answer holds."""
+        pruner, options = (
+            await self._warm.pruner(),
+            {"markers": NAMED, "excerpts": True, **options, **self._limits},
+        )
+        result = await pruner.prune(question, code, **options)
+        if result.cuts and len(result.text) > LONGEST_PRUNED:
+            fitting = int(0.9 * result.tokens_out * LONGEST_PRUNED / len(result.text))
+            with suppress(BudgetError):  # what must stay is longer
+                return await pruner.prune(question, code, **options, max_tokens=fitting)
+        return result
 
 
 class _Warm:
@@ -270,10 +274,13 @@ class _Warm:
             await self._pruner.close()
 
 
-def _fault(result: PruneResult) -> str:
-    """The last line of an answer that a fault left to the line model; nothing where none did."""
+def _beside(result: PruneResult) -> str:
+    """The last line of an answer that a fault left to the line model, or that leaves out failures; mostly nothing."""
+    shown, failures = result.failures
+    said = [FAILURES_SHOWN.format(shown=shown, all=failures)] if shown < failures else []
+    said += [f"{haste(result)}ask again later for a better answer"] if haste(result) else []
     end = "" if result.text.endswith("\n") else "\n"
-    return f"{end}{NOTE} {haste(result)}ask again later for a better answer]\n" if haste(result) else ""
+    return f"{end}{NOTE} {'; '.join(said)}]\n" if said else ""
 
 
 def _not_pruned(error: LamrError) -> str:

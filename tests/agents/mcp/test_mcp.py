@@ -125,6 +125,10 @@ async def test_outlines_searches_and_texts(root: Path) -> None:
         pruned = await text_of(client, "prune_text", text=CODE, question=QUESTION, path="x.py")
         assert "def handler_30(" in pruned
         assert len(pruned) < len(CODE) / 2
+        log = "".join(f"FAILED a.py::test_{n} - {'x' * 200}\n" for n in range(300)) + "300 failed in 1.20s\n"
+        pruned = await text_of(client, "prune_text", text=log, question=QUESTION, path="run.log")
+        assert "300 failed in 1.20s" in pruned
+        assert pruned.endswith(f"[lamr: {pruned.count('FAILED')} of 300 failures shown]\n")
 
 
 @pytest.mark.parametrize(
