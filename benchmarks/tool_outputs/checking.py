@@ -1,0 +1,128 @@
+"""Whether failures, summaries and exit codes of tools' outputs stand in what hooks and `prune` show of them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lamr_agents.local.server import LocalServer
+from lamr_agents.local.store import Store
+from lamr_agents.local.texts import Archive, Texts
+from lamr_agents.policy import PROFILES
+from lamr_client import Pruner
+from lamr_contract.choices import EffortName
+from lamr_postprocess import BudgetError
+
+from benchmarks.tool_outputs.making import Label, Output, on_a_terminal
+
+QUESTIONS = (
+    "Did all tests pass?",
+    "How many errors are there?",
+    "Which tests failed?",
+    "What is the summary?",
+    "Why does the build fail?",
+    "How long did it take?",
+)
+BUDGETS = (200, 800, 2_000, None)
+"""Tokens; None for no budget."""
+STATED = re.compile(r"[\d,]+ of [\d,]+ failures(?: are)? shown")
+_BEGIN = re.compile(r"lines that begin with (.*)\]$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What was shown of an output.
+
+    Attributes:
+        way: by what, such as `lossless` or `200 tokens`.
+        asked: the tool or the question.
+        missing: the labels whose lines it lacks.
+        stated: whether it says how many of the failures it shows; then these aren't missing.
+        refused: whether the budget is too small for any result.
+    """
+
+    way: str
+    asked: str
+    missing: Sequence[Label] = ()
+    stated: bool = False
+    refused: bool = False
+
+
+def missing(labels: Sequence[Label], text: str) -> list[Label]:
+    """The labels whose lines a text lacks; of those of one failing item, one line suffices."""
+    lines = {on_a_terminal(line) for line in text.split("\n")}
+    beginnings = ("", *_BEGIN.findall(text))  # which the hook names once for several lines
+    there = {label for label in labels if any(label.text.removeprefix(each) in lines for each in beginnings)}
+    stand = {label.of for label in there}
+    left: dict[object, Label] = {}
+    for label in labels:
+        if label not in there and label.of not in stand - {""}:
+            left.setdefault(label.of or label, label)
+    return list(left.values())
+
+
+def shown(output: Output, way: str, asked: str, text: str) -> Shown:
+    """Compare what is shown with an output's labels."""
+    stated = bool(STATED.search(text))
+    left = [label for label in missing(output.labels, text) if not (stated and label.of)]
+    return Shown(way, asked, left, stated)
+
+
+class Hooks:
+    """The hook's server of each profile, without its socket.
+
+    Args:
+        folder: for what it remembers.
+        pruner: judges lines.
+    """
+
+    def __init__(self, folder: Path, pruner: Pruner) -> None:
+        self._log, self._calls = folder / "transcript.jsonl", 0
+        words = {"role": "user", "content": "Find out what fails, and mend it."}
+        self._log.write_text(json.dumps({"parentUuid": None, "message": words}) + "\n")
+        self._servers = {}
+        for name, policy in PROFILES.items():
+            archive = Archive(Texts(folder / f"{name}-texts.sqlite3"))
+            parts = (folder / f"{name}.sock", Store(folder / f"{name}.sqlite3"), lambda: pruner)
+            self._servers[name] = LocalServer(*parts, policy=policy, archive=archive, seconds=600.0)
+
+    def shown(self, output: Output) -> Iterator[Shown]:
+        """What Claude Code's agent sees of an output, printed by its command and in a file that it reads."""
+        path, lines = f"/work/{output.name}.log", output.text.count("\n") + 1
+        bash = {"stdout": output.text, "stderr": "", "interrupted": False, "isImage": False}
+        file = {
+            "filePath": path,
+            "content": output.text,
+            "startLine": 1,
+            "numLines": lines,
+            "totalLines": lines,
+        }
+        calls = {
+            "Bash": ({"command": output.command}, bash),
+            "Read": ({"file_path": path}, {"type": "text", "file": file}),
+        }
+        for name, server in self._servers.items():
+            for tool, (given, response) in calls.items():
+                self._calls += 1  # each has a session of its own, so that nothing was shown above
+                call = {"session_id": f"s{self._calls}", "transcript_path": str(self._log), "cwd": "/work"}
+                call |= {"hook_event_name": "PostToolUse", "tool_name": tool}
+                whole = {**call, "tool_input": given, "tool_response": response}
+                said = json.loads(server.answer(json.dumps(whole).encode()) or b"{}")
+                new = said.get("hookSpecificOutput", {}).get("updatedToolOutput") or response
+                yield shown(output, name, tool, new.get("stdout") or new.get("file", {}).get("content", ""))
+
+
+def pruned(output: Output, pruner: Pruner, effort: EffortName) -> Iterator[Shown]:
+    """What `prune` leaves of an output, on each question in each budget."""
+    for question in QUESTIONS:
+        for budget in BUDGETS:
+            way, path = f"{budget or 'no'} tokens", f"{output.name}.log"
+            try:
+                found = pruner.prune(question, output.text, path=path, max_tokens=budget, effort=effort)
+            except BudgetError:
+                yield Shown(way, question, refused=True)
+                continue
+            yield shown(output, way, question, f"{found.text}\n{found.reason or ''}")

@@ -1,0 +1,76 @@
+"""Outputs of real tools: labels come from how a project was made, and what they name stands in every result."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.report import read_figures, run
+from benchmarks.tool_outputs import __main__ as program
+from benchmarks.tool_outputs import making
+from benchmarks.tool_outputs.checking import missing, shown
+from benchmarks.tool_outputs.making import Label, Output
+
+LABELS = [
+    Label("failure", 2, "FAILED b", "b"),
+    Label("failure", 9, "__ b __", "b"),
+    Label("failure", 3, "FAILED c", "c"),
+    Label("summary", 4, "2 failed, 1 passed"),
+]
+OUTPUT = Output("pytest", "plain", "many", "pytest", 1, "", LABELS)
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("a\nFAILED b\nFAILED c\n2 failed, 1 passed\n", []),
+        ("__ b __\n\x1b[31mFAILED c\x1b[0m  \n 10 %\r2 failed, 1 passed", []),
+        ("FAILED b\n2 failed, 1 passed\n", ["FAILED c"]),
+        ("FAILED bc\n2 failed, 1 passed, 3 skipped\n", ["FAILED b", "FAILED c", "2 failed, 1 passed"]),
+        ("[lamr: 2 lines that begin with FAILED ]\nb\nc\n2 failed, 1 passed\n", []),
+    ],
+)
+def test_a_line_that_is_gone_is_found(text: str, left: list[str]) -> None:
+    assert [label.text for label in missing(LABELS, text)] == left
+
+
+def test_a_result_that_states_how_many_failures_it_shows_may_lack_some_but_no_total() -> None:
+    left = shown(OUTPUT, "", "", "FAILED b\n1 of 2 failures shown\n").missing
+    assert [label.kind for label in left] == ["summary"]
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Projects of 40 items."""
+    monkeypatch.setattr(making, "SCENARIOS", {"many": (40, 3), "one": (40, 1)})
+    monkeypatch.setattr(making, "PLAN", {"plain": ("many",), "exit": ("one",)})
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("tool", ["bash-steps", "make"])
+def test_labels_are_known_from_how_the_project_was_made(tool: str) -> None:
+    (made, of_shell) = making.outputs(tool, making.tools()[tool])
+    failing = {item.name for item in making.items_of(40, 3, numbered=False) if item.fails}
+    assert {label.of for label in made.labels if label.kind == "failure"} == failing
+    assert [label.kind for label in of_shell.labels if not label.of] == ["summary", "exit"]
+    for output in (made, of_shell):
+        rows = output.text.split("\n")
+        assert all(making.on_a_terminal(rows[label.line - 1]) == label.text for label in output.labels)
+    assert of_shell.labels[-1].text == f"exit code {made.code}"
+
+
+@pytest.mark.usefixtures("small")
+def test_the_program_makes_keeps_and_checks_outputs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def figures(*words: str) -> dict[str, float]:
+        monkeypatch.setattr("sys.argv", ["tool_outputs", *words, "--json"])
+        run(program.PARSER, program.measure)
+        return {each.name: each.value for each in read_figures(capsys.readouterr().out)}
+
+    assert figures("--only", "bash-steps", "--keep", str(tmp_path), "--unchecked") == {"outputs": 2}
+    (first, *_) = program.kept_in(tmp_path)
+    assert json.loads((tmp_path / f"{first.name}.json").read_text())["tool"] == "bash-steps"
+    assert figures("--like", str(tmp_path), "--effort", "instant")["results"] == 2 * (8 + 24)
