@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lamr_client import Pruner
+from lamr_client.mock_transport import uniform_answer
 
 from benchmarks.report import read_figures, run
 from benchmarks.tool_outputs import __main__ as program
 from benchmarks.tool_outputs import making
-from benchmarks.tool_outputs.checking import missing, shown
+from benchmarks.tool_outputs.checking import Hooks, missing, pruned, shown
 from benchmarks.tool_outputs.making import Label, Output
+from tests.agents.samples import pruner as answering
 
+FOLDER = Path(__file__).parent / "outputs"
+KEPT = [*program.kept_in(FOLDER)]
 LABELS = [
     Label("failure", 2, "FAILED b", "b"),
     Label("failure", 9, "__ b __", "b"),
@@ -74,3 +80,31 @@ def test_the_program_makes_keeps_and_checks_outputs(
     (first, *_) = program.kept_in(tmp_path)
     assert json.loads((tmp_path / f"{first.name}.json").read_text())["tool"] == "bash-steps"
     assert figures("--like", str(tmp_path), "--effort", "instant")["results"] == 2 * (8 + 24)
+
+
+@pytest.fixture(scope="module")
+def lines_alone() -> Iterator[Pruner]:
+    """The line model."""
+    with Pruner() as pruner:
+        yield pruner
+
+
+@pytest.fixture(scope="module")
+def reading() -> Iterator[Pruner]:
+    """A model that finds nothing in any line, so that nothing is kept for its sake."""
+    with answering(lambda request: uniform_answer(request, 0.001)) as pruner:
+        yield pruner
+
+
+@pytest.mark.parametrize("output", KEPT, ids=lambda output: output.name)
+def test_what_fails_stands_in_every_result(
+    output: Output, lines_alone: Pruner, reading: Pruner, tmp_path: Path
+) -> None:
+    results = [
+        *Hooks(tmp_path, lines_alone).shown(output),
+        *pruned(output, lines_alone, "instant"),
+        *pruned(output, reading, "full"),
+    ]
+    assert len(results) == 8 + 24 + 24
+    lacking = [(each.way, each.asked, [*each.missing]) for each in results if each.missing]
+    assert not lacking
