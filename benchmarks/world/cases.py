@@ -14,6 +14,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from lamr_postprocess import BudgetError, PrunedCode, approximate_tokens, prune_
 from lamr_repositories import PackOptions, WalkOptions, pack
 
 from benchmarks.material import model_like
+from benchmarks.tool_outputs.checking import BUDGETS, QUESTIONS
 from benchmarks.world.checks import Outcome
 from benchmarks.world.corpus import Item
 
@@ -126,6 +128,10 @@ def calls_of(item: Item, text: str, tools: Tools, chance: random.Random) -> Iter
     options = chance.choice([{}, {"ratio": 4.0}, {"max_tokens": int(size * chance.uniform(0.1, 0.7)) + 40}])
     called = f"instant, {options or 'default'}, {query!r}"
     yield called, lambda: _instant(called, tools, query, item, options)
+    for asked in QUESTIONS if item.format == "log" else ():
+        limit = chance.choice(BUDGETS)
+        about = f"instant, {limit or 'no'} tokens, {asked!r}"
+        yield about, partial(_instant, about, tools, asked, item, {"max_tokens": limit} if limit else {})
     yield "outline", lambda: Outcome("outline", *_outlined(text, path))
     yield "hook", lambda: _hook(tools, query, text, path, str(chance.random()))
 

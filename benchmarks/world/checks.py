@@ -1,8 +1,10 @@
-"""The five invariants: what is wrong with a result, by the file and the result alone.
+"""The seven invariants: what is wrong with a result, by the file and the result alone.
 
 1. Every kept line is byte for byte that of the file, in order. 2. What parsed before parses after. 3. No marker stands
 inside a string, a comment, a heredoc or a tag, and no half of one is left. 4. Budgets hold, and what a result says of
-itself is true. 5. It takes no longer than its size allows, and nothing fails.
+itself is true. 5. It takes no longer than its size allows, and nothing fails. 6. Of an output, no failure, total or
+exit code is missing, unless the result says how many of the failures it shows. 7. No two texts become one where nothing
+may be lost; `mutants.py` makes the texts.
 
 A comment or a documentation string may be cut between its first and its last row: the marker then has a form of its own
 (`* ...`, `[ ... ]`) and is part of the text, as docs/languages.md says.
@@ -20,6 +22,7 @@ from lamr_postprocess import split_lines
 from lamr_postprocess.minified import LONGEST_LINE
 
 from benchmarks.material import errors
+from benchmarks.tool_outputs.checking import STATED
 from benchmarks.world import structure
 from benchmarks.world.formats import Format
 from benchmarks.world.programs import PROGRAMS, WITHOUT_COMMENTS
@@ -31,6 +34,8 @@ INVARIANTS = {
     3: "markers' places",
     4: "budget, status, numbers",
     5: "time, tracebacks",
+    6: "failures, totals",
+    7: "two texts, one",
 }
 _INSIDE = frozenset({"*", "["})
 """How markers begin that stand in a text or a comment on purpose; in a comment they may also begin with nothing."""
@@ -41,6 +46,14 @@ _MINIFIED = re.compile(
     r".*\.\.\. minified: (?:1 line|([\d,]+) of ([\d,]+) lines) (?:of|hold ([\d,]+) of) ([\d,]+) characters.*\n"
 )
 _OF_SCRIPTS = frozenset({"//", "/*", "*"})
+_SAYS = re.compile(
+    r"\b(?:FAILED|FAILURE|CONFLICT)\b|^\W*(?:\S+: )?(?:FAIL|ERROR|(?:fatal )?error)\b"
+    r"|\b\d+ (?:tests? )?(?:failed|failing|failures?|errors?|problems?)\b|\bexit(?:ed with)? (?:code|status) \d+"
+)
+"""What tells a failure, a total or an exit code without a doubt, as far as a line alone can tell."""
+
+_RANKED = ("instant", "hook", "command")
+"""How the cases begin in which the product chose the lines, and not chance."""
 LEAST_SECONDS, SECONDS_A_KILOBYTE = 2.0, 0.025
 """CPU seconds that a call may take: generous, for a machine that others use, too."""
 
@@ -102,6 +115,8 @@ class Checked:
     def __init__(self, text: str, form: Format | None, *, is_listing: bool = False) -> None:
         self.text, self.lines, self.form = text, split_lines(text), form
         self._is_listing = is_listing
+        is_output = form is not None and form.name == "log"
+        self._says = [row for row, line in enumerate(self.lines) if is_output and _SAYS.search(line)]
         self._tree = structure.parsed(text, form.grammar) if form and form.grammar else None
         self.errors = None if self._tree is None else self._errors(text, self._tree)
         self.parts = (
@@ -144,6 +159,7 @@ class Checked:
             yield Violation(1, case, "a line changed", read.at + 1, read.trouble)
             return
         yield from self._of_numbers(case, read)
+        yield from self._of_failures(outcome, read)
         yield from self._of_forms(case, read)
         yield from self._of_parts(case, read)
         if not outcome.numbered:
@@ -192,6 +208,16 @@ class Checked:
             if marker.first == previous + 1 and previous >= 0:
                 yield Violation(4, case, "two markers in a row", marker.first + 1)
             previous = marker.last
+
+    def _of_failures(self, outcome: Outcome, read: Read) -> Iterator[Violation]:
+        """Lines of an output that tell a failure or a total and are cut; one with the same words may stand in."""
+        if not outcome.case.startswith(_RANKED) or STATED.search(f"{outcome.text}\n{outcome.reason}"):
+            return
+        kept = {self.lines[row].strip() for row in read.kept}
+        for row in self._says:
+            if self.lines[row].strip() not in kept:
+                words = self.lines[row].strip()
+                yield Violation(6, outcome.case, "a failure or a total is missing", row + 1, f"{words:.100}")
 
     def _of_forms(self, case: str, read: Read) -> Iterator[Violation]:
         """Whether markers are comments, in a format of which no grammar says it."""

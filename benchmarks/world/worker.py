@@ -73,7 +73,8 @@ def checked(item: Item, tools: Any, seed: int, *, tell: Any = lambda _: None, sh
     from lamr_postprocess.listing import read_listing
 
     from benchmarks.world import cases
-    from benchmarks.world.checks import Checked, Violation
+    from benchmarks.world.checks import Checked, Outcome, Violation
+    from benchmarks.world.mutants import alike
 
     chance = random.Random(f"{seed} {item.label}")
     report = Report(item.id, item.format, item.damage, len(item.data))
@@ -96,6 +97,11 @@ def checked(item: Item, tools: Any, seed: int, *, tell: Any = lambda _: None, sh
         report.add(outcome, found)
         if show is not None:
             show(outcome, found)
+    tell("lossless")
+    outcome, found = Outcome("lossless"), list(alike(text, chance))
+    report.add(outcome, found)
+    if show is not None:
+        show(outcome, found)
     report.judged, report.broken = file.judged, file.broken
     return report
 

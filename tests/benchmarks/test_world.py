@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+import re
 
 import pytest
+from lamr_agents.lossless import Shorter
 
 from benchmarks.report import read_figures, run
 from benchmarks.world import __main__ as world
-from benchmarks.world import corpus, structure
+from benchmarks.world import corpus, mutants, structure
 from benchmarks.world.cases import Tools, as_text
 from benchmarks.world.checks import Checked, Outcome
 from benchmarks.world.corpus import SMALL, Item, Place
@@ -163,6 +165,58 @@ def test_what_a_result_says_is_compared_with_what_it_is(outcome, found):
 def test_an_outline_of_a_minified_file_says_what_is_true(text, said, found):
     outcome = Outcome("outline", f"# ... minified: {said}\n", kept=())
     assert {each.invariant for each in Checked(text, format_named("python")).violations(outcome)} == found
+
+
+LOG = "FAILED a\npassed b\npassed c\nerror: d\n1 failed, 2 passed\nexit code 1\n"
+
+
+@pytest.mark.parametrize(
+    ("case", "result", "found"),
+    [
+        ("instant", LOG, set()),
+        ("instant", "FAILED a\n... 2 lines pruned (2-3)\nerror: d\n1 failed, 2 passed\nexit code 1\n", set()),
+        ("instant", cut(LOG, 1, 1, "... 1 line pruned (1)"), {"FAILED a"}),
+        (
+            "hook",
+            cut(LOG, 3, 6, "... 4 lines pruned (3-6)"),
+            {"error: d", "1 failed, 2 passed", "exit code 1"},
+        ),
+        ("command", cut(LOG, 1, 1, "... 1 line pruned (1); 0 of 1 failures shown"), set()),
+        ("prune, a quarter", cut(LOG, 1, 1, "... 1 line pruned (1)"), set()),  # by scores of chance
+    ],
+)
+def test_a_failure_or_a_total_that_is_gone_is_found(case, result, found):
+    violations = [*Checked(LOG, format_named("log")).violations(Outcome(case, result))]
+    assert {each.detail for each in violations if each.invariant == 6} == found
+    assert all(each.invariant == 6 for each in violations)
+
+
+MUTATED = "# Licence 2024\n one  \n two 2\n two 2\n 10 %\r 20 %\r done 30\n"
+
+
+@pytest.mark.parametrize(
+    ("lossy", "kinds"),
+    [
+        (lambda text: text, set()),
+        (lambda text: re.sub(r"\d", "", text), {"another digit"}),
+        (lambda text: re.sub(r"\x1b\[\d+m", "", text), {"a word red", "a word green"}),
+        (lambda text: re.sub(r"\x1b\[\d+m", "\x1b[1m", text), {"a word green"}),
+        (lambda text: re.sub(r" +\n", "\n", text), {"a space after a line", "spaces after lines gone"}),
+        (lambda text: text.replace("\r\n", "\n"), {"the other line end"}),
+        (lambda text: text.replace(" two 2\n" * 2, " two 2\n"), {"a repeated line once less"}),
+        (
+            lambda text: "\n".join(line.split("\r")[-1] for line in text.split("\n")),
+            {"a shorter overwrite"},
+        ),
+    ],
+)
+def test_texts_that_become_one_are_found(monkeypatch, lossy, kinds):
+    monkeypatch.setattr(mutants, "shorten", lambda text, is_file: Shorter(lossy(text), (), 0, 0))
+    found = {
+        each.kind.removeprefix("two texts become one: ") for each in mutants.alike(MUTATED, random.Random(0))
+    }
+    assert kinds <= found
+    assert bool(found) == bool(kinds)
 
 
 def test_markers_of_a_listing_carry_its_own_numbers():
