@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-SCENARIOS = {"passing": (60, 0), "one": (120, 1), "many": (90, 18), "large": (600, 6), "slow": (600, 60)}
+SCENARIOS = {"passing": (60, 0), "one": (120, 1), "many": (90, 18), "large": (600, 6), "slow": (200, 60)}
 """How many items a project has (tests, functions, files), and how many of them fail."""
-NUMBERED = ("one", "large")
+NUMBERED = ("one", "large", "slow")
 """The scenarios in which the items' names differ in numbers alone."""
 PLAN = {
     "plain": ("passing", "one", "many", "large"),
@@ -172,8 +172,8 @@ def _run(command: str, folder: Path) -> tuple[int, str]:
 
 
 def on_a_terminal(line: str) -> str:
-    """A line without colours and trailing space; of states that carriage returns part, the last."""
-    states = _CONTROL.sub("", line).rstrip().split("\r")
+    """A line without colours and trailing space; of states that were written over each other, the last."""
+    states = _CONTROL.sub("", line.replace("\x1b[1G", "\r")).rstrip().split("\r")
     return next((state for state in reversed(states) if state), "").rstrip()
 
 
