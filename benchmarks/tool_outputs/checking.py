@@ -32,6 +32,9 @@ STATED = re.compile(r"[\d,]+ of [\d,]+ failures(?: are)? shown")
 _BEGIN = re.compile(r"lines that begin with (.*)\]$", re.MULTILINE)
 
 
+_SURE = 12  # characters that no other line ends with by chance
+
+
 @dataclass(frozen=True)
 class Shown:
     """What was shown of an output.
@@ -55,13 +58,21 @@ def missing(labels: Sequence[Label], text: str) -> list[Label]:
     """The labels whose lines a text lacks; of those of one failing item, one line suffices."""
     lines = {on_a_terminal(line) for line in text.split("\n")}
     beginnings = ("", *_BEGIN.findall(text))  # which the hook names once for several lines
-    there = {label for label in labels if any(label.text.removeprefix(each) in lines for each in beginnings)}
+    there = {
+        label for label in labels if any(_stands(label.text.removeprefix(each), lines) for each in beginnings)
+    }
     stand = {label.of for label in there}
     left: dict[object, Label] = {}
     for label in labels:
         if label not in there and label.of not in stand - {""}:
             left.setdefault(label.of or label, label)
     return list(left.values())
+
+
+def _stands(words: str, lines: set[str]) -> bool:
+    """Whether words are one of some lines, or its end, as after a state that a cursor movement took back."""
+    ends = (line for line in lines if len(words) >= _SURE and line.endswith(words))
+    return words in lines or any(not line[-len(words) - 1].isdigit() for line in ends)
 
 
 def shown(output: Output, way: str, asked: str, text: str) -> Shown:

@@ -35,6 +35,8 @@ OUTPUT = Output("pytest", "plain", "many", "pytest", 1, "", LABELS)
         ("__ b __\n\x1b[31mFAILED c\x1b[0m  \n 10 %\r2 failed, 1 passed", []),
         ("FAILED b\n2 failed, 1 passed\n", ["FAILED c"]),
         ("FAILED bc\n2 failed, 1 passed, 3 skipped\n", ["FAILED b", "FAILED c", "2 failed, 1 passed"]),
+        ("a 1/2 FAILED b\nFAILED c\n[1] 2 failed, 1 passed\n", ["FAILED b"]),
+        ("FAILED b\nFAILED c\n12 failed, 1 passed\n", ["2 failed, 1 passed"]),
         ("[lamr: 2 lines that begin with FAILED ]\nb\nc\n2 failed, 1 passed\n", []),
     ],
 )
