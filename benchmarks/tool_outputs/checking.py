@@ -72,7 +72,7 @@ def missing(labels: Sequence[Label], text: str) -> list[Label]:
 def _stands(words: str, lines: set[str]) -> bool:
     """Whether words are one of some lines, or its end, as after a state that a cursor movement took back."""
     ends = (line for line in lines if len(words) >= _SURE and line.endswith(words))
-    return words in lines or any(not line[-len(words) - 1].isdigit() for line in ends)
+    return words in lines or any(not (words[0] + line[-len(words) - 1]).isdigit() for line in ends)
 
 
 def shown(output: Output, way: str, asked: str, text: str) -> Shown:
