@@ -29,9 +29,6 @@ QUESTIONS = (
 BUDGETS = (200, 800, 2_000, None)
 """Tokens; None for no budget."""
 STATED = re.compile(r"[\d,]+ of [\d,]+ failures(?: are)? shown")
-_BEGIN = re.compile(r"lines that begin with (.*)\]$", re.MULTILINE)
-
-
 _SURE = 12  # characters that no other line ends with by chance
 
 
@@ -57,10 +54,7 @@ class Shown:
 def missing(labels: Sequence[Label], text: str) -> list[Label]:
     """The labels whose lines a text lacks; of those of one failing item, one line suffices."""
     lines = {on_a_terminal(line) for line in text.split("\n")}
-    beginnings = ("", *_BEGIN.findall(text))  # which the hook names once for several lines
-    there = {
-        label for label in labels if any(_stands(label.text.removeprefix(each), lines) for each in beginnings)
-    }
+    there = {label for label in labels if _stands(label.text, lines)}
     stand = {label.of for label in there}
     left: dict[object, Label] = {}
     for label in labels:

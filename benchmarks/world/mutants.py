@@ -1,13 +1,16 @@
-"""Texts that differ from a text in little, and whether two of them, made shorter without loss, become one."""
+"""Texts that differ from a text in little, and whether two of them become one for an agent that has read the text."""
 
 from __future__ import annotations
 
 import random
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from lamr_agents.lossless import shorten
+from lamr_agents.intent import Intent
+from lamr_agents.policy import PROFILES
+from lamr_agents.skim import asked_for, skim
+from lamr_sessions import Read
 
 from benchmarks.world.checks import Violation
 
@@ -50,18 +53,24 @@ def mutants(text: str, chance: random.Random) -> Iterator[tuple[str, str]]:
     yield "no last line end", text.rstrip("\n")
 
 
+def lossless(text: str, known: Mapping[int, str]) -> str:
+    """What the profile `lossless` shows of a file to an agent whose context holds these lines of it."""
+    nothing = Intent("", "", "nothing")
+    asked = asked_for(text, Read("a.txt"), intent=nothing)
+    return skim(None, asked, nothing, PROFILES["lossless"], known=known).text  # type: ignore[arg-type]  # prunes nothing
+
+
 def alike(text: str, chance: random.Random) -> Iterator[Violation]:
-    """The mutants whose shortened text is also that of the text itself or of another mutant."""
+    """The mutants of which an agent that has read the text sees what it sees of the text or of another mutant."""
     text = text[:_MOST_CHARACTERS].rpartition("\n")[0] + "\n"
     texts = {text: "the text itself"}
     for name, mutant in mutants(text, chance):
         texts.setdefault(mutant, name)
-    for is_file in (False, True):
-        case = f"lossless, {'a file' if is_file else 'an output'}"
-        by_shorter: dict[str, list[str]] = defaultdict(list)
-        for each, name in texts.items():
-            by_shorter[shorten(each, is_file=is_file).text].append(name)
-        for first, *others in by_shorter.values():
-            for other in others:
-                kind = other.split(",")[0]
-                yield Violation(7, case, f"two texts become one: {kind}", detail=f"{other}, and {first}")
+    known = dict(enumerate(text.removesuffix("\n").split("\n"), 1))
+    by_shown: dict[str, list[str]] = defaultdict(list)
+    for each, name in texts.items():
+        by_shown[lossless(each, known)].append(name)
+    for first, *others in by_shown.values():
+        for other in others:
+            kind = other.split(",")[0]
+            yield Violation(7, "lossless", f"two texts become one: {kind}", detail=f"{other}, and {first}")

@@ -338,6 +338,10 @@ _MAYBE = re.compile(
 _COLUMNS = ("summary", "failure", "doubtful", "again")
 _REPORTS = re.compile(r"[\u2713\u2714\u221a] \S|ok \d|PASS\b|\S.* PASSED\b|NAME +.*(?:READY|STATUS)|--> \S")
 """How lines begin that show that a text is a tool's report."""
+_FAILING = re.compile(
+    r"(?<![\d.])[1-9]\d* (?:\w+ )?(?:fail|error)|FAIL|fail: [1-9]|failures?: [1-9]|errors?: [1-9]", re.I
+)
+"""What a total holds that counts failures."""
 _RAISED = re.compile(r"(?:\w+\.)*[A-Z]\w*(?::|$)")
 """An exception's name, with which the message of a traceback begins."""
 
@@ -347,17 +351,19 @@ class Outcome:
     """The rows of an output that say how it ended.
 
     Attributes:
-        summary: totals and the output's end, ascending.
-        failures: the head of each failure, ascending; some may stand at the end.
+        summary: totals; those that count failures first, and of others the last first.
+        end: the output's last rows, ascending, whatever else they are.
+        failures: the head of each failure, ascending.
     """
 
     summary: tuple[int, ...] = ()
+    end: tuple[int, ...] = ()
     failures: tuple[int, ...] = ()
 
     @property
     def order(self) -> tuple[int, ...]:
-        """All rows, in the order of their importance: the last summary first, failures as they came."""
-        return (*reversed(self.summary), *(row for row in self.failures if row not in self.summary))
+        """All rows, in the order of their importance."""
+        return tuple(dict.fromkeys((*self.summary, *self.end[-1:], *self.failures, *self.end)))
 
 
 @lru_cache(maxsize=1)
@@ -385,8 +391,8 @@ def outcome_of(lines: Sequence[str]) -> Outcome:
     if not summary and not failures:
         return Outcome()
     inked = [row for row, text in enumerate(texts) if text]
-    summary.update({*inked[-LAST_LINES:]} - failures, inked[-1:])
-    return Outcome(tuple(sorted(summary)), tuple(sorted(failures)))
+    totals = sorted(summary, key=lambda row: (not _FAILING.search(texts[row]), -row))
+    return Outcome(tuple(totals), tuple(inked[-LAST_LINES:]), tuple(sorted(failures)))
 
 
 def _heads(block: Block, known: set[int], lines: Sequence[str]) -> list[int]:

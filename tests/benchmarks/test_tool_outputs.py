@@ -37,7 +37,6 @@ OUTPUT = Output("pytest", "plain", "many", "pytest", 1, "", LABELS)
         ("FAILED bc\n2 failed, 1 passed, 3 skipped\n", ["FAILED b", "FAILED c", "2 failed, 1 passed"]),
         ("a 1/2 FAILED b\nFAILED c\n[1] 2 failed, 1 passed\n", ["FAILED b"]),
         ("FAILED b\nFAILED c\n12 failed, 1 passed\n", ["2 failed, 1 passed"]),
-        ("[lamr: 2 lines that begin with FAILED ]\nb\nc\n2 failed, 1 passed\n", []),
     ],
 )
 def test_a_line_that_is_gone_is_found(text: str, left: list[str]) -> None:
