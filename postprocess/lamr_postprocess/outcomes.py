@@ -339,6 +339,8 @@ _COLUMNS = ("summary", "failure", "doubtful", "again")
 _REPORTS = re.compile(r"[\u2713\u2714\u221a] \S|ok \d|PASS\b|\S.* PASSED\b|NAME +.*(?:READY|STATUS)|--> \S")
 """How lines begin that show that a text is a tool's report."""
 _FAILING = re.compile(
+    r"(?<![\d.])[1-9]\d* (?:\w+ )?(?:fail|error)|FAIL|(?:fail|failures?|errors?): [1-9]", re.IGNORECASE
+)
     r"(?<![\d.])[1-9]\d* (?:\w+ )?(?:fail|error)|FAIL|fail: [1-9]|failures?: [1-9]|errors?: [1-9]", re.I
 )
 """What a total holds that counts failures."""
