@@ -341,8 +341,6 @@ _REPORTS = re.compile(r"[\u2713\u2714\u221a] \S|ok \d|PASS\b|\S.* PASSED\b|NAME 
 _FAILING = re.compile(
     r"(?<![\d.])[1-9]\d* (?:\w+ )?(?:fail|error)|FAIL|(?:fail|failures?|errors?): [1-9]", re.IGNORECASE
 )
-    r"(?<![\d.])[1-9]\d* (?:\w+ )?(?:fail|error)|FAIL|fail: [1-9]|failures?: [1-9]|errors?: [1-9]", re.I
-)
 """What a total holds that counts failures."""
 _RAISED = re.compile(r"(?:\w+\.)*[A-Z]\w*(?::|$)")
 """An exception's name, with which the message of a traceback begins."""
