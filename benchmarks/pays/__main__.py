@@ -1,15 +1,14 @@
-"""`python -m benchmarks.pays`: takes recorded sessions out of mirrors, and measures profiles and gates on them.
+"""`python -m benchmarks.pays`: takes recorded sessions out of mirrors, and measures profiles on them.
 
     python -m benchmarks.pays logs --mirrors MIRRORS --into LOGS     # MIRRORS holds git directories OWNER+NAME/repo
     python -m benchmarks.pays measure LOGS --split test --json pays.json
 
-The models of the gate are fitted on the split `fit`, whatever is measured. Scores of lines are kept in the cache.
+Scores of lines are kept in the cache.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -28,16 +27,14 @@ from lamr_agents.replay import (
     model_of,
     pruned,
     record_of,
-    remembered,
     replay,
-    ways,
 )
 from lamr_client import Pruner
 from lamr_contract.cache import Cache
 from lamr_contract.spec import bundled_repository
 
-from benchmarks.pays.forecast import fitted, gated
 from benchmarks.pays.logs import projects, write_logs
+from benchmarks.pays.rules import loss_table, with_rules
 from benchmarks.pays.silent import Silent
 
 
@@ -48,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     taking = commands.add_parser("logs", help="take the sessions of the table out of git mirrors")
     taking.add_argument("--mirrors", type=Path, required=True)
     taking.add_argument("--into", type=Path, required=True)
-    measuring = commands.add_parser("measure", help="compare profiles and gates on a split")
+    measuring = commands.add_parser("measure", help="compare profiles on a split")
     measuring.add_argument("logs", type=Path)
     measuring.add_argument("--split", choices=("fit", "test"), default="test")
     measuring.add_argument("--cache", type=Path, help="keeps scores of lines; default: nothing is kept")
@@ -73,29 +70,24 @@ def _measure(options: argparse.Namespace) -> int:
         asking = stack.enter_context(Pruner())
         cache = stack.enter_context(Cache(options.cache, lambda note: print(note, file=sys.stderr)))
         pruner = ScoredOnce(asking, model_of(asking, bundled_repository(), None), cache)
-        compared = _compared(pruner, [session for _, session in _sessions(options.logs, "fit")])
+        compared = _compared(pruner)
         done: list[Replayed] = []
         for repository, session in _sessions(options.logs, options.split):
             about = replace(session.about, folder=repository)
             done.append(replay(replace(session, about=about), compared, prices.hour))
             print(f"{len(done)} sessions", end="\r", file=sys.stderr)
     report = Report(tuple(done))
-    print(report.table())
+    print(report.table(), loss_table(report.sessions), sep="\n\n")
     if options.json:
         options.json.write_text(report.to_json(), encoding="utf-8")
     return 0
 
 
-def _compared(pruner: ScoredOnce, fit: Sequence[Recorded]) -> list[Way]:
-    """The profiles and rules of `lamr replay`, and the default profile with and without each gate."""
+def _compared(pruner: ScoredOnce) -> list[Way]:
+    """The profiles and rules, and the default profile without parts of it."""
     policy = PROFILES[DEFAULT]
-    forecast, reads = fitted(fit, remembered(pruned(DEFAULT, pruner, policy)))
-    print(
-        f"forecast fitted on {reads} reads: {json.dumps([*forecast.to_come.round(3), *forecast.again.round(3)])}"
-    )
     return [
-        *ways(pruner, policy),
-        pruned(f"{DEFAULT}, requests to come", pruner, policy, own=gated(policy, forecast)),
+        *with_rules(pruner, policy),
         pruned(f"{DEFAULT}, all shown again", pruner, replace(policy, repeats=True)),
         pruned(f"{DEFAULT}, without history", Silent(pruner), policy),
         pruned("eager, all shown again", pruner, Policy()),

@@ -15,7 +15,6 @@ from lamr_agents.replay import (
     bundled_prices,
     find_logs,
     read_prices,
-    ways,
 )
 from lamr_agents.replay.bill import CALL_OUTPUT, Bill, made_up_requests
 from lamr_agents.replay.page import render_page
@@ -25,6 +24,8 @@ from lamr_postprocess import approximate_tokens
 from lamr_sessions import FORMATS, Request, read_events, read_requests, recognize
 from typer.testing import CliRunner
 
+from benchmarks.pays.rules import HEAD
+from benchmarks.pays.rules import with_rules as ways
 from tests.agents.samples import (
     CODE,
     LINES,
@@ -106,7 +107,7 @@ def test_a_replay_finds_what_was_cut_and_needed(log: Path) -> None:
     assert read.ours.reason == "pruned"
     assert read.later.lines == (line_of("value_30 ="),)
     assert (read.ours.kept, read.regretted, read.ours.again) == (1, (), 0)
-    assert read.ways["head of the file"].again == 1
+    assert read.ways[HEAD].again == 1
     sums = replayed.ours
     assert sums.needed == sums.kept == 1
     assert sums.saved > 0
@@ -271,7 +272,7 @@ def test_the_command_prints_tables_json_and_a_page(log: Path, tmp_path: Path) ->
     done = CliRunner().invoke(app, ["replay", "--no-cache", str(log), "--html", str(page)])
     assert done.exit_code == 0, done.output
     assert "needed kept" in done.output
-    assert "head of the file" in done.output
+    assert "balanced" in done.output
     assert "handler_30" in page.read_text(encoding="utf-8")
     done = CliRunner().invoke(app, ["replay", "--no-cache", str(log), "--json"])
     value = json.loads(done.stdout)

@@ -17,19 +17,16 @@ from lamr_agents.replay import (
     Prices,
     Recorded,
     Replayed,
-    Report,
     Result,
     ScoredOnce,
     Way,
     bundled_prices,
     record_of,
     replay,
-    ways,
 )
 from lamr_agents.replay.bill import CALL_OUTPUT, Bill
-from lamr_agents.replay.figures import WayFigures, figures_of, losses
+from lamr_agents.replay.figures import WayFigures, figures_of
 from lamr_agents.replay.prices import Price
-from lamr_agents.replay.ways import NEVER, ORACLE, filled
 from lamr_agents.skim import skim, untouched
 from lamr_agents.skimmed import Skim
 from lamr_cli.main import app
@@ -38,6 +35,8 @@ from lamr_contract.cache import Cache
 from lamr_postprocess import approximate_tokens
 from typer.testing import CliRunner
 
+from benchmarks.pays.rules import HEAD, NEVER, ORACLE, filled, loss_table, losses
+from benchmarks.pays.rules import with_rules as ways
 from tests.agents.samples import (
     CODE,
     LINES,
@@ -57,7 +56,6 @@ from tests.agents.samples import (
 
 PRICE = Price(("*",), input=1.0, cache_write=2.0, cache_read=0.1, output=10.0)
 PRICES = Prices((PRICE,), hour=3600.0)
-HEAD = "head of the file"
 
 
 def written(path: Path, *more: dict[str, Any], text: str | None = None) -> Path:
@@ -480,7 +478,7 @@ def test_an_oracle_keeps_just_what_is_needed_and_the_table_says_where_it_is_ahea
     assert best.saved > read.ours.saved
     ahead = replayed.ledgers[ORACLE].net - replayed.ours.net
     assert sum(loss.dollars for loss in losses([replayed])) == pytest.approx(ahead)
-    assert "where an oracle saves more" in Report((replayed,)).table()
+    assert "where an oracle saves more" in loss_table([replayed])
 
 
 def test_what_passes_is_where_an_oracle_is_ahead_too(tmp_path: Path) -> None:

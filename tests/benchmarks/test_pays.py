@@ -1,4 +1,4 @@
-"""Profiles and gates on recorded sessions: where logs come from, and what the forecast makes of them."""
+"""Profiles on recorded sessions: where logs come from."""
 
 from __future__ import annotations
 
@@ -6,21 +6,11 @@ import json
 import subprocess
 from pathlib import Path
 
-import numpy as np
 import pytest
 from lamr_evaluation.errors import ReservedError
 
 from benchmarks.pays import logs
-from benchmarks.pays.forecast import Forecast, Seen, _log_odds
 from benchmarks.pays.logs import projects, write_logs
-
-
-def seen(requests: float, tokens: float = 2000.0, context: float = 50_000.0) -> Seen:
-    return Seen(np.array([np.log1p(requests)]), np.array([1.0]), context, tokens)
-
-
-def forecast(odds: float) -> Forecast:
-    return Forecast(np.array([1.0]), np.array([odds, 0.0]))
 
 
 def test_no_project_of_the_table_is_for_evaluations_and_none_is_in_both_splits() -> None:
@@ -62,20 +52,3 @@ def test_logs_are_written_by_the_names_of_their_blobs(
     done = [each[1:] for each in write_logs(tmp_path / "mirrors", tmp_path / "logs")]
     assert done == [(1, 1)]
     assert (tmp_path / "logs" / "somebody+theirs" / f"{blob}.jsonl").read_bytes() == b'{"a": 1}\n'
-
-
-def test_a_cut_pays_with_many_requests_to_come_and_not_with_few_if_agents_come_back() -> None:
-    assert forecast(-9.0).pays(seen(1))
-    assert not forecast(0.0).pays(seen(1))
-    assert forecast(0.0).pays(seen(200))
-    assert not forecast(0.0).pays(seen(1, context=900_000.0))
-    assert forecast(0.0).pays(seen(1, tokens=60_000.0))
-
-
-def test_log_odds_find_what_tells() -> None:
-    rng = np.random.default_rng(0)
-    features = np.stack([np.ones(2000), rng.normal(size=2000), rng.normal(size=2000)], axis=1)
-    happened = (rng.random(2000) < 1 / (1 + np.exp(-2 * features[:, 1]))).astype(float)
-    weights = _log_odds(features, happened)
-    assert abs(weights[1] - 2) < 0.3
-    assert abs(weights[2]) < 0.2

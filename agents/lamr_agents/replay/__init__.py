@@ -12,7 +12,7 @@ from lamr_agents.replay.recorded import Recorded, Result, find_logs, record_of
 from lamr_agents.replay.report import Report
 from lamr_agents.replay.scored_once import ScoredOnce, model_of
 from lamr_agents.replay.session import Replayed, replay
-from lamr_agents.replay.ways import Judge, Way, pruned, remembered, same_size, ways
+from lamr_agents.replay.ways import Judge, Way, pruned, remembered, ways
 
 __all__ = [
     "Judge",
@@ -32,6 +32,5 @@ __all__ = [
     "record_of",
     "remembered",
     "replay",
-    "same_size",
     "ways",
 ]

@@ -1,4 +1,4 @@
-"""The figures of a replay: what each way comes to over sessions, with intervals, by group, and where money is left.
+"""The figures of a replay: what each way comes to over sessions, with intervals, by group.
 
 Intervals draw whole sessions, with the logs of their sub-agents. All ways are counted on the same sessions, so that the
 difference of two is drawn in pairs.
@@ -6,8 +6,7 @@ difference of two is drawn in pairs.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,7 +14,6 @@ from lamr_evaluation.resampling import Interval, ratio
 
 from lamr_agents.replay.outcome import Ledger, added
 from lamr_agents.replay.session import Replayed
-from lamr_agents.replay.ways import ORACLE
 
 
 @dataclass(frozen=True)
@@ -96,55 +94,6 @@ def grouped(sessions: Iterable[Replayed], key: Callable[[Replayed], str]) -> lis
         for name, each in groups.items()
     ]
     return sorted(made, key=lambda group: -next(iter(group.ledgers.values())).bill)
-
-
-@dataclass(frozen=True)
-class Loss:
-    """Where the first way saves less than the oracle.
-
-    Attributes:
-        where: why a read passed, or what became of those that were cut.
-        reads: how many.
-        tokens: of them.
-        dollars: that the oracle saves more.
-    """
-
-    where: str
-    reads: int
-    tokens: int
-    dollars: float
-
-
-LEFT_IN, FETCHED, WAITED = "cut: lines left in that nobody needs", "cut: read again", "lamr's own time"
-
-
-def losses(sessions: Sequence[Replayed]) -> list[Loss]:
-    """What makes the difference between the oracle's net and the first way's, the largest part first."""
-    reads: Counter[str] = Counter()
-    tokens: Counter[str] = Counter()
-    dollars: defaultdict[str, float] = defaultdict(float)
-    for where, size, lost in _lost(sessions):
-        reads[where] += 1
-        tokens[where] += size
-        dollars[where] += lost
-    pruning = sum(session.ours.pruning + session.ours.control for session in sessions)
-    rows = [Loss(where, reads[where], tokens[where], dollars[where]) for where in dollars]
-    rows.append(Loss(WAITED, sum(session.ours.reads for session in sessions), 0, pruning))
-    return sorted(rows, key=lambda row: -row.dollars)
-
-
-def _lost(sessions: Iterable[Replayed]) -> Iterator[tuple[str, int, float]]:
-    for session in sessions:
-        for read in session.reads:
-            ours, best = read.ours, read.ways.get(ORACLE)
-            if best is None:
-                continue
-            if not ours.cut:
-                yield f"passes: {ours.reason}", ours.tokens_in, best.saved
-                continue
-            yield LEFT_IN, ours.tokens_in, best.saved - ours.saved
-            if ours.again:
-                yield FETCHED, ours.tokens_in, ours.fetching
 
 
 def without_nan(value: Any) -> Any:

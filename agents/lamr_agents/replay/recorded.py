@@ -113,7 +113,6 @@ class Result:
         big: the read; None where the result doesn't show much of one source file.
         uses: what later events do with its lines; only of a big read.
         tool: that gave it, by the host's name; empty where the log doesn't say.
-        requests_before, context_before: how many requests came before, and the tokens of the last one.
     """
 
     place: int
@@ -123,8 +122,6 @@ class Result:
     big: BigRead | None = None
     uses: Sequence[Use] = ()
     tool: str = ""
-    requests_before: int = 0
-    context_before: int = 0
 
     @property
     def later(self) -> LaterUse:
@@ -257,7 +254,6 @@ def _results(events: Sequence[Event], bill: Bill) -> Iterator[Result]:
         again = opened is not None and any(
             same_file(opened.path, path) and readers[:1] and readers[0] in still for path, still in seen
         )
-        before = [request for request in bill.requests if request.record <= event.record]
         if read:
             intent = _intent(read)
             asked = asked_for("\n".join(read.shown.lines) + "\n", read.read, intent=intent, again=again)
@@ -274,8 +270,6 @@ def _results(events: Sequence[Event], bill: Bill) -> Iterator[Result]:
                 read,
                 later_uses(read, events) if read else (),
                 call.tool if call else "",
-                len(before),
-                before[-1].context if before else 0,
             )
         if opened is not None and not _HOSTS.ranges(asked):
             seen.append((opened.path, readers))

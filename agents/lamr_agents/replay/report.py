@@ -12,10 +12,9 @@ from typing import Any
 from lamr_evaluation.resampling import Interval
 from lamr_evaluation.tables import align
 
-from lamr_agents.replay.figures import Group, WayFigures, figures_of, grouped, losses
+from lamr_agents.replay.figures import Group, WayFigures, figures_of, grouped
 from lamr_agents.replay.outcome import Ledger, added
 from lamr_agents.replay.session import Replayed
-from lamr_agents.replay.ways import ORACLE
 
 _NAME = 28  # characters of a session in a table
 MOST_NAMED = 5
@@ -40,12 +39,11 @@ class Report:
     passed_over: Mapping[Path, str] = field(default_factory=dict)
 
     def table(self) -> str:
-        """Tables for a terminal: the sessions, the ways to cut, groups, and where money is left."""
+        """Tables for a terminal: the sessions, the ways to cut, and groups."""
         parts = [
             _session_table(self.sessions),
             _way_table(figures_of(self.sessions)),
             *(_group_table(name, grouped(self.sessions, key)) for name, key in GROUPS.items()),
-            _loss_table(self.sessions),
         ]
         estimated = sum(not session.accounted for session in self.sessions)
         if estimated:
@@ -76,7 +74,6 @@ class Report:
                 name: {group.name: _by_way(group.ledgers) for group in grouped(self.sessions, key)}
                 for name, key in GROUPS.items()
             },
-            "lost": [asdict(loss) for loss in losses(self.sessions)],
             "sessions": [_as_dict(session) for session in self.sessions],
             "passed_over": {str(path): why for path, why in self.passed_over.items()},
         }
@@ -193,31 +190,6 @@ def _group_table(name: str, groups: Sequence[Group]) -> str:
         nets = (share(group.ledgers[way].net, group.ledgers[way].bill) for way in ways)
         rows.append((group.name, str(group.sessions), f"${bill:,.2f}", *nets))
     return align(rows)
-
-
-def _loss_table(sessions: Sequence[Replayed]) -> str:
-    """Where the first way saves less than the oracle; empty where no oracle was asked, or nothing is read."""
-    if not sessions or ORACLE not in sessions[0].ledgers or not sum(each.ours.reads for each in sessions):
-        return ""
-    ours, best = (added(each.ledgers[name] for each in sessions) for name in (_first(sessions), ORACLE))
-    rows: list[Sequence[str]] = [("where an oracle saves more", "reads", "tokens", "dollars", "of the bill")]
-    rows += [
-        (
-            loss.where,
-            f"{loss.reads:,}",
-            f"{loss.tokens:,}",
-            f"${loss.dollars:,.2f}",
-            share(loss.dollars, ours.bill),
-        )
-        for loss in losses(sessions)
-    ]
-    more = best.net - ours.net
-    rows.append(("all", f"{ours.reads:,}", f"{ours.read_tokens:,}", f"${more:,.2f}", share(more, ours.bill)))
-    return align(rows)
-
-
-def _first(sessions: Sequence[Replayed]) -> str:
-    return next(iter(sessions[0].ledgers))
 
 
 def _total(sessions: Sequence[Replayed]) -> dict[str, Any]:
