@@ -20,7 +20,8 @@ from lamr_postprocess.languages import language_named
 from lamr_postprocess.lines import split_lines
 from lamr_postprocess.listing import read_listing
 from lamr_postprocess.page_template import TEMPLATE
-from lamr_postprocess.repair import CUT, DEPENDENCY, REASONS, SELECTED
+from lamr_postprocess.prune import MOST_OUTCOMES
+from lamr_postprocess.repair import CUT, DEPENDENCY, REASONS, SELECTED, adding
 
 _STEPS = 41
 _CODES = "abcdefghijklmnopqrstuvwxyz"  # one letter a reason, in the order of REASONS
@@ -93,8 +94,10 @@ def _fates(
 ) -> list[str]:
     """A string for each line, with a letter for each step: why the line is kept there, `a` where it is cut."""
     table = np.full((steps.shape[0], scores.shape[0]), CUT, dtype=np.int8)
+    always = document.outcome.order[:MOST_OUTCOMES]
     for row, step in enumerate(steps):
-        table[row] = document.repair(scores >= step)
+        codes = document.repair(scores >= step)
+        table[row] = adding(document.rules, codes, always) if always else codes
     if dependency is not None:
         table[(table == SELECTED) & np.asarray(dependency, dtype=np.bool_)[None, :]] = DEPENDENCY
     letters = np.array(list(_CODES))[table.T]

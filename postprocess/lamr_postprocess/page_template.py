@@ -10,10 +10,12 @@ TEMPLATE = """<!doctype html>
 <title>@TITLE@</title>
 <style>
 :root { color-scheme:light dark; --ink:#1c2128; --paper:#fff; --bar:#f7f8fa; --quiet:#68717d; --line:#dde2e8;
-  --semantic:#c2570c; --dependency:#1f6feb; --repair:#0f8a5f; --keep:#8250df; --pruned:#8c959f; --strength:27% }
+  --semantic:#c2570c; --dependency:#1f6feb; --repair:#0f8a5f; --keep:#8250df; --outcome:#cf222e; --pruned:#8c959f;
+  --strength:27% }
 @media (prefers-color-scheme: dark) {
   :root { --ink:#e3e8ef; --paper:#12151a; --bar:#191d24; --quiet:#8d96a3; --line:#2d333c;
-    --semantic:#f0973c; --dependency:#6cabff; --repair:#43c992; --keep:#bda0ff; --pruned:#6b7480; --strength:38% } }
+    --semantic:#f0973c; --dependency:#6cabff; --repair:#43c992; --keep:#bda0ff; --outcome:#ff7b72; --pruned:#6b7480;
+    --strength:38% } }
 * { box-sizing:border-box }
 body { margin:0; color:var(--ink); background:var(--paper); font:14px/1.5 system-ui,"Segoe UI",sans-serif }
 header { position:sticky; top:0; z-index:1; padding:14px 24px 12px; background:var(--bar);
@@ -30,7 +32,7 @@ output { font-variant-numeric:tabular-nums } output b { font-size:16px }
 .legend b { display:inline-block; width:11px; height:11px; border-radius:3px; margin-right:6px; vertical-align:-1px;
   background:currentColor }
 .semantic { --why:var(--semantic) } .dependency { --why:var(--dependency) } .repair { --why:var(--repair) }
-.keep { --why:var(--keep) } .pruned { --why:var(--pruned) }
+.keep { --why:var(--keep) } .outcome { --why:var(--outcome) } .pruned { --why:var(--pruned) }
 ol { list-style:none; margin:0; padding:10px 34px 40vh 0; tab-size:4;
   font:13px/1.55 ui-monospace,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace }
 li { display:grid; grid-template-columns:7ch 11ch minmax(0,1fr); gap:1.5ch;
@@ -75,7 +77,7 @@ const byId = (id) => document.getElementById(id);
 const lines = byId('lines').children;
 const shades = [...lines].map((line) => Number(line.style.getPropertyValue('--h')));
 const slider = byId('threshold'), map = byId('map');
-const names = ['semantic', 'dependency', 'repair', 'keep', 'pruned'];
+const names = ['semantic', 'dependency', 'repair', 'keep', 'outcome', 'pruned'];
 slider.max = data.steps.length - 1;
 slider.value = data.start;
 

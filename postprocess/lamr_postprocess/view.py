@@ -18,7 +18,7 @@ from lamr_postprocess.lines import split_lines
 from lamr_postprocess.result import PrunedCode
 
 _HEAT = (235, 236, 58, 94, 130, 166, 202)  # xterm's colours from grey to orange
-_MARKS = {"semantic": "●", "dependency": "◆", "keep": "■", "repair": "+", "": " "}
+_MARKS = {"semantic": "●", "dependency": "◆", "keep": "■", "outcome": "▲", "repair": "+", "": " "}
 
 
 def render_json(code: str, pruned: PrunedCode, line_scores: ArrayLike | None = None) -> str:

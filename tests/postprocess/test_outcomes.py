@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 from lamr_postprocess import prune_lines, split_lines
 from lamr_postprocess.outcomes import outcome_of, tools
+from lamr_postprocess.page import render_html
 from lamr_postprocess.prune import MOST_OUTCOMES
+from lamr_postprocess.view import render_heat
 
 SAMPLES = {
     "pytest": """
@@ -318,3 +320,11 @@ def test_the_table_has_no_other_columns() -> None:
         "doubtful",
         "again",
     }
+
+
+def test_pages_and_terminals_show_why_such_lines_stay() -> None:
+    text = many(3)
+    scores = np.zeros(len(split_lines(text)))
+    pruned = prune_lines(text, scores, path="run.log", threshold=1.0)
+    assert "\u25b2" in render_heat(text, pruned, scores, color=False)
+    assert '"outcome"' in render_html(text, scores, path="run.log")
