@@ -24,6 +24,7 @@ LAST_LINES = 3
 _ENDED_BADLY = r"\b[Ee]xit(?:ed|s)?(?: with)?(?: (?:code|status|value))?[ :=]{1,3}(?!0\b)-?\d{1,10}\b"
 _INSIDE = re.compile(
     rf"{_ENDED_BADLY}|non-zero (?:exit|code)|core dumped|[Cc]ommand not found|did not run successfully|Dubious, test"
+    r"|treated as errors|too many warnings"
     r"|\b(?:FAILED|ERROR|FAIL)(?: +\[ *\d+%\]|[!.)]*| \|)$|\.\.\. (?:FAILED|FAIL|ERROR)\b|\(FAILED - \d|\[FAIL\]"
     r"|\*\*\*(?:Failed|Timeout|Exception|Not Run)|<<< (?:FAILURE|ERROR)|FAILURE \[|:\d+: Failure$| s = [FE]$"
     r"|\"Action\":\"fail\"|\berror TS\d|\[-W(?:error|deferred)|undefined reference|ERR_PNPM|ELIFECYCLE"
@@ -33,7 +34,7 @@ _INSIDE = re.compile(
 """What says that something failed, anywhere in a line."""
 _MAYBE = re.compile(
     r"FAIL|[Ff]ail|ERR|[Ee]rror|[Ee]xit|\*\*\*|ELIFE| s = |non-zero|dumped|Dubious|not found|not run"
-    r"|undefined ref|[\u2717\u2718]|whitespace|leftover|before tab|blank line"
+    r"|treated as|too many|undefined ref|[\u2717\u2718]|whitespace|leftover|before tab|blank line"
 )
 """What a line holds that `_INSIDE` can match: quicker, since most lines hold none."""
 _COLUMNS = ("summary", "failure", "doubtful", "again")

@@ -166,6 +166,8 @@ s cc1: all warnings being treated as errors
     "clang": "f a.c:3:5: error: use of undeclared identifier 'x'\ns 1 error generated.\n",
     "linker": "f a.c:(.text+0x5): undefined reference to `f'\nf collect2: error: ld returned 1 exit status\n",
     "javac": "f A.java:3: error: cannot find symbol\ns 1 error\n",
+    "warnings": "f build finished with problems, 3 warnings (with warnings treated as errors).\n",
+    "eslint --max-warnings": "f ESLint found too many warnings (maximum: 0).\n",
     "docker": """
   #5 RUN make
 f ERROR: failed to solve: process "/bin/sh -c make" did not complete successfully: exit code: 2
