@@ -28,7 +28,8 @@ QUESTIONS = (
 )
 BUDGETS = (200, 800, 2_000, None)
 """Tokens; None for no budget."""
-STATED = re.compile(r"[\d,]+ of [\d,]+ failures(?: are)? shown")
+STATED = re.compile(r"[\d,]+ of [\d,]+ failures shown")
+TOTALS_STATED = re.compile(r"[\d,]+ of [\d,]+ totals shown")
 _SURE = 12  # characters that no other line ends with by chance
 
 
@@ -71,8 +72,8 @@ def _stands(words: str, lines: set[str]) -> bool:
 
 def shown(output: Output, way: str, asked: str, text: str) -> Shown:
     """Compare what is shown with an output's labels."""
-    stated = bool(STATED.search(text))
-    left = [label for label in missing(output.labels, text) if not (stated and label.of)]
+    stated, of_totals = bool(STATED.search(text)), bool(TOTALS_STATED.search(text))
+    left = [label for label in missing(output.labels, text) if not (stated if label.of else of_totals)]
     return Shown(way, asked, left, stated)
 
 

@@ -41,9 +41,17 @@ _COLUMNS = ("summary", "failure", "doubtful", "again")
 _REPORTS = re.compile(r"[\u2713\u2714\u221a] \S|ok \d|PASS\b|\S.* PASSED\b|NAME +.*(?:READY|STATUS)|--> \S")
 """How lines begin that show that a text is a tool's report."""
 _FAILING = re.compile(
-    r"(?<![\d.])[1-9]\d* (?:\w+ )?(?:fail|error)|FAIL|(?:fail|failures?|errors?): [1-9]", re.IGNORECASE
+    r"(?<![\d.])[1-9]\d* (?:\w+ )?(?:fail|error)|FAIL|(?:fail|failures?|errors?):? [1-9]|of errors",
+    re.IGNORECASE,
 )
-"""What a total holds that counts failures."""
+"""What totals hold that count failures."""
+_COUNTING = re.compile(
+    r"\d (?:\w+ )?(?:pass|fail|test|error|ok)|(?:pass|tests|failures)[:=]? ?\d|SUCC|\bOK\b|Result",
+    re.IGNORECASE,
+)
+"""What totals hold that count anything but time."""
+_GOES_ON = re.compile(r"(?:error|warning):(?: \[[-\w]+\])?$")
+"""How a message ends that says what is wrong in the next line."""
 _RAISED = re.compile(r"(?:\w+\.)*[A-Z]\w*(?::|$)")
 """An exception's name, with which the message of a traceback begins."""
 
@@ -53,19 +61,20 @@ class Outcome:
     """The rows of an output that say how it ended.
 
     Attributes:
-        summary: totals; those that count failures first, and of others the last first.
-        end: the output's last rows, ascending, whatever else they are.
+        totals: rows that count what passed and failed, and the last one, which may tell an exit code; those that count
+            failures first, those that tell times last, and of each the last first.
         failures: the head of each failure, ascending.
+        end: the last rows, ascending, whatever they are.
     """
 
-    summary: tuple[int, ...] = ()
-    end: tuple[int, ...] = ()
+    totals: tuple[int, ...] = ()
     failures: tuple[int, ...] = ()
+    end: tuple[int, ...] = ()
 
     @property
     def order(self) -> tuple[int, ...]:
         """All rows, in the order of their importance."""
-        return tuple(dict.fromkeys((*self.summary, *self.end[-1:], *self.failures, *self.end)))
+        return tuple(dict.fromkeys((*self.totals, *self.failures, *self.end)))
 
 
 @lru_cache(maxsize=1)
@@ -100,6 +109,7 @@ def outcome_of(lines: Sequence[str]) -> Outcome:
             found["failure"].add(row)
     summary, failures = found["summary"], found["failure"]
     failures.update(() if failures else found["again"])
+    failures |= {row + 1 for row in failures if _GOES_ON.search(texts[row]) and row + 1 < len(texts)}
     known = failures | found["again"]
     failures.update(row for block in output_blocks(lines) for row in _heads(block, known, lines))
     if summary or failures or (found["doubtful"] and any(map(_REPORTS.match, texts))):
@@ -107,8 +117,10 @@ def outcome_of(lines: Sequence[str]) -> Outcome:
     if not summary and not failures:
         return Outcome()
     inked = [row for row, text in enumerate(texts) if text]
-    totals = sorted(summary, key=lambda row: (not _FAILING.search(texts[row]), -row))
-    return Outcome(tuple(totals), tuple(inked[-LAST_LINES:]), tuple(sorted(failures)))
+    failing = sorted((row for row in summary if _FAILING.search(texts[row])), reverse=True)
+    others = sorted(summary.difference(failing), key=lambda row: (not _COUNTING.search(texts[row]), -row))
+    totals = dict.fromkeys((*failing, *inked[-1:], *others))
+    return Outcome(tuple(totals), tuple(sorted(failures)), tuple(inked[-LAST_LINES:]))
 
 
 def _heads(block: Block, known: set[int], lines: Sequence[str]) -> list[int]:

@@ -19,6 +19,7 @@ from lamr_postprocess.document import LEAST_CUT, Document, analyse
 from lamr_postprocess.languages import Language, language_named
 from lamr_postprocess.lines import BoolArray
 from lamr_postprocess.listing import read_listing
+from lamr_postprocess.outcomes import Outcome
 from lamr_postprocess.render import COMMENT, NAMED, Style, render
 from lamr_postprocess.repair import DEPENDENCY, KEEP, REASONS, SELECTED, Codes, adding
 from lamr_postprocess.result import PrunedCode
@@ -34,8 +35,8 @@ from lamr_postprocess.swepruner import single_gaps
 
 THRESHOLD = 0.4
 """The least score of a selected line where the caller names neither one nor a budget (paper section 3.4)."""
-FAILURES_SHOWN = "{shown} of {all} failures shown"
-"""The note of a result that leaves out lines of a tool's output that say that something failed."""
+FAILURES_SHOWN, TOTALS_SHOWN = "{shown} of {all} failures shown", "{shown} of {all} totals shown"
+"""The notes of a result that leaves out lines of a tool's output that say how its run ended."""
 MOST_OUTCOMES = 200
 """Lines that say how a tool's run ended that are kept where no budget says how many."""
 BARE = "the budget doesn't pay for what binds the names of the best lines"
@@ -210,10 +211,14 @@ def _result(  # noqa: PLR0913, PLR0917  # what a result is made of
     document: Document, codes: Codes, marks: _Marks, style: Style, note: str | None, told: bool
 ) -> PrunedCode:
     kept = codes != 0
-    failures = document.outcome.failures if told else ()
-    shown = int(kept[list(failures)].sum()) if failures else 0
-    if shown < len(failures):
-        note = "; ".join(filter(None, (FAILURES_SHOWN.format(shown=shown, all=len(failures)), note)))
+    outcome = document.outcome if told else Outcome()
+    counts = [(int(kept[list(rows)].sum()), len(rows)) for rows in (outcome.failures, outcome.totals)]
+    said = [
+        words.format(shown=shown, all=every)
+        for words, (shown, every) in zip((FAILURES_SHOWN, TOTALS_SHOWN), counts, strict=True)
+        if shown < every
+    ]
+    note = "; ".join(filter(None, (*said, note))) or None
     text, cuts = render(document, kept, style)
     codes = codes.copy()
     codes[marks.wanted] = KEEP
@@ -228,5 +233,5 @@ def _result(  # noqa: PLR0913, PLR0917  # what a result is made of
         cuts=cuts,
         language=document.language.name,
         note=note,
-        failures=(shown, len(failures)),
+        failures=counts[0],
     )

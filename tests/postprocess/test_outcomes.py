@@ -73,7 +73,7 @@ s Result: FAIL
 f --- FAIL: TestRefund (0.00s)
       a_test.go:9: got 12
 s FAIL
-f FAIL\texample.com/pay\t0.002s
+s FAIL\texample.com/pay\t0.002s
 s FAIL
 """,
     "go test -json": '  {"Action":"pass","Test":"A"}\nf {"Time":"2026","Action":"fail","Test":"B"}\n',
@@ -126,7 +126,7 @@ f [ERROR] refunds(CartTest)  Time elapsed: 0.1 s  <<< FAILURE!
 s [ERROR] Tests run: 2, Failures: 1, Errors: 0, Skipped: 0
 s [INFO] BUILD FAILURE
 s [INFO] Total time:  3.1 s
-f [ERROR] Failed to execute goal on project pay
+s [ERROR] Failed to execute goal on project pay
 """,
     "dotnet test": """
     Passed Adds [1 ms]
@@ -165,6 +165,7 @@ s cc1: all warnings being treated as errors
 """,
     "clang": "f a.c:3:5: error: use of undeclared identifier 'x'\ns 1 error generated.\n",
     "linker": "f a.c:(.text+0x5): undefined reference to `f'\nf collect2: error: ld returned 1 exit status\n",
+    "GHC": "f Main.hs:28:22: error: [GHC-88464]\nf     Variable not in scope: x :: Int\n     |\n  28 | f = x\n",
     "javac": "f A.java:3: error: cannot find symbol\ns 1 error\n",
     "warnings": "f build finished with problems, 3 warnings (with warnings treated as errors).\n",
     "eslint --max-warnings": "f ESLint found too many warnings (maximum: 0).\n",
@@ -211,7 +212,7 @@ def test_summaries_and_failures_are_found(name: str) -> None:
     outcome = outcome_of(split_lines(PASSING + text + PASSING))
     found = [""] * len(marks)
     for row in range(40, 40 + len(marks)):
-        found[row - 40] = "s" if row in outcome.summary else "f" if row in outcome.failures else " "
+        found[row - 40] = "f" if row in outcome.failures else "s" if row in outcome.totals else " "
     wrong = [
         (want, got, line)
         for want, got, line in zip(marks, found, text.split("\n"), strict=False)
@@ -248,8 +249,17 @@ def test_what_doesnt_fit_is_counted(tokens: int) -> None:
     shown, all_of_them = pruned.failures
     assert pruned.text.count("FAILED") == shown < all_of_them == 90
     assert pruned.note == f"{shown} of 90 failures shown"
+    assert pruned.reasons[131] == "outcome"
     assert "90 failed, 3 passed" in pruned.text
     assert "FAILED tests/test_a.py::test_0 " in pruned.text  # the first ones
+
+
+def test_totals_that_dont_fit_are_counted_too() -> None:
+    totals = "".join(f"Tests: {n} failed, {n} passed, in the {'long ' * 40}suite {n}\n" for n in range(9, 15))
+    text = PASSING + totals
+    pruned = prune_lines(text, np.zeros(len(split_lines(text))), path="run.log", max_tokens=160)
+    assert "Tests: 14 failed" in pruned.text
+    assert pruned.note == f"{pruned.text.count('failed')} of 6 totals shown"
 
 
 def test_without_a_budget_so_many_stay_and_the_others_are_counted() -> None:
