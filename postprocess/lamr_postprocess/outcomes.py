@@ -34,7 +34,7 @@ _INSIDE = re.compile(
 """What says that something failed, anywhere in a line."""
 _MAYBE = re.compile(
     r"FAIL|[Ff]ail|ERR|[Ee]rror|[Ee]xit|\*\*\*|ELIFE| s = |non-zero|dumped|Dubious|not found|not run"
-    r"|treated as|too many|undefined ref|[\u2717\u2718]|whitespace|leftover|before tab|blank line"
+    r"|\[-W|treated as|too many|undefined ref|[\u2717\u2718]|whitespace|leftover|before tab|blank line"
 )
 """What a line holds that `_INSIDE` can match: quicker, since most lines hold none."""
 _COLUMNS = ("summary", "failure", "doubtful", "again")
