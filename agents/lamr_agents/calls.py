@@ -16,6 +16,7 @@ from lamr_sessions.tools import shown_by
 from lamr_agents.intent import Intent, intent_of, known_of
 from lamr_agents.policy import Asked
 from lamr_agents.regular_files import text_of
+from lamr_agents.shown_limits import NO_LIMITS, ShownLimits
 from lamr_agents.skim import asked_for
 from lamr_agents.skimmed import Skim
 from lamr_agents.thin import BESIDE
@@ -90,6 +91,7 @@ def call_of(  # noqa: PLR0913  # what a host says of one call
     placed: Callable[[Path, str], Path] = Path.joinpath,
     bare: bool = False,
     uncut: str = "",
+    limits: ShownLimits = NO_LIMITS,
 ) -> Call | None:
     """A call whose result may be pruned; None where it shows no code of a file.
 
@@ -105,6 +107,7 @@ def call_of(  # noqa: PLR0913  # what a host says of one call
         placed: the place of a file, from that folder and the path that the call names.
         bare: whether the host puts nothing around the code.
         uncut: why the result passes; empty where the policy decides.
+        limits: how much the host shows of the output.
     """
     seen = shown_by(tool, given)
     if seen is None:
@@ -125,6 +128,7 @@ def call_of(  # noqa: PLR0913  # what a host says of one call
         name=name,
         stated=said,
         whole=text_of(path) if (said.tail or gaps(code)) and not name else "",
+        limits=limits.inside(before, after),
     )
     since, before_it = seconds_of(heard.compacted), heard.seen.has(name or path)
     known = {} if name else heard.seen.lines_of(read.path)

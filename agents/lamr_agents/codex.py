@@ -1,7 +1,10 @@
 """Codex: what its `PostToolUse` hook says of a command, and the answer that replaces the output.
 
-The host takes the reason of a hook that stops the result for the result itself, and the turn goes on. It shortens
-outputs over some 10,000 characters before a hook gets them.
+The host takes the reason of a hook that stops the result for the result itself, and the turn goes on. Of an output it
+gives a hook some 40,000 characters, and of a reason it shows 10,000 bytes.
+
+Most models of the host work in code mode: they write scripts that run commands. A hook is called for these as well, but
+the script gets the output whatever a hook answers, and the model what the script prints.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from lamr_sessions.shown import framed
 
 from lamr_agents.calls import Call, HookHost, call_of
 from lamr_agents.host import Folder
+from lamr_agents.shown_limits import ShownLimits, utf8_bytes
 from lamr_agents.skimmed import Skim
 from lamr_agents.thin import EVENT
 from lamr_agents.transcript import Voice, last_heard
@@ -23,12 +27,17 @@ from lamr_agents.transcript import Voice, last_heard
 TOOLS = ("Bash",)
 """The tool whose results are code: the shell, by the name that hooks know."""
 HOME = Folder(".codex", "CODEX_HOME")
+LIMITS = ShownLimits(characters=10_000, size=utf8_bytes)
+_BY_A_SCRIPT = "exec-"
+"""How the names of calls begin that a script makes."""
 
 
 def read_call(payload: Mapping[str, Any]) -> Call | None:
-    """A hook's call; None where it is none of a command that prints files."""
+    """A hook's call; None where it is none of a command that prints files, or where a script made it."""
     tool, given, text = (payload.get(key) for key in ("tool_name", "tool_input", "tool_response"))
     if tool not in TOOLS or not isinstance(given, Mapping) or not isinstance(text, str):
+        return None
+    if str(payload.get("tool_use_id")).startswith(_BY_A_SCRIPT):
         return None
     return call_of(
         *(str(payload.get("session_id") or ""), tool, given, {"output": text}),
@@ -36,6 +45,7 @@ def read_call(payload: Mapping[str, Any]) -> Call | None:
         folder=Path(str(payload.get("cwd") or "")),
         hear=lambda: hear(Path(str(payload.get("transcript_path") or ""))),
         failed=lambda _: False,  # the hook isn't told
+        limits=LIMITS,
     )
 
 

@@ -4,6 +4,9 @@ A hook may refuse a result with words of its own, but the agent then gets them a
 tool called, whose result takes the place of the first: so what is shown is written into the folder that the host keeps
 for the project, which `read_file` may read, and `read_file` shows it. The agent gets a result like any other. The hook
 is called for that one as well, and lets it pass.
+
+The host shortens what a command printed only after the hook, and `read_file` shows as many lines as of any file. So an
+answer has no more characters than the host would show of the output, and no more lines than `read_file` shows.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import re
 import time
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,18 +28,41 @@ from lamr_sessions.shown import framed
 
 from lamr_agents.calls import Call, HookHost, call_of
 from lamr_agents.host import Folder
+from lamr_agents.shown_limits import ShownLimits, utf16_units
 from lamr_agents.skim import unjudged
 from lamr_agents.skimmed import Skim
 from lamr_agents.transcript import Voice, last_heard
 
 EVENT = "AfterTool"
 READER = "read_file"
-TOOLS = (READER, "run_shell_command")
+SHELL = "run_shell_command"
+TOOLS = (READER, SHELL)
 """The tools whose results are code: the shell where it prints files."""
 HOME = Folder(".gemini", "GEMINI_CLI_HOME", ".gemini")
 BESIDE = '{"hookSpecificOutput": {"hookEventName": "' + EVENT + '", "additionalContext": %s}}'
 PASSED = '"original_request_name":'
 """What stands in the call for a result that took another's place."""
+_HEAD, _TAIL = 8_000, 32_000
+"""Characters of the two ends of a longer output that the host shows."""
+
+
+def _shortened(output: str) -> str:
+    """What the host shows of an output, but for the name of the file that holds all of it."""
+    left_out = len(output) - _HEAD - _TAIL
+    if left_out <= 0:
+        return output
+    return (
+        f"Output too large. Showing first {_HEAD:,} and last {_TAIL:,} characters. For full output see: \n"
+        f"{output[:_HEAD]}\n\n... [{left_out:,} characters omitted] ...\n\n{output[-_TAIL:]}"
+    )
+
+
+READ = ShownLimits(lines=1_999, width=2_000, size=utf16_units)
+LIMITS = {
+    READER: READ,
+    SHELL: replace(READ, characters=_HEAD + _TAIL, uncut=_HEAD + _TAIL, shown=_shortened),
+}
+"""By tool. `read_file` counts the place after the last end of a line as one."""
 _TEXT = "llmContent"
 _FAILED = re.compile(r"^(?:Exit Code|Error|Signal): ", re.MULTILINE)
 _FOLDER = "lamr"
@@ -63,6 +90,7 @@ def read_call(payload: Mapping[str, Any]) -> Call | None:
         folder=Path(str(payload.get("cwd") or "")),
         hear=lambda: hear(log),
         failed=lambda after: result.get("error") or _FAILED.search(after),
+        limits=LIMITS[tool],
     )
 
 

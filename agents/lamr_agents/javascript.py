@@ -44,7 +44,6 @@ def file_of(host: str, *tools: str) -> Whole:
             "tools": tools,
             "small": SMALL,
             "heard": MOST_HEARD,
-            "note": NOTE,
             "failed": f"{NOTE} {NOT_PRUNED}: ",
         }
         data = files("lamr_agents") / "data"

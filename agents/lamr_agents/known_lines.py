@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from lamr_postprocess import approximate_tokens
 from lamr_sessions.shown import shown_lines
 
 from lamr_agents.policy import SHORTENED, Asked
@@ -38,9 +37,10 @@ def without_known(asked: Asked, shown: Skim, known: Mapping[int, str]) -> Skim:
     if not known or asked.uncut or NOTE in asked.text or len(bare.lines) != len(rows):
         return shown
     named = _named(rows, bare.lines, bare.first or asked.from_line, known, asked.path)
-    short = "\n".join(named) + "\n" + known_note(ended=bool(end))
-    tokens = approximate_tokens(short)
-    if len(named) == len(rows) or len(asked.text) - len(short) < LEAST_SAVED or tokens >= asked.tokens:
+    short = "\n".join(named) + "\n" + known_note(ended=bool(end)) + asked.limits.below
+    tokens = asked.shown_tokens(short)
+    little = len(asked.text) - len(short) < LEAST_SAVED or tokens >= asked.tokens
+    if len(named) == len(rows) or little or not asked.limits.fit(short):
         return shown
     return replace(shown, text=short, reason=SHORTENED, tokens_out=tokens, result=None)
 

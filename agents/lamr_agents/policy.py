@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 from lamr_client import PruneResult
 from lamr_contract.choices import ProfileName
-from lamr_postprocess import detect_language
+from lamr_postprocess import approximate_tokens, detect_language
 from lamr_sessions.notices import NOTHING_STATED, Stated
+
+from lamr_agents.shown_limits import NO_LIMITS, ShownLimits
 
 PRUNED, OUTLINED, SHORTENED = "pruned", "outlined", "shortened"
 """The reasons of a result that doesn't pass; one that was shortened names lines that the context holds already."""
@@ -18,7 +20,8 @@ CUTTING = HIDING | {SHORTENED}
 FAILED, RANGED, READ_AGAIN = "the tool reports an error", "a range was asked for", "read again after each cut"
 NOT_PRUNING = "the profile prunes nothing"
 PUT_ASIDE = "the host put it into a file"
-IN_PARTS = frozenset({FAILED, RANGED, PUT_ASIDE})
+TOO_LONG = "what is left is longer than the host shows"
+IN_PARTS = frozenset({FAILED, RANGED, PUT_ASIDE, TOO_LONG})
 """The reasons of a result that doesn't show the whole file, so that a later one isn't a second look at it."""
 
 
@@ -29,7 +32,8 @@ class Asked:
     Attributes:
         text: the code that a tool showed, without what a host puts around it.
         path: of the file.
-        tokens, lines: the size of the text.
+        tokens: of what the host would show of the text.
+        lines: of the text.
         intended: whether anything is known of why.
         first, last: the range that was asked for, 1-based; None where the tool was free.
         again: whether the file was shown before in this session.
@@ -40,6 +44,7 @@ class Asked:
         stated: what the host says of the lines that it left.
         whole: the file as it is, where the host left out some of it and this machine has it; else empty.
         uncut: why the host's module has it pass; empty where the policy decides.
+        limits: how much the host shows.
     """
 
     text: str
@@ -57,6 +62,11 @@ class Asked:
     stated: Stated = NOTHING_STATED
     whole: str = ""
     uncut: str = ""
+    limits: ShownLimits = NO_LIMITS
+
+    def shown_tokens(self, text: str) -> int:
+        """Tokens of what the model gets where a text stands in the result's place."""
+        return approximate_tokens(self.limits.shown(text))
 
     @property
     def from_line(self) -> int:
@@ -78,6 +88,7 @@ class Policy:
         longest_range: lines up to which a range points at something; a longer one that starts at the file's beginning
             is how agents without a reading tool open a file (`sed -n 1,250p`).
         least_saving: the least share of tokens that a cut must save.
+        least_fitting: the least share of what is kept that must stay where the host doesn't show all of that.
         threshold: the least score of a line that is kept; None for the model's own.
         least_relevance: a file that holds an answer less likely is shown as an outline. The default is below what
             lamr-mini 0.10 gives 98 of 100 files that hold one, and above what it gives a quarter of the others.
@@ -91,6 +102,7 @@ class Policy:
     least_lines: int = 120
     longest_range: int = 150
     least_saving: float = 0.1
+    least_fitting: float = 0.5
     threshold: float | None = None
     least_relevance: float = 0.15
     most_pointed: int = 12
@@ -108,13 +120,17 @@ class Policy:
 
         Args:
             result: what the pruner gave.
-            tokens_in, tokens_out: tokens of the text as it came, and as it would be shown.
+            tokens_in, tokens_out: tokens of what the host would show of the text, and of what it would show instead.
         """
         if result.relevance is None:
             return "relevance undecided"
         if tokens_out > (1 - self.least_saving) * tokens_in:
             return "little to cut"
         return None
+
+    def within(self, asked: Asked) -> Policy:
+        """The limits for a text that the host may cut itself: lines that answer are better than its two ends."""
+        return replace(self, least_saving=0.0, least_fitting=0.0) if asked.limits.cut(asked.text) else self
 
     def kept(self, asked: Asked, first: int, lines: int) -> list[tuple[int, int]]:
         """First and last line, counted within a part from 1, of each range that is shown for what was pointed at.

@@ -26,7 +26,8 @@ from lamr_agents.intent import Intent
 from lamr_agents.judge import Judge, Prunes
 from lamr_agents.known_lines import without_known
 from lamr_agents.parts import Part, parts_of, renumbered
-from lamr_agents.policy import OUTLINED, PRUNED, Asked, Policy
+from lamr_agents.policy import OUTLINED, PRUNED, TOO_LONG, Asked, Policy
+from lamr_agents.shown_limits import NO_LIMITS, WHOLE, ShownLimits
 from lamr_agents.skimmed import Skim, alike, hidden
 from lamr_agents.thin import NOT_PRUNED, plain
 from lamr_agents.words import AN_OUTLINE, BY_NAME, BY_RANGE, IN_HASTE, note
@@ -62,6 +63,8 @@ class Archive(Protocol):
         ...
 
 
+_ROOM = 0.94
+"""Of what a host shows, the part that is left for lines: the note takes some, and numbers in markers may grow."""
 _NO_ARCHIVE = "no file to read the rest from"
 _log = logging.getLogger("lamr.agents")
 
@@ -76,6 +79,7 @@ def asked_for(  # noqa: PLR0913  # what a host knows of a call, one keyword a fa
     name: str = "",
     stated: Stated = NOTHING_STATED,
     whole: str = "",
+    limits: ShownLimits = NO_LIMITS,
 ) -> Asked:
     """What the policy judges by, with the text's size counted.
 
@@ -83,10 +87,10 @@ def asked_for(  # noqa: PLR0913  # what a host knows of a call, one keyword a fa
         text: the code that a tool showed, without what a host puts around it.
         read: the file, and the range that was asked for.
         intent: what the agent is after.
-        again, failed, name, stated, whole: see `Asked`.
+        again, failed, name, stated, whole, limits: see `Asked`.
     """
     lines = text.count("\n") + (not text.endswith("\n"))
-    tokens = approximate_tokens(text)
+    tokens = approximate_tokens(limits.shown(text))
     return Asked(
         text,
         read.path,
@@ -101,6 +105,7 @@ def asked_for(  # noqa: PLR0913  # what a host knows of a call, one keyword a fa
         intent.pointed,
         stated=stated,
         whole=whole,
+        limits=limits,
     )
 
 
@@ -155,11 +160,18 @@ def _pruned(  # noqa: PLR0913, PLR0917  # as `skim`
         return unjudged(asked, error)
     best = max(filter(None, results), key=lambda result: result.relevance or -1.0)
     outlined = policy.is_beside_the_point(best) and not any(ask.pointed(part, asked) for part in parts)
+    archive, why = archive if asked.name else None, haste(best)
     shown = _joined(asked, parts, results, outlined)
-    archive = archive if asked.name else None
-    text = _closed(shown.text) + _note(asked, shown, archive, (AN_OUTLINE if outlined else "") + haste(best))
-    tokens = approximate_tokens(text)
-    reason = policy.passes_judged(best, asked.tokens, tokens)
+    shown = _noted(asked, shown, archive, (AN_OUTLINE if outlined else "") + why)
+    policy = policy.within(asked)
+    if asked.limits.used(shown.text) * policy.least_fitting <= WHOLE < asked.limits.used(shown.text):
+        try:
+            results = _fitted(asked, parts, results, ask)
+        except ValueError:  # such as lines that were pointed at, which are more than the host shows
+            return untouched(asked, TOO_LONG, best)
+        shown = _noted(asked, _joined(asked, parts, results, outlined=False), archive, why)
+    reason = None if asked.limits.fit(shown.text) else TOO_LONG
+    reason = reason or policy.passes_judged(best, asked.tokens, shown.tokens_out)
     if reason is not None:
         return untouched(asked, reason, best)
     try:
@@ -167,7 +179,37 @@ def _pruned(  # noqa: PLR0913, PLR0917  # as `skim`
             archive.keep(asked.text)
     except LamrError as error:
         return unjudged(asked, error)
-    return replace(shown, text=text, tokens_out=tokens, result=best)
+    return replace(shown, result=best)
+
+
+def _fitted(
+    asked: Asked, parts: Sequence[Part], results: Sequence[PruneResult | None], ask: Judge
+) -> list[PruneResult | None]:
+    """The results with as many lines, the best first, as the host shows.
+
+    Raises:
+        ValueError: the least that could be left is more.
+    """
+    limits = asked.limits
+    room = _ROOM * WHOLE - sum(limits.used(part.text) for part in parts if not part.code)
+    share = room / sum(len(part.text) for part in parts if part.code)
+    fitted = list[PruneResult | None]()
+    for part, result in zip(parts, results, strict=True):
+        if result is None:
+            fitted.append(None)
+        else:
+            threshold = ask.policy.threshold
+            cut = prune_lines(
+                *(part.text, result.line_scores),
+                path=asked.path,
+                threshold=result.threshold if threshold is None else threshold,
+                max_tokens=int(share * len(part.text)),
+                count_tokens=limits.used,
+                keep=ask.pointed(part, asked),
+                markers=NAMED,
+            )
+            fitted.append(result.cut_to(cut, approximate_tokens(cut.text)))
+    return fitted
 
 
 def _joined(
@@ -191,12 +233,15 @@ def _joined(
     return Skim("".join(texts), done, tuple(kept), *sizes, tuple(gone), tuple(numbers))
 
 
-def _note(asked: Asked, shown: Skim, archive: Archive | None, why: str) -> str:
+def _noted(asked: Asked, shown: Skim, archive: Archive | None, why: str) -> Skim:
+    """What is shown, with its last line."""
     undo = BY_RANGE if shown.numbers else BY_NAME
     if archive:
         undo = archive.how_to_show(asked.text, *largest_cut(shown.kept_lines, asked.lines))
     kept = len(shown.kept_lines)
-    return note(kept, asked.lines, undo, numbers=shown.numbers, why=why, alike=alike(shown.text))
+    last = note(kept, asked.lines, undo, numbers=shown.numbers, why=why, alike=alike(shown.text))
+    text = f"{_closed(shown.text)}{last}{asked.limits.below}"
+    return replace(shown, text=text, tokens_out=asked.shown_tokens(text))
 
 
 def skim_anyway(pruner: Prunes, asked: Asked, intent: Intent, policy: Policy, **options: Any) -> Skim:

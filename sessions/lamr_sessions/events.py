@@ -57,6 +57,7 @@ class Rule:
         pattern: what the text must match; its first group, if it has one, becomes the text. A call whose text matches
             runs that text as a command.
         unless: what the text must not match.
+        named: what the call's name must match at its beginning.
     """
 
     kind: Kind
@@ -70,6 +71,7 @@ class Rule:
     arguments: str = "input"
     pattern: re.Pattern[str] | None = None
     unless: re.Pattern[str] | None = None
+    named: re.Pattern[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,8 @@ class Format:
         agents: ways to what names the sub-agent that a record is of; the first that leads to something counts.
         parents: ways to a record's own name and to that of the record before it, where a log holds several branches;
             empty where it holds one.
+        by_a_script: how the names of calls begin that a script of the model's made, whose results the model is given
+            only where the script prints them; None where there are none.
     """
 
     name: str
@@ -94,6 +98,7 @@ class Format:
     renewed: str = ""
     agents: Sequence[str] = ()
     parents: tuple[str, str] | None = None
+    by_a_script: re.Pattern[str] | None = None
 
 
 def recognize(log: str, formats: Iterable[Format]) -> Format | None:
@@ -126,7 +131,26 @@ def events_of(records: Iterable[Any], form: Format) -> list[Event]:
         with contextlib.suppress(RecursionError):
             agent = str(next(filter(None, (first_at(record, way) for way in form.agents)), ""))
             events += [replace(event, record=place, agent=agent) for event in _events_of_one(record, form)]
-    return events
+    return _printed(events, form.by_a_script) if form.by_a_script else events
+
+
+def _printed(events: Sequence[Event], by_a_script: re.Pattern[str]) -> list[Event]:
+    """The events without results that a script kept to itself; what it printed of them isn't told twice."""
+    kept, inner = list[Event](), list[Event]()
+    for event in events:
+        if event.kind != "result":
+            kept.append(event)
+        elif by_a_script.match(event.call):
+            inner.append(event)
+        else:
+            rest = event.text
+            for each in inner:
+                before, found, after = rest.partition(each.text.strip("\n"))
+                kept += [each] if found else []
+                rest = before + after
+            inner.clear()
+            kept += [replace(event, text=rest)] if rest.strip() else []
+    return kept
 
 
 def events_on_path(records: Sequence[Any], form: Format, call: str) -> list[Event] | None:
@@ -263,6 +287,8 @@ def holds(value: Any, wanted: Mapping[str, str | None]) -> bool:
 def _event(rule: Rule, part: Any) -> Event | None:
     call = first_at(part, rule.call)
     call = call if isinstance(call, str) else ""
+    if rule.named and not rule.named.match(call):
+        return None
     said = first_at(part, rule.text)
     words = str(said) if isinstance(said, int) and rule.kind == "compacted" else _words(said)
     if rule.unless and rule.unless.search(words):

@@ -8,9 +8,15 @@ from lamr_sessions.events import Format, Rule
 
 _USER = {"message.role": "user"}
 _ASSISTANT = {"message.role": "assistant"}
-_OBSERVATION = re.compile(r"^\s*<returncode>.*?<output>\n?(.*?)</output>", re.DOTALL)
+_OBSERVATION = re.compile(
+    r"^\s*(?:<exception>.*?</exception>\s*)?<returncode>[^<]*</returncode>\s*"
+    r"(?:<output>\n?|(?=<warning>\n))(.*?)(?:</output>|(?<=</output_tail>)|\Z)",
+    re.DOTALL,
+)
 _FENCED_COMMAND = re.compile(r"```(?:bash|sh|mswea_bash_command)\n(.*?)\n```", re.DOTALL)
 _MESSAGE = {"payload.type": "message"}
+_BY_A_SCRIPT = re.compile("exec-")
+_COMMAND = {"payload.type": "item_completed", "payload.item.type": "CommandExecution"}
 _CLEARS_RESULTS = re.compile(r"^clear_tool_uses")
 
 CLAUDE_CODE = Format(
@@ -51,9 +57,13 @@ CODEX = Format(
         Rule("call", "payload", {"payload.type": "custom_tool_call"}, call="call_id"),
         Rule("result", "payload", {"payload.type": "function_call_output"}, text="output", call="call_id"),
         Rule("result", "payload", {"payload.type": "custom_tool_call_output"}, text="output", call="call_id"),
+        Rule("call", "payload.item", _COMMAND, arguments="", named=_BY_A_SCRIPT),
+        Rule("result", "payload.item", _COMMAND, text="aggregated_output", named=_BY_A_SCRIPT),
         Rule("compacted", record={"type": "compacted"}, text="timestamp"),
     ),
+    by_a_script=_BY_A_SCRIPT,
 )
+"""In code mode the model's calls are scripts that run commands. The log has these between a script and its result."""
 ENTIRE = Format(
     "entire",
     None,

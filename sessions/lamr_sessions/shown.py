@@ -14,6 +14,10 @@ from lamr_sessions.notices import above, is_below
 
 OUTPUT, EXIT_CODE = "output", "returncode"
 """Keys of `packed_output`."""
+_HEAD, _TAIL, _LEFT_OUT = "output_head", "output_tail", "elided_chars"
+"""Keys of an output that mini-swe-agent shortened, in its default configuration."""
+_GAP = "\n</output_head>\n<elided_chars>\n{} characters elided\n</elided_chars>\n<output_tail>\n"
+"""The same host's notice in its other configurations, which `notices` knows."""
 _NUMBERED_SHARE, _CONSECUTIVE_SHARE = 0.9, 0.95
 _BEFORE = (
     re.compile(
@@ -119,8 +123,8 @@ def _reminder(result: str, begin: int, end: int) -> int:
 def packed_output(result: str) -> dict[str, Any] | None:
     """The JSON object that a result is, where it has what a command printed as `OUTPUT`; None for another result.
 
-    Codex writes such objects, and mini-swe-agent's own configuration beside an exit code. Another object with that key
-    can be the text of a file.
+    Codex writes such objects, and mini-swe-agent's own configuration beside an exit code, the two ends of a long output
+    apart. Another object with that key can be the text of a file.
     """
     first = result.startswith(f'{{"{OUTPUT}"')
     if not first and not (result.startswith("{") and f'"{EXIT_CODE}"' in result):
@@ -129,5 +133,8 @@ def packed_output(result: str) -> dict[str, Any] | None:
         value = json.loads(result)
     except (ValueError, RecursionError):
         return None
+    if EXIT_CODE in value and all(isinstance(value.get(end), str) for end in (_HEAD, _TAIL)):
+        head, tail, left_out = (value.pop(key, 0) for key in (_HEAD, _TAIL, _LEFT_OUT))
+        value[OUTPUT] = f"{head}{_GAP.format(left_out)}{tail}"
     is_one = isinstance(value.get(OUTPUT), str) and (first or EXIT_CODE in value)
     return value if is_one else None

@@ -3,18 +3,20 @@ import { spawn } from "node:child_process"
 /**
  * What the agent is shown of a tool's result: the text pruned, or as it came, with a reason where something failed.
  *
+ * The hook only tells the server of a small call, which may be a range of a file that was cut.
+ *
  * @param call the call and its result, under the names that lamr reads
  * @param heard gives the session's messages, the latest last; asked only where the result is large
  * @param signal ends the question where the user ends the agent's turn
  */
 async function shown(call, heard, signal) {
   const { text } = call
-  if (Buffer.byteLength(text) < LAMR.small && !text.includes(LAMR.note)) return text
+  const small = Buffer.byteLength(JSON.stringify(call)) < LAMR.small
   try {
-    const answer = await ask({ ...call, messages: recent(await heard()) }, signal)
+    const answer = await ask(small ? call : { ...call, messages: recent(await heard()) }, signal)
     return answer.text ?? (answer.beside ? `${text}\n${answer.beside}\n` : text)
   } catch (error) {
-    if (error.code === "ENOENT" && LAMR.optional) return text
+    if (small || (error.code === "ENOENT" && LAMR.optional)) return text
     return `${text}\n${LAMR.failed}${error.message}]\n`
   }
 }

@@ -199,7 +199,7 @@ class LocalServer:
             except BaseException as error:
                 done.set_exception(error)
 
-        if self._policy.passes(asked) is None and self._gave_up.on(asked.tokens):
+        if self._policy.passes(asked) is None and self._gave_up.on(len(asked.text)):
             return unjudged(asked, "a text of this size took too long a few minutes ago")
         threading.Thread(target=work, daemon=True).start()
         try:
@@ -207,7 +207,7 @@ class LocalServer:
         except FuturesTimeoutError:
             shown = unjudged(asked, DeadlineExceededError(f"no answer within {seconds:.3g} s"))
         if warm and shown.late:
-            self._gave_up = _GaveUp(asked.tokens, time.monotonic())
+            self._gave_up = _GaveUp(len(asked.text), time.monotonic())
         return shown
 
     def _record(self, host: HookHost, call: Call, shown: Skim, place: str, seconds: float) -> None:
@@ -268,14 +268,14 @@ class LocalServer:
 
 @dataclass(frozen=True)
 class _GaveUp:
-    """The last text that took too long: its tokens, and when that was."""
+    """The last text that took too long: its characters, and when that was."""
 
-    tokens: int = 0
+    characters: int = 0
     at: float = -math.inf
 
-    def on(self, tokens: int) -> bool:
+    def on(self, characters: int) -> bool:
         """Whether a text would most likely take too long as well."""
-        return tokens >= self.tokens and time.monotonic() - self.at < _SHY_SECONDS
+        return characters >= self.characters and time.monotonic() - self.at < _SHY_SECONDS
 
 
 def lock_of(path: Path) -> Path:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lamr_agents.host import Host
+from lamr_agents.host import Command, Host
 from lamr_agents.installing import hook_command, installed, removed
 from lamr_agents.local.server import lock_of
 from lamr_agents.local.store import Store
@@ -31,14 +31,14 @@ PATIENCE = 100
 
 
 @contextmanager
-def hooked(host: Host, settings: Path, folder: Path, serve: Sequence[str] | None) -> Iterator[None]:
+def hooked(host: Host, settings: Path, folder: Path, serve: Sequence[str] | Command | None) -> Iterator[None]:
     """Put a host's hook into a file of settings for a session; afterwards the file is what it was, to the byte.
 
     Args:
         host: whose hook it is.
         settings: the file.
         folder: where the server's socket and store lie.
-        serve: more options of the server; None for a session without the hook.
+        serve: more options of the server, or another command in the hook's place; None for a session without the hook.
     """
     if serve is None:
         yield
@@ -48,14 +48,19 @@ def hooked(host: Host, settings: Path, folder: Path, serve: Sequence[str] | None
     put_in = _bytes(settings)
     with ending(folder):
         yield
+    if isinstance(serve, Command):
+        return
     untouched = _bytes(settings) == put_in  # a host may have written it anew
     removed(host, settings).write()
     left = _bytes(settings)
     assert left == before if untouched else b"thin.py" not in (left or b"")
 
 
-def install(host: Host, settings: Path, folder: Path, serve: Sequence[str]) -> None:
+def install(host: Host, settings: Path, folder: Path, serve: Sequence[str] | Command) -> None:
     """Put a host's hook into a file of settings; its server keeps what it knows in a folder."""
+    if isinstance(serve, Command):
+        installed(host, settings, serve).write()
+        return
     assert host.hook
     options = ["--store", str(folder / "shown.sqlite3"), "--idle", "60", "--timeout", str(PATIENCE), *serve]
     installed(host, settings, hook_command(host.hook, options, folder / "s", PATIENCE)).write()
