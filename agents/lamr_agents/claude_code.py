@@ -26,6 +26,7 @@ from lamr_sessions.tools import command_of
 from lamr_agents.calls import Call, HookHost, call_of
 from lamr_agents.policy import PUT_ASIDE
 from lamr_agents.regular_files import opened
+from lamr_agents.shown_limits import ShownLimits, utf16_units
 from lamr_agents.skimmed import Skim
 from lamr_agents.thin import EVENT
 from lamr_agents.transcript import Voice, last_events, last_heard
@@ -106,8 +107,11 @@ def _started_by(meta: Path) -> str:
     return call if isinstance(call, str) else ""
 
 
-TOOLS = ("Read", "Bash")
+READER, SHELL = "Read", "Bash"
+TOOLS = (READER, SHELL)
 """The tools whose results are code: Bash where it prints files (`cat`, `sed -n`, `head`, `git show REVISION:PATH`)."""
+PRINTED = ShownLimits(characters=30_000, size=utf16_units)
+"""Of an answer for Bash; a longer one is put into a file, as an output is."""
 _NO_TEXT = {"notebook": "a notebook", "image": "an image", "pdf": "a PDF", "parts": "pages of a PDF"}
 """The outputs of Read that aren't text, and why they pass."""
 
@@ -134,7 +138,20 @@ def read_call(payload: Mapping[str, Any]) -> Call | None:
         placed=lambda cwd, path: _placed(cwd, went, path),
         bare=True,
         uncut=uncut,
+        limits=PRINTED if tool == SHELL else _numbering(response),
     )
+
+
+def _numbering(response: Mapping[str, Any]) -> ShownLimits:
+    """What the host shows of an output of Read: lines with their numbers, from that of the first line on."""
+    file = response.get("file")
+    first = file.get("startLine") if isinstance(file, Mapping) else 1
+    first = first if isinstance(first, int) else 1
+
+    def shown(text: str) -> str:
+        return "\n".join(f"{number}\t{line}" for number, line in enumerate(text.split("\n"), first))
+
+    return ShownLimits(shown=shown, below=HOSTS_NUMBERS)
 
 
 def _placed(cwd: Path, folder: str, path: str) -> Path:
@@ -170,7 +187,7 @@ def _output(tool: str, response: Mapping[str, Any]) -> tuple[str, str] | None:
     Of an output that the host puts into a file, the hook is given the first 30,000 characters, and the agent 2,000.
     """
     file, kind = response.get("file"), response.get("type")
-    if tool == "Bash":
+    if tool == SHELL:
         text = response.get("stdout")
         uncut = _NO_TEXT["image"] if response.get("isImage") else ""
         uncut = uncut or (PUT_ASIDE if response.get("persistedOutputPath") else "")
@@ -184,9 +201,8 @@ def _output(tool: str, response: Mapping[str, Any]) -> tuple[str, str] | None:
 
 def _with_text(tool: str, response: Mapping[str, Any], text: str) -> dict[str, Any]:
     """The tool's output with another text, in the same shape."""
-    if tool == "Bash":
+    if tool == SHELL:
         return {**response, "stdout": text}
-    text += HOSTS_NUMBERS
     file = response["file"]
     # Of a page of a long file, the host says by this number how far it goes and what to read next.
     lines = file["numLines"] if file.get("truncatedByTokenCap") else text.count("\n") + 1

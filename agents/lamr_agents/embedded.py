@@ -25,6 +25,7 @@ from lamr_agents.judge import Prunes
 from lamr_agents.local.texts import SHOW, Archive, Place, Texts, default_texts
 from lamr_agents.policy import DEFAULT, PROFILES, Policy
 from lamr_agents.regular_files import text_of
+from lamr_agents.shown_limits import NO_LIMITS, ShownLimits
 from lamr_agents.skim import asked_for, skim_anyway
 from lamr_agents.skimmed import Skim
 
@@ -74,6 +75,7 @@ class Reads:
         name: str = "",
         again: bool = False,
         failed: bool = False,
+        limits: ShownLimits = NO_LIMITS,
     ) -> Skim:
         """What the agent is shown of a text.
 
@@ -84,10 +86,12 @@ class Reads:
             name: of what lies in no file, such as the output of a command that prints several files.
             again: whether the session saw it before.
             failed: whether the tool reports an error.
+            limits: how much the host shows.
         """
         intent = intent_of(known)
         whole = text_of(read.path) if gaps(text) and not name else ""
-        asked = asked_for(text, read, intent=intent, again=again, failed=failed, name=name, whole=whole)
+        more: dict[str, Any] = {"again": again, "failed": failed, "name": name, "whole": whole}
+        asked = asked_for(text, read, intent=intent, limits=limits, **more)
         return skim_anyway(
             self._pruner,
             asked,

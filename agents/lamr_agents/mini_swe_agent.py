@@ -3,15 +3,20 @@
 Name one of the two classes as the agent of a run, in its configuration:
 `agent_class: lamr_agents.mini_swe_agent.PruningAgent`. LAMR_SERVER or the user's `lamr.toml` names a server; without
 one, the model runs in this process. This module knows that host's agents and environments, from version 2.4 on.
+
+The host writes each observation by a template of its configuration. Most templates leave the middle out of a long
+output, so the template itself is asked what it shows.
 """
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from jinja2 import StrictUndefined, Template, TemplateError
 from lamr_sessions import Heard
 from lamr_sessions.events import SHELL, Event
 from lamr_sessions.tools import command_of, shown_by
@@ -22,8 +27,33 @@ from lamr_agents.embedded import Own, Reading, Reads
 from lamr_agents.intent import Known
 from lamr_agents.judge import Prunes
 from lamr_agents.policy import Policy
+from lamr_agents.shown_limits import NO_LIMITS, ShownLimits
 
+_MOST = 1 << 20
+"""Characters of the longest output that a template is tried with."""
 _FENCED = re.compile(r"```.*?```", re.DOTALL)
+
+
+def limits_of(template: str) -> ShownLimits:
+    """How much of an output a template of observations shows whole, by what it makes of outputs of many lengths.
+
+    A template that can't be used here, since it asks for more than an output, limits nothing.
+    """
+
+    def shown(output: str) -> str:
+        given = {"output": output, "returncode": 0, "exception_info": ""}
+        return str(Template(template, undefined=StrictUndefined).render(output=given))
+
+    def whole(length: int) -> bool:
+        return "x" * length in shown("x" * length)
+
+    try:
+        if whole(_MOST):
+            return ShownLimits(shown=shown)
+        most = bisect.bisect_left(range(_MOST), True, key=lambda length: not whole(length)) - 1
+    except TemplateError:
+        return NO_LIMITS
+    return ShownLimits(characters=max(most, 1), uncut=most, shown=shown)
 
 
 class PruningEnvironment:
@@ -35,18 +65,21 @@ class PruningEnvironment:
         policy: when a result is pruned; None for the default profile's.
         texts: the file that keeps what lies in no file; None for the user's own.
         reading: how much the encoder reads.
+        limits: how much of an output the host shows.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  # what both agents know, each with a default
         self,
         environment: Any,
         make_pruner: Callable[[], Prunes],
         policy: Policy | None = None,
         texts: Path | None = None,
         reading: Reading | None = None,
+        limits: ShownLimits = NO_LIMITS,
     ) -> None:
         self._environment = environment
         self._reads = Reads(make_pruner, policy, texts, reading=reading)
+        self._limits = limits
         self._heard, self._task = Heard(), ""
 
     def __getattr__(self, name: str) -> Any:
@@ -85,7 +118,8 @@ class PruningEnvironment:
         read, name = seen
         known = Known(said=self._heard.said, task=self._task, pointed=pointed, history=self._heard.history)
         failed = output.get("returncode") != 0
-        shown = self._reads.skimmed(text, read, known, name=name, again=again, failed=failed)
+        more = {"again": again, "failed": failed, "limits": self._limits}
+        shown = self._reads.skimmed(text, read, known, name=name, **more)
         return {**output, "output": shown.told}
 
 
@@ -93,12 +127,16 @@ class _Pruning:
     """What both agents get: an environment that prunes, and hears each answer of the model."""
 
     env: Any
+    model: Any
     extra_template_vars: dict[str, Any]
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         own = Own.read()
-        self.env = PruningEnvironment(self.env, own.make_pruner, own.policy, reading=own.reading)
+        limits = limits_of(getattr(getattr(self.model, "config", None), "observation_template", ""))
+        self.env = PruningEnvironment(
+            self.env, own.make_pruner, own.policy, reading=own.reading, limits=limits
+        )
 
     def query(self) -> dict[str, Any]:
         message: dict[str, Any] = super().query()  # type: ignore[misc]  # the agent's, beside which this class stands

@@ -218,11 +218,22 @@ def test_much_that_was_said_is_handed_over_in_part(tmp_path: Path, generation: G
 
 
 @each
-def test_small_results_and_other_tools_start_no_process(tmp_path: Path, generation: Generation) -> None:
-    small = "x" * (SMALL - 1)
+def test_small_results_and_other_tools_are_asked_nothing_about(tmp_path: Path, generation: Generation) -> None:
+    small = "x" * (SMALL // 2)
     calls = [generation.read(text=small), generation.read(tool="grep")]
     played = play(tmp_path, generation, NOWHERE, calls, broken="nobody is to ask")
     assert texts(generation, played) == ([None, None] if generation is PI else [small, generation.shown])
+
+
+@each
+def test_a_small_range_of_a_cut_counts_as_a_look_at_it(
+    tmp_path: Path, socket: Path, generation: Generation
+) -> None:
+    ranged = {**generation.reader, "offset": 30, "limit": 3}
+    calls = [generation.read(), generation.read(input=ranged, text=generation.show("\n".join(LINES[29:32])))]
+    play(tmp_path, generation, command(generation, socket), calls)
+    looked = [cut for cut in Store(socket.with_name("shown.sqlite3")).decisions() if cut.looked]
+    assert [(cut.ranges, cut.wholes) for cut in looked] == [(1, 0)]
 
 
 @each
