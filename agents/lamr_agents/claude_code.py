@@ -110,7 +110,7 @@ def _started_by(meta: Path) -> str:
 READER, SHELL = "Read", "Bash"
 TOOLS = (READER, SHELL)
 """The tools whose results are code: Bash where it prints files (`cat`, `sed -n`, `head`, `git show REVISION:PATH`)."""
-PRINTED = ShownLimits(characters=30_000, size=utf16_units)
+LIMITS = {SHELL: ShownLimits(characters=30_000, size=utf16_units)}
 """Of an answer for Bash; a longer one is put into a file, as an output is."""
 _NO_TEXT = {"notebook": "a notebook", "image": "an image", "pdf": "a PDF", "parts": "pages of a PDF"}
 """The outputs of Read that aren't text, and why they pass."""
@@ -138,7 +138,7 @@ def read_call(payload: Mapping[str, Any]) -> Call | None:
         placed=lambda cwd, path: _placed(cwd, went, path),
         bare=True,
         uncut=uncut,
-        limits=PRINTED if tool == SHELL else _numbering(response),
+        limits=LIMITS.get(tool) or _numbering(response),
     )
 
 
@@ -209,4 +209,4 @@ def _with_text(tool: str, response: Mapping[str, Any], text: str) -> dict[str, A
     return {**response, "file": {**file, "content": text, "numLines": lines}}
 
 
-HOOK = HookHost(CLAUDE_CODE.name, read_call, answer, tells_context=True)
+HOOK = HookHost(CLAUDE_CODE.name, read_call, answer, tells_context=True, limits=LIMITS)

@@ -27,7 +27,11 @@ from lamr_agents.transcript import Voice, last_heard
 TOOLS = ("Bash",)
 """The tool whose results are code: the shell, by the name that hooks know."""
 HOME = Folder(".codex", "CODEX_HOME")
-LIMITS = ShownLimits(characters=10_000, size=utf8_bytes)
+_ABOVE = (
+    "Chunk ID: 000000\nWall time: 0.0000 seconds\nProcess exited with code 0\n"
+    "Original token count: 0000\nOutput:\n"
+)
+LIMITS = {"Bash": ShownLimits(characters=10_000, size=utf8_bytes, above=_ABOVE)}
 _BY_A_SCRIPT = "exec-"
 """How the names of calls begin that a script makes."""
 
@@ -45,7 +49,7 @@ def read_call(payload: Mapping[str, Any]) -> Call | None:
         folder=Path(str(payload.get("cwd") or "")),
         hear=lambda: hear(Path(str(payload.get("transcript_path") or ""))),
         failed=lambda _: False,  # the hook isn't told
-        limits=LIMITS,
+        limits=LIMITS[tool],
     )
 
 
@@ -64,4 +68,4 @@ def hear(log: Path) -> Heard:
     return last_heard(log, Voice(CODEX, lambda line: b'"user"' in line))
 
 
-HOOK = HookHost(CODEX.name, read_call, answer)
+HOOK = HookHost(CODEX.name, read_call, answer, limits=LIMITS)

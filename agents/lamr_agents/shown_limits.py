@@ -39,6 +39,7 @@ class ShownLimits:
         size: counts characters as the host does.
         uncut: characters up to which a text that stays as it is is shown whole.
         shown: gives what the model gets in a text's place, whether it stays as it is or is an answer.
+        above: what the host puts above a text that stays as it is, and not above an answer; its numbers don't count.
         below: what lamr's module for the host puts below an answer.
     """
 
@@ -48,6 +49,7 @@ class ShownLimits:
     size: Callable[[str], int] = len
     uncut: float = math.inf
     shown: Callable[[str], str] = as_it_is
+    above: str = ""
     below: str = ""
 
     def used(self, text: str) -> int:

@@ -90,7 +90,7 @@ def asked_for(  # noqa: PLR0913  # what a host knows of a call, one keyword a fa
         again, failed, name, stated, whole, limits: see `Asked`.
     """
     lines = text.count("\n") + (not text.endswith("\n"))
-    tokens = approximate_tokens(limits.shown(text))
+    tokens = approximate_tokens(limits.above + limits.shown(text))
     return Asked(
         text,
         read.path,

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from lamr_agents.host import Command, Host
 from lamr_agents.installing import hook_command, installed, removed
 from lamr_agents.local.server import lock_of
 from lamr_agents.local.store import Store
+from lamr_postprocess import approximate_tokens
 
 from tests.agents.hosts.cuts import hidden_line, is_cut, largest_cut, nothing_is_lost
 from tests.agents.hosts.restartable import Restartable
@@ -30,15 +32,19 @@ PATIENCE = 100
 """Seconds that the hook waits here: a busy machine takes longer to load the model than an agent's user would wait."""
 
 
+Hook = Sequence[str] | Command | None
+"""Options of the hook's server, or another command in the hook's place; None for a session without a hook."""
+
+
 @contextmanager
-def hooked(host: Host, settings: Path, folder: Path, serve: Sequence[str] | Command | None) -> Iterator[None]:
+def hooked(host: Host, settings: Path, folder: Path, serve: Hook) -> Iterator[None]:
     """Put a host's hook into a file of settings for a session; afterwards the file is what it was, to the byte.
 
     Args:
         host: whose hook it is.
         settings: the file.
         folder: where the server's socket and store lie.
-        serve: more options of the server, or another command in the hook's place; None for a session without the hook.
+        serve: what is put in.
     """
     if serve is None:
         yield
@@ -121,7 +127,7 @@ class Player:
         command: the key of the command in its input.
     """
 
-    play: Callable[[Path, Script, list[str] | None], tuple[Endpoint, str]]
+    play: Callable[[Path, Script, Hook], tuple[Endpoint, str]]
     results: Callable[[dict[str, Any]], list[str]]
     said: str
     reader: str
@@ -177,6 +183,19 @@ def check_with_and_without(player: Player, folder: Path) -> None:
     reasons = {each.reason for each in Store(folder / "with" / "shown.sqlite3").decisions()}
     assert reasons >= {"pruned"}, reasons
     assert reasons & {"shown before", "shortened"}, reasons
+    check_counts(player, folder / "with", with_hook, without)
+
+
+def check_counts(player: Player, folder: Path, with_hook: Endpoint, without: Endpoint) -> None:
+    """What `lamr agents stats` says was cut is what the host would have shown less what it showed."""
+    sizes = [
+        [approximate_tokens(text) for text in player.results(model.requests[-1])]
+        for model in (without, with_hook)
+    ]
+    lamr, store = Path(sys.executable).with_name("lamr"), folder / "shown.sqlite3"
+    counted = json.loads(ran(folder, lamr, "agents", "stats", "--store", store, "--json", HOME=str(folder)))
+    before, after = map(sum, sizes)
+    assert abs(counted["total"]["tokens_cut"] - (before - after)) <= len(sizes[0]), sizes  # each is rounded
 
 
 def check_unreachable(player: Player, folder: Path, port: int) -> None:

@@ -10,10 +10,15 @@ from typing import Any
 from tests.agents.hosts.listening import EVENTS, JSON, listening
 from tests.agents.hosts.scripted import Endpoint, Script, Step
 
+_RESULTS = ("function_call_output", "custom_tool_call_output")
+SCRIPT = "exec"
+"""The tool of models that work in code mode; its input is one text, a script."""
+
 
 def tool_results(body: dict[str, Any]) -> list[str]:
     """The texts of the results of tools that a request carries."""
-    return [item["output"] for item in body["input"] if item.get("type") == "function_call_output"]
+    outputs = [item["output"] for item in body["input"] if item.get("type") in _RESULTS]
+    return [out if isinstance(out, str) else "".join(part["text"] for part in out) for out in outputs]
 
 
 @contextmanager
@@ -24,7 +29,10 @@ def endpoint(script: Script) -> Iterator[Endpoint]:
     def answer(path: str, body: dict[str, Any]) -> tuple[str, str]:
         if not path.endswith("/responses"):
             return JSON, "{}"
-        step, number = played.answer(body), len(tool_results(body))
+        tools = body.get("tools") or [
+            item for item in body["input"] if item.get("type") == "additional_tools"
+        ]
+        step, number = played.answer({**body, "tools": tools}), len(tool_results(body))
         events = _events(step, f"{number:04}")
         return EVENTS, "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
 
@@ -38,9 +46,11 @@ def _events(step: Step, number: str) -> Iterator[dict[str, Any]]:
         {"type": "message", "role": "assistant", "id": f"msg_{number}", "content": words}
     ]
     if step.tool:
-        arguments = json.dumps(step.arguments)
-        call = {"id": f"fc_{number}", "call_id": f"call_{number}", "name": step.tool, "arguments": arguments}
-        items.append({"type": "function_call", **call})
+        call = {"id": f"fc_{number}", "call_id": f"call_{number}", "name": step.tool}
+        if step.tool == SCRIPT:
+            items.append({"type": "custom_tool_call", **call, "input": step.arguments["script"]})
+        else:
+            items.append({"type": "function_call", **call, "arguments": json.dumps(step.arguments)})
     yield {"type": "response.created", "response": {"id": f"resp_{number}"}}
     for place, item in enumerate(items):
         yield {"type": "response.output_item.done", "output_index": place, "item": item}

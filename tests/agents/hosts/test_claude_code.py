@@ -16,10 +16,12 @@ from lamr_agents.installing import installed, shared_command
 from lamr_agents.local.store import Store
 from lamr_agents.policy import PUT_ASIDE
 
+from tests.agents.hosts import models
 from tests.agents.hosts.anthropic_endpoint import endpoint, tool_results
 from tests.agents.hosts.cuts import hidden_line, is_cut, largest_cut
 from tests.agents.hosts.hooked import (
     OTHERS,
+    Hook,
     Player,
     check_unreachable,
     check_with_and_without,
@@ -37,7 +39,7 @@ HOST = HOSTS["claude-code"]
 def play(
     folder: Path,
     script: Script,
-    serve: list[str] | None,
+    serve: Hook,
     *more: str,
     tools: str = "Read,Bash",
     others: Mapping[str, Script] | None = None,
@@ -60,7 +62,7 @@ def play(
     settings.write_text(OTHERS)
     with endpoint(script, others) as model, hooked(HOST, settings, folder, serve), through(model.url) as url:
         said = ran(
-            *(project, CLAUDE, "-p", TASK, "--model", "claude-opus-4-5", "--allowedTools", tools, *more),
+            *(project, CLAUDE, "-p", TASK, "--model", models.CLAUDE_CODE, "--allowedTools", tools, *more),
             HOME=str(home),
             ANTHROPIC_BASE_URL=url,
             ANTHROPIC_API_KEY="none",

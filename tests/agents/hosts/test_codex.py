@@ -8,7 +8,9 @@ from typing import Any
 
 from lamr_agents.hosts import HOSTS
 
+from tests.agents.hosts import models
 from tests.agents.hosts.hooked import (
+    Hook,
     Player,
     check_unreachable,
     check_with_and_without,
@@ -23,7 +25,7 @@ from tests.agents.samples import TASK
 PROGRAM = Path(os.environ["LAMR_HOSTS"]) / "node_modules" / ".bin" / "codex"
 HOST = HOSTS["codex"]
 CONFIGURATION = """
-model = "gpt-5.4"
+model = "%s"
 model_provider = "scripted"
 [model_providers.scripted]
 name = "scripted"
@@ -33,13 +35,13 @@ env_key = "SCRIPTED_KEY"
 """
 
 
-def play(folder: Path, script: Script, serve: list[str] | None) -> tuple[Endpoint, str]:
-    """Run a session in a folder; `serve` are the options of the hook's server, None is a session without the hook."""
+def play(folder: Path, script: Script, serve: Hook, model_name: str = "") -> tuple[Endpoint, str]:
+    """Run a session in a folder; see `Player`."""
     project, home = laid_out(folder)
     moved = home / "moved"
     moved.mkdir()
     with endpoint(script) as model, hooked(HOST, moved / "hooks.json", folder, serve):
-        (moved / "config.toml").write_text(CONFIGURATION % model.url)
+        (moved / "config.toml").write_text(CONFIGURATION % (model_name or models.codex(), model.url))
         said = ran(
             *(
                 project,

@@ -7,8 +7,10 @@ from pathlib import Path
 
 from lamr_agents.hosts import HOSTS
 
+from tests.agents.hosts import models
 from tests.agents.hosts.anthropic_endpoint import endpoint, tool_results
 from tests.agents.hosts.hooked import (
+    Hook,
     Player,
     check_unreachable,
     check_with_and_without,
@@ -23,7 +25,7 @@ COPILOT = Path(os.environ["LAMR_HOSTS"]) / "node_modules" / ".bin" / "copilot"
 HOST = HOSTS["copilot-cli"]
 
 
-def play(folder: Path, script: Script, serve: list[str] | None) -> tuple[Endpoint, str]:
+def play(folder: Path, script: Script, serve: Hook) -> tuple[Endpoint, str]:
     """Run a session in a folder; `serve` are the options of the hook's server, None is a session without the hook."""
     project, home = laid_out(folder)
     with endpoint(script) as model, hooked(HOST, home / "moved" / "hooks" / "lamr.json", folder, serve):
@@ -34,7 +36,7 @@ def play(folder: Path, script: Script, serve: list[str] | None) -> tuple[Endpoin
             COPILOT_PROVIDER_TYPE="anthropic",
             COPILOT_PROVIDER_BASE_URL=model.url,
             COPILOT_PROVIDER_API_KEY="none",
-            COPILOT_MODEL="claude-sonnet-4.5",
+            COPILOT_MODEL=models.copilot_cli(),
             COPILOT_OFFLINE="true",
             COPILOT_AUTO_UPDATE="false",
         )

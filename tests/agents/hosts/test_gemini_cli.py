@@ -8,8 +8,10 @@ from pathlib import Path
 
 from lamr_agents.hosts import HOSTS
 
+from tests.agents.hosts import models
 from tests.agents.hosts.gemini_endpoint import endpoint, tool_results
 from tests.agents.hosts.hooked import (
+    Hook,
     Player,
     check_unreachable,
     check_with_and_without,
@@ -24,7 +26,7 @@ GEMINI = Path(os.environ["LAMR_HOSTS"]) / "node_modules" / ".bin" / "gemini"
 HOST = HOSTS["gemini-cli"]
 
 
-def play(folder: Path, script: Script, serve: list[str] | None) -> tuple[Endpoint, str]:
+def play(folder: Path, script: Script, serve: Hook) -> tuple[Endpoint, str]:
     """Run a session in a folder; `serve` are the options of the hook's server, None is a session without the hook."""
     project, home = laid_out(folder)
     settings = home / "moved" / ".gemini" / "settings.json"
@@ -32,7 +34,7 @@ def play(folder: Path, script: Script, serve: list[str] | None) -> tuple[Endpoin
     settings.write_text(json.dumps({"security": {"auth": {"selectedType": "gemini-api-key"}}}))
     with endpoint(script) as model, hooked(HOST, settings, folder, serve):
         said = ran(
-            *(project, GEMINI, "-p", TASK, "-m", "gemini-2.5-pro", "--approval-mode", "yolo"),
+            *(project, GEMINI, "-p", TASK, "-m", models.GEMINI_CLI, "--approval-mode", "yolo"),
             HOME=str(home),
             GEMINI_CLI_HOME=str(home / "moved"),
             GOOGLE_GEMINI_BASE_URL=model.url,

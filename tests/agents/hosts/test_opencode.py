@@ -9,9 +9,11 @@ from pathlib import Path
 
 from lamr_agents.hosts import HOSTS
 
+from tests.agents.hosts import models
 from tests.agents.hosts.anthropic_endpoint import endpoint, tool_results
 from tests.agents.hosts.cuts import hidden_line, is_cut
 from tests.agents.hosts.hooked import (
+    Hook,
     Player,
     check_unreachable,
     check_with_and_without,
@@ -24,11 +26,10 @@ from tests.agents.samples import LINES, TASK, line_of
 
 PROGRAM = Path(os.environ["LAMR_HOSTS"]) / "node_modules" / ".bin" / "opencode"
 HOST = HOSTS["opencode"]
-MODEL = "scripted/model"
 
 
 def play(
-    folder: Path, script: Script, serve: list[str] | None, others: Mapping[str, Script] | None = None
+    folder: Path, script: Script, serve: Hook, others: Mapping[str, Script] | None = None
 ) -> tuple[Endpoint, str]:
     """Run a session in a folder.
 
@@ -58,16 +59,13 @@ def play(
 
 
 def _settings(url: str) -> dict[str, object]:
-    """A provider whose only model is the scripted one."""
-    limit = {"context": 200_000, "output": 8_000}
-    model = {"name": "model", "tool_call": True, "limit": limit}
-    options = {"baseURL": f"{url}/v1", "apiKey": "none"}
-    provider = {"npm": "@ai-sdk/anthropic", "options": options, "models": {"model": model}}
+    """Anthropic's models, as the host lists them, at another address."""
+    model = f"anthropic/{models.opencode()}"
     return {
-        "enabled_providers": ["scripted"],
-        "provider": {"scripted": provider},
-        "model": MODEL,
-        "small_model": MODEL,
+        "enabled_providers": ["anthropic"],
+        "provider": {"anthropic": {"options": {"baseURL": f"{url}/v1", "apiKey": "none"}}},
+        "model": model,
+        "small_model": model,
         "share": "disabled",
     }
 

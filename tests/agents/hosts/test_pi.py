@@ -8,8 +8,10 @@ from pathlib import Path
 
 from lamr_agents.hosts import HOSTS
 
+from tests.agents.hosts import models
 from tests.agents.hosts.anthropic_endpoint import endpoint, tool_results
 from tests.agents.hosts.hooked import (
+    Hook,
     Player,
     check_unreachable,
     check_with_and_without,
@@ -24,33 +26,22 @@ BINARIES = Path(os.environ["LAMR_HOSTS"]) / "node_modules" / ".bin"
 HOST = HOSTS["pi"]
 
 
-def play(folder: Path, script: Script, serve: list[str] | None) -> tuple[Endpoint, str]:
+def play(folder: Path, script: Script, serve: Hook) -> tuple[Endpoint, str]:
     """Run a session in a folder; `serve` are the options of the hook's server, None is one without the extension."""
     project, home = laid_out(folder)
     with endpoint(script) as model, hooked(HOST, home / "extensions" / "lamr.js", folder, serve):
-        (home / "models.json").write_text(json.dumps(_models(model.url)), encoding="utf-8")
+        (home / "models.json").write_text(
+            json.dumps({"providers": {"anthropic": {"baseUrl": model.url}}}), encoding="utf-8"
+        )
         said = ran(
             *(project, BINARIES / "node", (BINARIES / "pi").resolve(), "--print", "--offline"),
-            *("--provider", "scripted", "--model", "model", TASK),
+            *("--provider", "anthropic", "--model", models.pi(), TASK),
             HOME=str(home),
             PI_CODING_AGENT_DIR=str(home),
             PI_OFFLINE="1",
+            ANTHROPIC_API_KEY="none",
         )
     return model, said
-
-
-def _models(url: str) -> dict[str, object]:
-    """A provider whose only model is the scripted one."""
-    free = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}
-    model = {"id": "model", "name": "model", "reasoning": False, "input": ["text"], "cost": free}
-    limits = {"contextWindow": 200_000, "maxTokens": 8_000}
-    provider = {
-        "baseUrl": url,
-        "api": "anthropic-messages",
-        "apiKey": "none",
-        "models": [{**model, **limits}],
-    }
-    return {"providers": {"scripted": provider}}
 
 
 PI = Player(

@@ -218,7 +218,9 @@ def test_much_that_was_said_is_handed_over_in_part(tmp_path: Path, generation: G
 
 
 @each
-def test_small_results_and_other_tools_are_asked_nothing_about(tmp_path: Path, generation: Generation) -> None:
+def test_small_results_and_other_tools_are_asked_nothing_about(
+    tmp_path: Path, generation: Generation
+) -> None:
     small = "x" * (SMALL // 2)
     calls = [generation.read(text=small), generation.read(tool="grep")]
     played = play(tmp_path, generation, NOWHERE, calls, broken="nobody is to ask")
