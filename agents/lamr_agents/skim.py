@@ -170,7 +170,7 @@ def _pruned(  # noqa: PLR0913, PLR0917  # as `skim`
         except ValueError:  # such as lines that were pointed at, which are more than the host shows
             return untouched(asked, TOO_LONG, best)
         shown = _noted(asked, _joined(asked, parts, results, outlined=False), archive, why)
-    reason = None if asked.limits.fit(shown.text) else TOO_LONG
+    reason = None if asked.limits.fit(shown.text) and shown.kept_lines else TOO_LONG
     reason = reason or policy.passes_judged(best, asked.tokens, shown.tokens_out)
     if reason is not None:
         return untouched(asked, reason, best)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
@@ -25,8 +26,17 @@ def play(
     agent: str,
     commands: Sequence[str],
     before: Mapping[str, Callable[[], None]] | None = None,
+    template: str | None = None,
 ) -> list[dict[str, Any]]:
-    """The messages of a session that runs commands; `before` is done before some commands run."""
+    """The messages of a session that runs commands.
+
+    Args:
+        folder: where they run.
+        agent: the class of the session's agent.
+        commands: what the model runs, one after the other.
+        before: what is done before some commands run.
+        template: of observations; None for that of the scripted model.
+    """
     from minisweagent.agents import get_agent
     from minisweagent.environments import get_environment
     from minisweagent.models.test_models import DeterministicModel, make_output
@@ -48,7 +58,8 @@ def play(
         "instance_template": "{{task}}",
         "cost_limit": 9.0,
     }
-    made: Any = get_agent(DeterministicModel(outputs=outputs), environment, settings)
+    own = {} if template is None else {"observation_template": template}
+    made: Any = get_agent(DeterministicModel(outputs=outputs, **own), environment, settings)
     made.run(TASK)
     messages: list[dict[str, Any]] = made.messages
     assert messages[-1]["role"] == "exit"
@@ -114,3 +125,36 @@ def test_what_a_command_prints_of_several_files_can_be_shown_again(
     assert lines[-1] in shown
     (gone,) = observations(play(tmp_path, LAMR, ["lamr show 000000000000:1-2"]))
     assert "nothing is kept under 000000000000" in gone
+
+
+@pytest.mark.parametrize("name", ["mini", "default", "mini_textbased", "benchmarks/swebench"])
+def test_what_is_left_fits_what_the_hosts_own_configurations_show(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    from lamr_agents.mini_swe_agent import limits_of
+    from minisweagent.config import get_config_from_spec
+
+    template = get_config_from_spec(f"{name}.yaml")["model"]["observation_template"]
+    limits = limits_of(template)
+    assert (limits.characters, limits.uncut) == (9_999, 9_999)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    set_by_the_user(tmp_path, IN_FULL)
+    large = CODE + "".join(f"\n\ndef other_{n}(request):\n    return request['{n}']\n" for n in range(900))
+    (tmp_path / "b.py").write_text(large, encoding="utf-8")
+    messages = play(tmp_path, LAMR, ["cat b.py"], template=template)
+    (shown,) = [m["content"] for m in messages if "lines pruned" in str(m.get("content"))]
+    assert "elided" not in shown
+    text = json.loads(shown)["output"] if shown.startswith("{") else shown
+    note = re.search(r"\[lamr: (\d+) of the lines 1-(\d+) are shown", text)
+    assert note
+    assert int(note[2]) == large.count("\n")
+    rows = [line for line in text.split("\n") if line in set(large.split("\n")) and line.strip()]
+    assert int(note[1]) >= len(rows) > 20
+    assert "    value_30 = request.read_header('X-Field-30', default=None)" in rows
+
+
+def test_a_template_that_shows_all_or_asks_for_more_limits_nothing() -> None:
+    from lamr_agents.mini_swe_agent import limits_of
+
+    for template in ("{{ output.output }}", "{{ output.output }} {{ something.else }}", "{% if"):
+        assert limits_of(template).fit("x" * 100_000)
