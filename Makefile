@@ -4,11 +4,13 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 HOSTS  := $(VENV)/hosts
+HOST_VERSIONS ?= pinned newest
 PINS   := tests/agents/hosts/installed
 # The first of these that runs and is recent enough; pyenv keeps its versions beside its shims.
 OPENHANDS_PYTHON ?= $(PYTHON) python3.12 python3.13 $(wildcard $(or $(PYENV_ROOT),$(HOME)/.pyenv)/versions/3.1[23].*/bin/python)
 
-.PHONY: help demo test test-hosts test-llama-cpp attack world lint format typecheck bench wheel clean
+.PRECIOUS: $(HOSTS)/%/wanted $(HOSTS)/%/.python $(HOSTS)/%/.npm $(HOSTS)/%/.openhands
+.PHONY: help demo test test-hosts again test-llama-cpp attack world lint format typecheck bench wheel clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -19,8 +21,10 @@ demo: $(VENV)/.installed-serve   ## serve the shipped model with Triton and prun
 test: $(VENV)/.installed-dev lint typecheck   ## lint, type-check and run every test
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 
-test-hosts: $(VENV)/.installed-dev $(HOSTS)/.python $(HOSTS)/.npm $(HOSTS)/.openhands   ## scripted sessions with the agents themselves (npm and 2 GB)
-	LAMR_HOSTS=$(abspath $(HOSTS)) $(BIN)/python -m pytest -rP tests/agents/hosts
+test-hosts: $(HOST_VERSIONS:%=test-hosts-%)   ## scripted sessions with the agents themselves: HOST_VERSIONS="pinned newest" (npm and 4 GB)
+
+test-hosts-%: $(VENV)/.installed-dev $(HOSTS)/%/.python $(HOSTS)/%/.npm $(HOSTS)/%/.openhands
+	LAMR_HOSTS=$(abspath $(HOSTS)/$*) $(BIN)/python -m pytest -rP tests/agents/hosts
 
 test-llama-cpp: $(VENV)/.installed-dev   ## causal models by llama-cpp-python, which pip compiles (CMake, a C++ compiler, an hour)
 	$(PIP) install --quiet --editable '.[llama-cpp]'
@@ -75,25 +79,33 @@ $(VENV)/world/.installed: benchmarks/world/npm.txt benchmarks/world/python.txt |
 	-npm install --silent --no-audit --no-fund --prefix $(@D) $$(cat $<)
 	@touch $@
 
-# The agents that hooks are written for, in the versions that they were tried with.
-$(HOSTS)/.python: $(PINS)/python.txt | $(BIN)/python
-	$(PIP) install --quiet --upgrade --target $(HOSTS)/python --requirement $<
+# The agents that hooks are written for: in the versions that they were tried with, and as they are today.
+UNPINNED_newest := s/(.)[=@]=?[0-9][^@=]*$$/\1/
+
+$(HOSTS)/%/wanted: $(PINS)/python.txt $(PINS)/npm.txt $(PINS)/openhands.txt
+	@mkdir -p $@
+	@for file in $^; do sed -E '$(UNPINNED_$*)' $$file > $@/$${file##*/}; done; touch $@
+
+$(addprefix $(HOSTS)/newest/,.python .npm .openhands): again
+again:
+
+$(HOSTS)/%/.python: $(HOSTS)/%/wanted | $(BIN)/python
+	$(PIP) install --quiet --upgrade --target $(@D)/python --requirement $</python.txt
 	@touch $@
 
 # node is among them, since the MCP inspector asks for a later one than many machines have.
-$(HOSTS)/.npm: $(PINS)/npm.txt
-	npm install --no-audit --no-fund --prefix $(HOSTS) $$(cat $<)
+$(HOSTS)/%/.npm: $(HOSTS)/%/wanted
+	npm install --no-audit --no-fund --prefix $(@D) $$(cat $</npm.txt)
 	@touch $@
 
 # OpenHands asks for Python 3.12 or later, so that it has an environment of its own, with lamr in it.
-$(HOSTS)/.openhands: $(PINS)/openhands.txt pyproject.toml
-	@mkdir -p $(HOSTS)
+$(HOSTS)/%/.openhands: $(HOSTS)/%/wanted pyproject.toml
 	@for python in $(OPENHANDS_PYTHON); do \
 	  if $$python -c 'import sys; sys.exit(not (3, 12) <= sys.version_info < (3, 14))' 2>/dev/null; then \
 	    echo "OpenHands runs on $$python"; \
-	    $$python -m venv $(HOSTS)/openhands && \
-	    $(HOSTS)/openhands/bin/python -m pip --disable-pip-version-check install --quiet \
-	      --requirement $< --editable '.[serve]' && touch $@; exit; \
+	    $$python -m venv $(@D)/openhands && \
+	    $(@D)/openhands/bin/python -m pip --disable-pip-version-check install --quiet --upgrade \
+	      --requirement $</openhands.txt --editable '.[serve]' && touch $@; exit; \
 	  fi; \
 	done; echo "no Python 3.12 or 3.13 was found, so OpenHands isn't tested; name one: make test-hosts OPENHANDS_PYTHON=..."
 
