@@ -18,7 +18,7 @@ _ROWS = (
         "claude-code",
         "Claude Code",
         Way.HOOK,
-        *("2.1.330", "2026-11-25"),
+        *("2.1.330", "2026-11-27"),
         folder=Folder(".claude", "CLAUDE_CONFIG_DIR"),
         programs=("claude",),
         settings=Settings(
@@ -35,20 +35,20 @@ _ROWS = (
         "codex",
         "Codex",
         Way.HOOK,
-        *("0.169.0", "2026-11-25"),
+        *("0.169.0", "2026-11-27"),
         folder=codex.HOME,
         programs=("codex",),
         settings=Settings(hook_of(EVENT, codex.TOOLS), user="hooks.json", shared=".codex/hooks.json"),
         hook=codex.HOOK,
         form=formats.CODEX,
         logs="sessions/**/*.jsonl",
-        remark="it runs the hook once you have reviewed it with /hooks",
+        remark="it runs the hook once you have reviewed it with /hooks; in code mode, nothing is pruned",
     ),
     Host(
         "copilot-cli",
         "Copilot CLI",
         Way.HOOK,
-        *("1.0.102", "2026-11-25"),
+        *("1.0.102", "2026-11-27"),
         folder=copilot_cli.HOME,
         programs=("copilot",),
         settings=Settings(
@@ -65,7 +65,7 @@ _ROWS = (
         "gemini-cli",
         "Gemini CLI",
         Way.HOOK,
-        *("0.61.0", "2026-11-25"),
+        *("0.61.0", "2026-11-27"),
         folder=gemini_cli.HOME,
         programs=("gemini",),
         settings=Settings(
@@ -81,7 +81,7 @@ _ROWS = (
         "opencode",
         "OpenCode",
         Way.PLUGIN,
-        *("1.18.33", "2026-11-25"),
+        *("1.18.33", "2026-11-27"),
         folder=Folder(".config/opencode", "XDG_CONFIG_HOME", "opencode"),
         programs=("opencode",),
         settings=Settings(
@@ -97,7 +97,7 @@ _ROWS = (
         "pi",
         "pi",
         Way.EXTENSION,
-        *("1.3.0", "2026-11-25"),
+        *("1.3.0", "2026-11-27"),
         folder=Folder(".pi/agent", "PI_CODING_AGENT_DIR"),
         programs=("pi",),
         settings=Settings(
@@ -156,15 +156,15 @@ _ROWS = (
         "openhands",
         "OpenHands",
         Way.CLASS,
-        *("1.58.0", "2026-11-25"),
+        *("1.58.0", "2026-11-27"),
         folder=Folder(".openhands"),
         form=formats.OPENHANDS_SDK,
         logs="conversations/*",
     ),
     Host(
-        "mini-swe-agent", "mini-swe-agent", Way.CLASS, *("2.4.6", "2026-11-25"), form=formats.MINI_SWE_AGENT
+        "mini-swe-agent", "mini-swe-agent", Way.CLASS, *("2.4.6", "2026-11-27"), form=formats.MINI_SWE_AGENT
     ),
-    Host("litellm", "LiteLLM's proxy", Way.PROXY, *("1.99.4", "2026-11-25")),
+    Host("litellm", "LiteLLM's proxy", Way.PROXY, *("1.99.4", "2026-11-27")),
 )
 HOSTS: Mapping[str, Host] = {host.name: host for host in _ROWS}
 FIRST = "claude-code"
