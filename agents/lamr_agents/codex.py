@@ -19,6 +19,7 @@ from lamr_sessions.shown import framed
 
 from lamr_agents.calls import Call, HookHost, call_of
 from lamr_agents.host import Folder
+from lamr_agents.policy import FOR_A_SCRIPT
 from lamr_agents.shown_limits import ShownLimits, utf8_bytes
 from lamr_agents.skimmed import Skim
 from lamr_agents.thin import EVENT
@@ -37,19 +38,19 @@ _BY_A_SCRIPT = "exec-"
 
 
 def read_call(payload: Mapping[str, Any]) -> Call | None:
-    """A hook's call; None where it is none of a command that prints files, or where a script made it."""
+    """A hook's call; None where it is none of a command that prints files."""
     tool, given, text = (payload.get(key) for key in ("tool_name", "tool_input", "tool_response"))
     if tool not in TOOLS or not isinstance(given, Mapping) or not isinstance(text, str):
         return None
-    if str(payload.get("tool_use_id")).startswith(_BY_A_SCRIPT):
-        return None
+    by_a_script = str(payload.get("tool_use_id")).startswith(_BY_A_SCRIPT)
     return call_of(
         *(str(payload.get("session_id") or ""), tool, given, {"output": text}),
         text=text,
         folder=Path(str(payload.get("cwd") or "")),
         hear=lambda: hear(Path(str(payload.get("transcript_path") or ""))),
         failed=lambda _: False,  # the hook isn't told
-        limits=LIMITS[tool],
+        uncut=FOR_A_SCRIPT if by_a_script else "",
+        limits=ShownLimits(shown=lambda _: "") if by_a_script else LIMITS[tool],  # what it prints isn't known
     )
 
 

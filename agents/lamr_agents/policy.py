@@ -20,8 +20,9 @@ CUTTING = HIDING | {SHORTENED}
 FAILED, RANGED, READ_AGAIN = "the tool reports an error", "a range was asked for", "read again after each cut"
 NOT_PRUNING = "the profile prunes nothing"
 PUT_ASIDE = "the host put it into a file"
+FOR_A_SCRIPT = "a script of the agent's gets it"
 TOO_LONG = "what is left is longer than the host shows"
-IN_PARTS = frozenset({FAILED, RANGED, PUT_ASIDE, TOO_LONG})
+IN_PARTS = frozenset({FAILED, RANGED, PUT_ASIDE, FOR_A_SCRIPT, TOO_LONG})
 """The reasons of a result that doesn't show the whole file, so that a later one isn't a second look at it."""
 
 

@@ -14,7 +14,7 @@ import pytest
 from lamr_agents import Known, codex, gemini_cli, intent_of, skim
 from lamr_agents.local.server import LocalServer
 from lamr_agents.local.store import Shown, Store
-from lamr_agents.policy import PROFILES, PRUNED, SHORTENED, TOO_LONG, Policy
+from lamr_agents.policy import FOR_A_SCRIPT, PROFILES, PRUNED, SHORTENED, TOO_LONG, Policy
 from lamr_agents.shown_limits import ShownLimits, utf8_bytes, utf16_units
 from lamr_agents.skim import asked_for
 from lamr_agents.skimmed import Skim
@@ -110,15 +110,17 @@ def test_lines_that_are_named_fit_as_well() -> None:
             assert skim(asking, asked, INTENT, PROFILES["lossless"], known=known).reason == reason
 
 
-def test_calls_from_a_script_of_codex_are_left_alone_and_not_recorded(tmp_path: Path) -> None:
+def test_calls_from_a_script_of_codex_are_left_alone_and_count_nothing(tmp_path: Path) -> None:
     (host,) = (host for host in RECORDED.values() if host.name == "codex")
     call = host.shell("cat a.py", CODE)
     with closing(Store(tmp_path / "shown.sqlite3")) as store:
         server = LocalServer(tmp_path / "s", store, pruner, seconds=60.0, policy=Policy())
         assert server.answer(host.call(tmp_path, call, tool_use_id="exec-42ec")) == b""
-        assert not store.decisions()
+        (row,) = store.decisions()
+        assert (row.reason, row.tokens_in, row.tokens_out) == (FOR_A_SCRIPT, 0, 0)
+        assert not store.was_shown(row.session, 0.0, row.path)
         assert host.text_of(json.loads(server.answer(host.call(tmp_path, call, tool_use_id="call_42ec"))))
-        assert [row.reason for row in store.decisions()] == [PRUNED]
+        assert [row.reason for row in store.decisions()] == [FOR_A_SCRIPT, PRUNED]
 
 
 def test_codex_is_answered_with_no_more_bytes_than_it_shows() -> None:

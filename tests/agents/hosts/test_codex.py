@@ -9,6 +9,7 @@ from typing import Any
 
 from lamr_agents.hosts import HOSTS
 from lamr_agents.local.store import Store
+from lamr_agents.policy import FOR_A_SCRIPT
 from lamr_postprocess import approximate_tokens
 from lamr_sessions import read_events
 from lamr_sessions.formats import CODEX as CODEX_LOG
@@ -92,7 +93,8 @@ def test_what_a_script_runs_in_code_mode_is_left_alone_and_not_counted(tmp_path:
     assert "Done." in said
     (shown,) = tool_results(model.requests[-1])
     assert CODE.rstrip("\n") in shown
-    assert not Store(tmp_path / "shown.sqlite3").decisions()
+    (row,) = Store(tmp_path / "shown.sqlite3").decisions()
+    assert (row.reason, row.tokens_in, row.tokens_out) == (FOR_A_SCRIPT, 0, 0)
     (log,) = (tmp_path / "home" / "moved" / "sessions").rglob("*.jsonl")
     (read,) = big_reads(read_events(log.read_text(), CODEX_LOG))
     assert (read.read.path, read.intent) == ("a.py", SAID)
