@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from lamr_agents.words import names_lines
+
 from tests.agents.samples import LINES
 
 _MARKER = re.compile(r"lines pruned \((\d+)-(\d+)\)")
@@ -19,7 +21,7 @@ IN_HASTE = "judged in haste (line model; server unavailable)"
 
 def nothing_is_lost(again: str, *above: str) -> bool:
     """Whether every line of `CODE` stands in a text that was shown again, or in what it names above itself."""
-    shown = "\n".join((again, *(above if "as shown above: " in again else ())))
+    shown = "\n".join((again, *(above if names_lines(again) else ())))
     return all(line in shown for line in LINES)
 
 

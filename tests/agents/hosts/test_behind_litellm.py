@@ -17,7 +17,7 @@ from tests.agents.hosts.cuts import IN_HASTE, hidden_line, is_cut, largest_cut, 
 from tests.agents.hosts.hooked import ran
 from tests.agents.hosts.scripted import Endpoint, Script, Step
 from tests.agents.hosts.test_killed_server import Restartable, triton
-from tests.agents.hosts.test_litellm import HOSTS, proxy
+from tests.agents.hosts.test_litellm import HOSTS, KEY, proxy
 from tests.agents.samples import CODE, LINES, SAID, TASK
 
 __all__ = ["triton"]
@@ -43,7 +43,7 @@ def play_mini(folder: Path, script: Script, port: int, **environment: str) -> En
             HOME=str(folder),
             PYTHONPATH=str(HOSTS),
             OPENAI_BASE_URL=f"{address}/v1",
-            OPENAI_API_KEY="none",
+            OPENAI_API_KEY=KEY,
             MSWEA_CONFIGURED="true",
             MSWEA_GLOBAL_CONFIG_DIR=str(folder),
             MSWEA_COST_TRACKING="ignore_errors",

@@ -65,7 +65,7 @@ def play(
             *(project, CLAUDE, "-p", TASK, "--model", models.CLAUDE_CODE, "--allowedTools", tools, *more),
             HOME=str(home),
             ANTHROPIC_BASE_URL=url,
-            ANTHROPIC_API_KEY="none",
+            ANTHROPIC_API_KEY="sk-scripted-and-of-no-use",
             CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
             DISABLE_AUTOUPDATER="1",
         )

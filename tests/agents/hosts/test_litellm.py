@@ -22,6 +22,8 @@ from tests.agents.samples import CODE, NUMBERED, set_by_the_user
 from tests.agents.test_messages import DONE, GO_ON, IMAGE, anthropic, many, openai, text_of
 
 HOSTS = Path(os.environ["LAMR_HOSTS"]) / "python"
+KEY = "sk-scripted-and-of-no-use"
+"""The proxy's; later versions don't start without one."""
 CONFIGURATION = """
 model_list:
   - model_name: "*"
@@ -84,6 +86,7 @@ def proxy(folder: Path, port: int, url: str, shape: str = "openai", **environmen
             "PYTHONPATH": str(HOSTS),
             "XDG_CACHE_HOME": str(folder),
             "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+            "LITELLM_MASTER_KEY": KEY,
             **environment,
         },
     )
@@ -111,7 +114,7 @@ def _answers(url: str) -> bool:
 def post(url: str, messages: list[dict[str, Any]], **more: Any) -> str:
     """What the proxy answers to messages."""
     body = json.dumps({"model": "scripted", "messages": messages, **more}).encode()
-    headers = {"Content-Type": "application/json", "Authorization": "Bearer none"}
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {KEY}"}
     request = urllib.request.Request(url, body, headers)
     with urllib.request.urlopen(request, timeout=SECONDS) as answer:
         return str(answer.read().decode())
