@@ -28,14 +28,35 @@ Rank = Callable[[str, Sequence[str]], Sequence[int]]
 
 def with_rules(pruner: Prunes, policy: Policy | None = None, effort: EffortName = "instant") -> list[Way]:
     """The ways of `lamr replay`, and what they are compared with."""
-    profiles = ways(pruner, policy, effort)
+    ours, *others = ways(pruner, policy, effort)
+    ours = remembered(ours)
     return [
-        *profiles,
-        same_size(HEAD, _head, profiles[0]),
-        same_size(GREP, _grep, profiles[0]),
+        ours,
+        *others,
+        same_size(HEAD, _head, ours),
+        same_size(GREP, _grep, ours),
         Way(NEVER, lambda _: lambda result: untouched(result.asked, NEVER)),
         Way(ORACLE, lambda _: _needed_alone),
     ]
+
+
+def remembered(way: Way) -> Way:
+    """A way that is asked once about each result of a session, whoever begins the session again."""
+    last: list[tuple[Recorded, Judge]] = []
+
+    def begin(session: Recorded) -> Judge:
+        if not last or last[0][0] is not session:
+            judge, shown = way.begin(session), dict[int, Skim]()
+
+            def once(result: Result) -> Skim:
+                if result.place not in shown:
+                    shown[result.place] = judge(result)
+                return shown[result.place]
+
+            last[:] = [(session, once)]
+        return last[0][1]
+
+    return replace(way, begin=begin)
 
 
 def same_size(name: str, rank: Rank, other: Way) -> Way:

@@ -177,11 +177,6 @@ def _raw(sends: bytes) -> Callable[[Place], str]:
     return attempt
 
 
-def _docs(_place: Place) -> str:
-    page = _ask("GET", "/docs")[1]
-    return f"{len(re.findall('<script|//', page))} scripts or addresses"
-
-
 def _stop(_place: Place) -> str:
     with _serving() as (port, process), socket.create_connection(("127.0.0.1", port)) as slow:
         slow.sendall(SLOW)
@@ -401,7 +396,6 @@ CASES: tuple[Case, ...] = (
         _raw(BOTH),
         "4..; 200",
     ),
-    Case("http", "the page of paths", _docs, "0 scripts or addresses"),
     Case("http", "a stop while a body is slow", _stop, "soon", 20),
     Case("http", "a dead server behind", _dead_server, r"\[200, 503, 503\]", 20),
     *(

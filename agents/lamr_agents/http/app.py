@@ -13,7 +13,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse
+from fastapi.responses import JSONResponse, PlainTextResponse
 from lamr_client import (
     AccessDeniedError,
     AsyncPruner,
@@ -45,7 +45,6 @@ from lamr_agents.http.bodies import (
     TeiBody,
 )
 from lamr_agents.http.limits import RETRY_SECONDS, LimitMiddleware, Limits
-from lamr_agents.http.paths_page import POLICY, render_paths
 from lamr_agents.http.readiness import Readiness
 from lamr_agents.local.texts import Archive, Place, Texts, UnknownTextError, default_texts
 from lamr_agents.skim import largest_cut
@@ -210,11 +209,6 @@ def _add_state(app: FastAPI, metrics: _Metrics) -> None:
         trouble = await app.state.readiness.trouble()
         said = "ok" if trouble is None else f"{type(trouble).__name__}: {visible(str(trouble))}"
         return PlainTextResponse(f"{said}\n", 200 if trouble is None else 503)
-
-    @app.get("/docs", include_in_schema=False)
-    async def docs() -> HTMLResponse:
-        headers = {"Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff"}
-        return HTMLResponse(render_paths(app.openapi()), headers=headers)
 
     @app.get("/metrics", summary="Figures for Prometheus", include_in_schema=False)
     async def figures() -> Response:

@@ -12,7 +12,7 @@ from lamr_agents.replay.recorded import Recorded, Result, find_logs, record_of
 from lamr_agents.replay.report import Report
 from lamr_agents.replay.scored_once import ScoredOnce, model_of
 from lamr_agents.replay.session import Replayed, replay
-from lamr_agents.replay.ways import Judge, Way, pruned, remembered, ways
+from lamr_agents.replay.ways import Judge, Way, pruned, ways
 
 __all__ = [
     "Judge",
@@ -30,7 +30,6 @@ __all__ = [
     "pruned",
     "read_prices",
     "record_of",
-    "remembered",
     "replay",
     "ways",
 ]

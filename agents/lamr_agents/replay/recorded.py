@@ -112,7 +112,6 @@ class Result:
         intent: what the agent is after; nothing where the result is no big read.
         big: the read; None where the result doesn't show much of one source file.
         uses: what later events do with its lines; only of a big read.
-        tool: that gave it, by the host's name; empty where the log doesn't say.
     """
 
     place: int
@@ -121,7 +120,6 @@ class Result:
     intent: Intent = _UNKNOWN
     big: BigRead | None = None
     uses: Sequence[Use] = ()
-    tool: str = ""
 
     @property
     def later(self) -> LaterUse:
@@ -269,7 +267,6 @@ def _results(events: Sequence[Event], bill: Bill) -> Iterator[Result]:
                 intent,
                 read,
                 later_uses(read, events) if read else (),
-                call.tool if call else "",
             )
         if opened is not None and not _HOSTS.ranges(asked):
             seen.append((opened.path, readers))

@@ -52,9 +52,8 @@ def ways(pruner: Prunes, policy: Policy | None = None, effort: EffortName = "ins
         effort: how much the encoder reads.
     """
     policy = policy or PROFILES[DEFAULT]
-    ours = remembered(pruned(OURS, pruner, policy, effort))
     return [
-        ours,
+        pruned(OURS, pruner, policy, effort),
         *(pruned(name, pruner, other, effort) for name, other in PROFILES.items() if other != policy),
     ]
 
@@ -119,22 +118,3 @@ def pruned(name: str, pruner: Prunes, policy: Policy, effort: EffortName = "inst
         return judge
 
     return Way(name, begin)
-
-
-def remembered(way: Way) -> Way:
-    """A way that is asked once about each result of a session, whoever begins the session again."""
-    last: list[tuple[Recorded, Judge]] = []
-
-    def begin(session: Recorded) -> Judge:
-        if not last or last[0][0] is not session:
-            judge, shown = way.begin(session), dict[int, Skim]()
-
-            def once(result: Result) -> Skim:
-                if result.place not in shown:
-                    shown[result.place] = judge(result)
-                return shown[result.place]
-
-            last[:] = [(session, once)]
-        return last[0][1]
-
-    return replace(way, begin=begin)
