@@ -346,6 +346,7 @@ def test_half_a_character_in_code_is_named_as_every_bad_input(served: Site) -> N
         ("/nowhere", b"{}", {}, 404),
         ("/livez", b"{}", {}, 405),
     ],
+    ids=["gzip", "br", "nested", "path", "method"],
 )
 def test_what_the_application_never_sees_is_refused_in_the_form_of_all_errors(
     served: Site, path: str, body: bytes, headers: dict[str, str], status: int
