@@ -11,7 +11,6 @@ from typing import Any
 
 from lamr_agents.local.server import LocalServer
 from lamr_agents.local.store import Shown, Store
-from lamr_agents.lossless.earlier import Context
 
 from tests.agents.samples import pruner
 from tests.attack.case import Case
@@ -44,7 +43,7 @@ def _stored(make: Callable[[Path], Any]) -> Callable[[Place], str]:
 
 def _made(path: Path) -> Store:
     store = Store(path)
-    store.was_shown(Context("s"), "p")
+    store.was_shown("s", 0.0, "p")
     return store
 
 
