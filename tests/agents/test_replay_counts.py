@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lamr_agents.policy import DEFAULT, PROFILES, Policy
+from lamr_agents.policy import DEFAULT, FOR_A_SCRIPT, PROFILES, Policy
 from lamr_agents.replay import (
     NoSessionError,
     Prices,
@@ -53,6 +53,7 @@ from tests.agents.samples import (
     session,
     usage,
 )
+from tests.sessions import test_code_mode as code_mode
 
 PRICE = Price(("*",), input=1.0, cache_write=2.0, cache_read=0.1, output=10.0)
 PRICES = Prices((PRICE,), hour=3600.0)
@@ -583,3 +584,24 @@ def test_groups_tell_hosts_and_projects_apart(tmp_path: Path) -> None:
 def test_no_session_says_why(tmp_path: Path) -> None:
     with pytest.raises(NoSessionError, match="no JSON"):
         record_of(written(tmp_path / "x.jsonl", text="what\n"), PRICES)
+
+
+def test_what_a_script_got_saves_nothing(tmp_path: Path) -> None:
+    """Codex's hooks can't change it."""
+    words = (
+        "response_item",
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": SAID}]},
+    )
+    count = {"input_tokens": 9000, "output_tokens": 10, "total_tokens": 9010}
+    usage = (
+        "event_msg",
+        {"type": "token_count", "info": {"total_token_usage": count, "last_token_usage": count}},
+    )
+    model = ("turn_context", {"cwd": "/p", "model": "gpt-5.4"})
+    cat = (code_mode.script(), code_mode.ran("cat a.py", CODE), code_mode.printed(CODE))
+    log = written(tmp_path / "s.jsonl", text=code_mode.log(model, words, *cat, usage, words, usage))
+    with pruner() as asking:
+        replayed = replay_log(log, ways(asking), PRICES)
+    (read,) = replayed.reads
+    assert read.ours.reason == FOR_A_SCRIPT
+    assert replayed.ours.saved == 0

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -41,7 +42,7 @@ from lamr_sessions.tools import question_of, read_of, same_file
 from lamr_agents.errors import LogError, NoSessionError
 from lamr_agents.hosts import HOSTS
 from lamr_agents.intent import Intent, Known, intent_of
-from lamr_agents.policy import Asked, Policy
+from lamr_agents.policy import FOR_A_SCRIPT, Asked, Policy
 from lamr_agents.replay.bill import Bill, made_up_requests
 from lamr_agents.replay.prices import Prices
 from lamr_agents.skim import asked_for
@@ -142,6 +143,7 @@ class Recorded:
         moments: when each of the log's records was written, in seconds since 1970; 0 where it doesn't say.
         own: the first record that isn't a copy from another log.
         broken: lines of the log that can't be read, but for a last one that is being written.
+        by_a_script: see `Format`.
     """
 
     log: Path
@@ -154,11 +156,16 @@ class Recorded:
     moments: Sequence[float] = field(default=(), repr=False)
     own: int = 0
     broken: int = 0
+    by_a_script: re.Pattern[str] | None = None
 
     @cached_property
     def results(self) -> Sequence[Result]:
         """The results of tools, in their order, without those that were copied."""
-        return [result for result in _results(self.events, self.bill) if result.record >= self.own]
+        return [
+            result
+            for result in _results(self.events, self.bill, self.by_a_script)
+            if result.record >= self.own
+        ]
 
     @property
     def name(self) -> str:
@@ -215,6 +222,7 @@ def record_of(log: Path, prices: Prices, known: Collection[str] = ()) -> Recorde
         moments=moments_of(records, form),
         own=max(copied, default=-1) + 1,
         broken=_broken(text, len(records)) if form.records is None else 0,
+        by_a_script=form.by_a_script,
     )
 
 
@@ -238,7 +246,7 @@ def _control(events: Sequence[Event], bill: Bill, copied: int) -> float:
     return sum(bill.of_words(approximate_tokens(words), record) for words, record in questions if words)
 
 
-def _results(events: Sequence[Event], bill: Bill) -> Iterator[Result]:
+def _results(events: Sequence[Event], bill: Bill, by_a_script: re.Pattern[str] | None) -> Iterator[Result]:
     big = {read.place: read for read in big_reads(events)}
     calls = {result: events[call] for call, result in answered(events).items()}
     seen: list[tuple[str, range]] = []
@@ -259,6 +267,8 @@ def _results(events: Sequence[Event], bill: Bill) -> Iterator[Result]:
             intent = _UNKNOWN
             text = "\n".join(shown_lines(event.text).lines) + "\n" if opened else event.text
             asked = asked_for(text, opened or Read(""), intent=intent, again=again)
+        if call and by_a_script and by_a_script.match(call.call):  # no hook can change what a script gets
+            asked = replace(asked, uncut=FOR_A_SCRIPT)
         if read or asked.tokens >= LEAST_TOKENS:
             yield Result(
                 place,
