@@ -173,6 +173,11 @@ s cc1: all warnings being treated as errors
   #5 RUN make
 f ERROR: failed to solve: process "/bin/sh -c make" did not complete successfully: exit code: 2
 """,
+    "docker build": """
+  #12 [3/5] RUN make
+f #12 0.5 a.c:3:5: error: 'x' undeclared
+f #12 ERROR: process "/bin/sh -c make" did not complete successfully: exit code: 2
+""",
     "kubectl": """
   NAME      READY   STATUS             RESTARTS   AGE
   kafka-1   1/1     Running            0          12d
