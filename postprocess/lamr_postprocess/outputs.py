@@ -35,7 +35,8 @@ _RECORD = re.compile(
 """How a record of a log begins, behind what stands before each line."""
 _SCRIPT = r"(?:test|build|lint|check|type-?check|unit|e2e|dev|start)[\w:-]*"  # of turbo, lerna, npm-run-all
 _BEFORE = re.compile(
-    rf"(?:{_STAMP})?(?:std(?:out|err) [FP] )?(?:#\d+ (?:\d+\.\d+ )?)?(?:(?=[\d.-]*[A-Za-z_])[\w.-]+ +\|(?: |$))?(?:[@\w/.-]+:{_SCRIPT}: )?"
+    rf"(?:{_STAMP})?(?:std(?:out|err) [FP] )?(?:#\d+ (?:\d+\.\d+ )?)?"
+    rf"(?:(?=[\d.-]*[A-Za-z_])[\w.-]+ +\|(?: |$))?(?:[@\w/.-]+:{_SCRIPT}: )?"
     rf"(?:[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d \S+ [\w./@-]+(?:\[\d+\])?: )?(?:{_STAMP})?"
 )
 
