@@ -12,12 +12,19 @@ from lamr_client import Pruner
 from lamr_client.mock_transport import MockTransport, uniform_answer
 
 FUNCTIONS = 60
-CODE = "import os\n\n\n" + "".join(
-    f"def handler_{n}(request, response):\n"
-    f"    value_{n} = request.read_header('X-Field-{n}', default=None)\n"
-    f"    response.write('the value of field {n} is', value_{n})\n\n\n"
-    for n in range(FUNCTIONS)
-)
+
+
+def code_of(functions: int, comment: str = "") -> str:
+    """A file with so many functions; the comment stands behind the first line of each body."""
+    return "import os\n\n\n" + "".join(
+        f"def handler_{n}(request, response):\n"
+        f"    value_{n} = request.read_header('X-Field-{n}', default=None){comment}\n"
+        f"    response.write('the value of field {n} is', value_{n})\n\n\n"
+        for n in range(functions)
+    )
+
+
+CODE = code_of(FUNCTIONS)
 LINES = CODE.rstrip("\n").split("\n")
 NUMBERED = "\n".join(f"{n:6}\t{line}" for n, line in enumerate(LINES, 1))
 # It names no word of every function, which would make each line a needed one as far as words tell.

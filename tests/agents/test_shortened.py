@@ -23,19 +23,14 @@ from lamr_client.mock_transport import MockTransport, uniform_answer
 from lamr_sessions import Read
 from lamr_sessions.notices import Stated
 
-from tests.agents.samples import SAID, TASK, pruner
+from tests.agents.samples import SAID, TASK, code_of, pruner
 from tests.agents.test_claude_code import BASH, READ, ask, payload, said, transcript
 from tests.agents.test_messages import openai, text_of
 
 __all__ = ["transcript"]
 
 FUNCTIONS = 400
-CODE = "import os\n\n\n" + "".join(
-    f"def handler_{n}(request, response):\n"
-    f"    value_{n} = request.read_header('X-Field-{n}', default=None)\n"
-    f"    response.write('the value of field {n} is', value_{n})\n\n\n"
-    for n in range(FUNCTIONS)
-)
+CODE = code_of(FUNCTIONS)
 LINES = CODE.splitlines()
 NUMBERED = "".join(f"{n:6}\t{line}\n" for n, line in enumerate(LINES, 1))
 INTENT = intent_of(Known(said="I'll look at handler_30 and handler_380 first.", task=TASK))

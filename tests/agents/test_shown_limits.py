@@ -22,15 +22,10 @@ from lamr_postprocess import approximate_tokens
 from lamr_sessions import Read
 
 from tests.agents.payloads import RECORDED
-from tests.agents.samples import CODE, TASK, pruner
+from tests.agents.samples import CODE, TASK, code_of, pruner
 
 FUNCTIONS = 600
-LONG = "import os\n\n\n" + "".join(
-    f"def handler_{n}(request, response):\n"
-    f"    value_{n} = request.read_header('X-Field-{n}', default=None)  # é\n"
-    f"    response.write('the value of field {n} is', value_{n})\n\n\n"
-    for n in range(FUNCTIONS)
-)
+LONG = code_of(FUNCTIONS, "  # é")
 INTENT = intent_of(Known(said="I'll look at handler_30 first.", task=TASK))
 BOLD = Policy(threshold=0.1, least_relevance=0.0, least_fitting=0.0)
 """Keeps more than the limits below, and cuts to them."""
