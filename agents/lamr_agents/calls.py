@@ -63,7 +63,6 @@ class HookHost:
         passed: what stands in a call that passes at once; empty for nothing.
         tells_context: whether a call's transcript or messages are what the model is given, without branches that were
             left and results that were cleared; if not, no result counts as being in the context.
-        limits: how much the host shows of a tool's result, by tool; of one that isn't named, all.
     """
 
     name: str
@@ -73,7 +72,6 @@ class HookHost:
     variable: str = ""
     passed: str = ""
     tells_context: bool = False
-    limits: Mapping[str, ShownLimits] = field(default_factory=dict)
 
 
 MOST_PATH = 4096

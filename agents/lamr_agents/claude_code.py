@@ -209,4 +209,4 @@ def _with_text(tool: str, response: Mapping[str, Any], text: str) -> dict[str, A
     return {**response, "file": {**file, "content": text, "numLines": lines}}
 
 
-HOOK = HookHost(CLAUDE_CODE.name, read_call, answer, tells_context=True, limits=LIMITS)
+HOOK = HookHost(CLAUDE_CODE.name, read_call, answer, tells_context=True)

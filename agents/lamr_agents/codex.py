@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from lamr_sessions import Heard
-from lamr_sessions.formats import CODEX
+from lamr_sessions.formats import BY_A_SCRIPT, CODEX
 from lamr_sessions.shown import framed
 
 from lamr_agents.calls import Call, HookHost, call_of
@@ -33,8 +33,6 @@ _ABOVE = (
     "Original token count: 0000\nOutput:\n"
 )
 LIMITS = {"Bash": ShownLimits(characters=10_000, size=utf8_bytes, above=_ABOVE)}
-_BY_A_SCRIPT = "exec-"
-"""How the names of calls begin that a script makes."""
 
 
 def read_call(payload: Mapping[str, Any]) -> Call | None:
@@ -42,7 +40,7 @@ def read_call(payload: Mapping[str, Any]) -> Call | None:
     tool, given, text = (payload.get(key) for key in ("tool_name", "tool_input", "tool_response"))
     if tool not in TOOLS or not isinstance(given, Mapping) or not isinstance(text, str):
         return None
-    by_a_script = str(payload.get("tool_use_id")).startswith(_BY_A_SCRIPT)
+    by_a_script = BY_A_SCRIPT.match(str(payload.get("tool_use_id")))
     return call_of(
         *(str(payload.get("session_id") or ""), tool, given, {"output": text}),
         text=text,
@@ -69,4 +67,4 @@ def hear(log: Path) -> Heard:
     return last_heard(log, Voice(CODEX, lambda line: b'"user"' in line))
 
 
-HOOK = HookHost(CODEX.name, read_call, answer, limits=LIMITS)
+HOOK = HookHost(CODEX.name, read_call, answer)

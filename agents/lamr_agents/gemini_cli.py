@@ -142,4 +142,4 @@ def _written(folder: Path, path: str, text: str) -> Path:
     return file
 
 
-HOOK = HookHost("gemini-cli", read_call, answer, BESIDE, passed=PASSED, limits=LIMITS)
+HOOK = HookHost("gemini-cli", read_call, answer, BESIDE, passed=PASSED)

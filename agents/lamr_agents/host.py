@@ -170,11 +170,6 @@ class Host:
     logs: str = ""
     remark: str = ""
 
-    @property
-    def tells_context(self) -> bool:
-        """See `HookHost.tells_context`."""
-        return self.hook is not None and self.hook.tells_context
-
 
 _GRACE_SECONDS = 2
 """From a hook's own end to that by the host."""

@@ -164,10 +164,9 @@ class Conversations:
         left = walk.left()
         if left is not None and left <= 0 and policy.passes(asked) is None:
             return unjudged(asked, f"the {self._timeout:g} s of this request are over")
-        named = asked.name or walk.edited
-        known = {} if named else walk.heard.seen.lines_of(asked.path)
-        more = {"known": known, "effort": self._effort, "within": left}
-        return skim_anyway(self._pruner, asked, intent, policy, **more)
+        known = {} if asked.name or walk.edited else walk.heard.seen.lines_of(asked.path)
+        options = {"known": known, "effort": self._effort, "within": left}
+        return skim_anyway(self._pruner, asked, intent, policy, **options)
 
 
 def _key(first_words: str, call: Event, text: str) -> str:

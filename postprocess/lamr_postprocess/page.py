@@ -96,8 +96,7 @@ def _fates(
     table = np.full((steps.shape[0], scores.shape[0]), CUT, dtype=np.int8)
     always = document.outcome.order[:MOST_OUTCOMES]
     for row, step in enumerate(steps):
-        codes = document.repair(scores >= step)
-        table[row] = adding(document.rules, codes, always) if always else codes
+        table[row] = adding(document.rules, document.repair(scores >= step), always)
     if dependency is not None:
         table[(table == SELECTED) & np.asarray(dependency, dtype=np.bool_)[None, :]] = DEPENDENCY
     letters = np.array(list(_CODES))[table.T]

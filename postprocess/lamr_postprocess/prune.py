@@ -112,14 +112,14 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
         raise ValueError("line_scores must be finite numbers; found NaN or infinity")
     depends = None if dependency is None else _per_line("dependency", dependency, lines, np.bool_)
     wanted = kept_by_request(document, keep)
-    note, always = document.note, document.outcome.order if repair else ()
+    note, outcome = document.note, document.outcome if repair else Outcome()
     tokens = count(code) if min_tokens > 0 or limit is not None else 0
     if tokens < min_tokens and (max_tokens is None or tokens <= max_tokens):
         codes, style = np.full(lines, SELECTED, dtype=np.int8), Style(markers, line_numbers)
         note = f"passed through: {tokens} tokens, fewer than min_tokens {min_tokens}"
     elif limit is None:
         codes = document.repair((scores >= (THRESHOLD if threshold is None else threshold)) | wanted)
-        codes = adding(document.rules, codes, always[:MOST_OUTCOMES]) if always else codes
+        codes = adding(document.rules, codes, outcome.order[:MOST_OUTCOMES])
     elif tokens <= limit and not line_numbers and threshold is None:
         codes, style = np.full(lines, SELECTED, dtype=np.int8), Style(markers)
     else:
@@ -129,7 +129,7 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
                 *(document, scores, wanted, lambda kept: count(render(document, kept, style)[0])),
                 least=threshold,
             )
-            found.keep_always(always, limit)
+            found.keep_always(outcome.order, limit)
             return found
 
         codes, used, style, bare = _fill(search, limit, style)
@@ -138,7 +138,7 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
             or "; ".join(filter(None, (note, BARE if bare else None)))
             or None
         )
-    return _result(document, codes, _Marks(wanted, depends), style, note, bool(always))
+    return _result(document, codes, _Marks(wanted, depends), style, note, outcome)
 
 
 def _fill(
@@ -208,10 +208,9 @@ def _per_line(name: str, values: ArrayLike, lines: int, dtype: type[np.generic])
 
 
 def _result(  # noqa: PLR0913, PLR0917  # what a result is made of
-    document: Document, codes: Codes, marks: _Marks, style: Style, note: str | None, told: bool
+    document: Document, codes: Codes, marks: _Marks, style: Style, note: str | None, outcome: Outcome
 ) -> PrunedCode:
     kept = codes != 0
-    outcome = document.outcome if told else Outcome()
     counts = [(int(kept[list(rows)].sum()), len(rows)) for rows in (outcome.failures, outcome.totals)]
     said = [
         words.format(shown=shown, all=every)

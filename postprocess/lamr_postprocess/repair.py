@@ -343,6 +343,8 @@ def close(rules: Rules, selected: BoolArray) -> Codes:
 
 def adding(rules: Rules, codes: Codes, rows: Sequence[int]) -> Codes:
     """Codes with rows that are kept for themselves, and with gaps between them that cost less than a marker."""
+    if not rows:
+        return codes
     codes, places = codes.copy(), list(rows)
     codes[places] = np.where(codes[places] == CUT, OUTCOME, codes[places])
     owned = np.flatnonzero(rules.owner != NOBODY)

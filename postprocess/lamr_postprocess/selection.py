@@ -231,5 +231,5 @@ class BudgetSearch:
         """Repair a selection; returns its codes and the tokens of its text."""
         self.trials += 1
         codes = self.document.repair(self.forced, selected) if self.bare else self.document.repair(selected)
-        codes = adding(self.document.rules, codes, self.always) if self.always else codes
+        codes = adding(self.document.rules, codes, self.always)
         return codes, self.measure(codes != 0)

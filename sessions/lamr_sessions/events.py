@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -174,7 +174,11 @@ def events_on_path(records: Sequence[Any], form: Format, call: str) -> list[Even
     steps: dict[int, list[Event]] = {}
     for event in events_of(records, form):
         steps.setdefault(event.record, []).append(event)
-    makes = (place for place, found in steps.items() if any(_makes(event, call) for event in found))
+    makes = (
+        place
+        for place, found in steps.items()
+        if any(event.kind == "call" and event.call == call for event in found)
+    )
     place = max(makes, default=None)
     if place is None or not names[place][0]:
         return None
@@ -186,7 +190,8 @@ def events_on_path(records: Sequence[Any], form: Format, call: str) -> list[Even
     beside = {
         place
         for place, found in steps.items()
-        if places.get(names[place][1]) in path and all(_answers(event, made) for event in found)
+        if places.get(names[place][1]) in path
+        and all(event.kind == "result" and event.call in made for event in found)
     }
     return [event for place in sorted(path | beside) for event in steps.get(place, ())]
 
@@ -194,14 +199,6 @@ def events_on_path(records: Sequence[Any], form: Format, call: str) -> list[Even
 def _name_at(record: Any, way: str) -> str:
     name = first_at(record, way)
     return name if isinstance(name, str) else ""
-
-
-def _makes(event: Event, call: str) -> bool:
-    return event.kind == "call" and event.call == call
-
-
-def _answers(event: Event, calls: Collection[str]) -> bool:
-    return event.kind == "result" and event.call in calls
 
 
 def _events_of_one(record: Any, form: Format) -> Iterator[Event]:

@@ -15,7 +15,8 @@ _OBSERVATION = re.compile(
 )
 _FENCED_COMMAND = re.compile(r"```(?:bash|sh|mswea_bash_command)\n(.*?)\n```", re.DOTALL)
 _MESSAGE = {"payload.type": "message"}
-_BY_A_SCRIPT = re.compile("exec-")
+BY_A_SCRIPT = re.compile("exec-")
+"""How the names of calls begin that a script of Codex's model makes."""
 _COMMAND = {"payload.type": "item_completed", "payload.item.type": "CommandExecution"}
 _CLEARS_RESULTS = re.compile(r"^clear_tool_uses")
 
@@ -57,11 +58,11 @@ CODEX = Format(
         Rule("call", "payload", {"payload.type": "custom_tool_call"}, call="call_id"),
         Rule("result", "payload", {"payload.type": "function_call_output"}, text="output", call="call_id"),
         Rule("result", "payload", {"payload.type": "custom_tool_call_output"}, text="output", call="call_id"),
-        Rule("call", "payload.item", _COMMAND, arguments="", named=_BY_A_SCRIPT),
-        Rule("result", "payload.item", _COMMAND, text="aggregated_output", named=_BY_A_SCRIPT),
+        Rule("call", "payload.item", _COMMAND, arguments="", named=BY_A_SCRIPT),
+        Rule("result", "payload.item", _COMMAND, text="aggregated_output", named=BY_A_SCRIPT),
         Rule("compacted", record={"type": "compacted"}, text="timestamp"),
     ),
-    by_a_script=_BY_A_SCRIPT,
+    by_a_script=BY_A_SCRIPT,
 )
 """In code mode the model's calls are scripts that run commands. The log has these between a script and its result."""
 ENTIRE = Format(

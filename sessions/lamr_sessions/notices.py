@@ -14,7 +14,7 @@ from typing import Literal
 
 Where = Literal["above", "between", "below"]
 
-OURS = "[lamr:"
+NOTE = "[lamr:"
 """How each notice of lamr's own begins; the hook's process, which imports nothing, has it as `thin.NOTE`."""
 MOST_BETWEEN = 2
 """Notices between the ends of one output; a text with more of them is about notices."""

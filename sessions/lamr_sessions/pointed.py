@@ -16,7 +16,7 @@ from lamr_contract.scoring.named_lines import named_ranges
 
 from lamr_sessions.commands import Read
 from lamr_sessions.events import Event
-from lamr_sessions.notices import OURS, gaps, stated
+from lamr_sessions.notices import NOTE, gaps, stated
 from lamr_sessions.shown import framed, shown_lines
 from lamr_sessions.tools import same_file, searched_file, shown_by
 
@@ -67,14 +67,9 @@ MOST_ASIDE = 4000
 
 
 class Seen:
-    """The results that stand in a session's context.
+    """The results that stand in a session's context."""
 
-    Args:
-        mark: stands in each result that isn't as the tool gave it.
-    """
-
-    def __init__(self, mark: str = OURS) -> None:
-        self._mark = mark
+    def __init__(self) -> None:
         self._asked: dict[str, Event] = {}
         self._answered: list[tuple[Event, str]] = []
         self._held = 0  # place of the first result that is surely in the context
@@ -99,7 +94,7 @@ class Seen:
         return any(
             same_file(label, name or read.path)
             for read, name, text in _naming(self._answered, label)
-            if not read.ranged and (len(text) > MOST_ASIDE or self._mark in text)
+            if not read.ranged and (len(text) > MOST_ASIDE or NOTE in text)
         )
 
     def lines_of(self, path: str) -> dict[int, str]:
@@ -117,7 +112,7 @@ class Seen:
                 continue
             before, code, after = framed(text)
             said = stated(before, after)
-            if self._mark in text or gaps(code) or said.tail:
+            if NOTE in text or gaps(code) or said.tail:
                 known.clear()
                 continue
             shown = shown_lines(text)

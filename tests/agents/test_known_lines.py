@@ -26,8 +26,7 @@ from lamr_agents.policy import PROFILES, SHORTENED
 from lamr_agents.skim import asked_for, skim
 from lamr_agents.skimmed import Skim
 from lamr_agents.thin import NOTE
-from lamr_sessions import Read
-from lamr_sessions.notices import OURS
+from lamr_sessions import Read, notices
 
 FILES = ("/w/a.py", "/w/b.py")
 LINES = 60
@@ -96,7 +95,7 @@ def test_words_that_look_like_lamrs_are_shown() -> None:
 
 
 def test_the_marks_of_both_packages_are_one() -> None:
-    assert OURS == NOTE
+    assert notices.NOTE == NOTE
 
 
 def test_hosts_whose_logs_dont_tell_what_a_request_holds_get_no_names() -> None:

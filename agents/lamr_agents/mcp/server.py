@@ -243,10 +243,8 @@ class _Tools:
 
     async def _pruned(self, question: str, code: str, **options: Any) -> PruneResult:
         """Prune a text, to what one answer holds."""
-        pruner, options = (
-            await self._warm.pruner(),
-            {"markers": NAMED, "excerpts": True, **options, **self._limits},
-        )
+        pruner = await self._warm.pruner()
+        options |= {"markers": NAMED, "excerpts": True, **self._limits}
         result = await pruner.prune(question, code, **options)
         if result.cuts and len(result.text) > LONGEST_PRUNED:
             fitting = int(0.9 * result.tokens_out * LONGEST_PRUNED / len(result.text))

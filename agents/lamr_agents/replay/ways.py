@@ -84,9 +84,8 @@ def pruned(name: str, pruner: Prunes, policy: Policy, effort: EffortName = "inst
     of_others = replace(policy, prunes=False)
 
     def begin(session: Recorded) -> Judge:
-        tells = any(
-            host.form and host.form.name == session.host and host.tells_context for host in HOSTS.values()
-        )
+        hooks = (host.hook for host in HOSTS.values() if host.hook)
+        tells = any(hook.tells_context for hook in hooks if hook.name == session.host)
         held: dict[str, dict[int, str]] = {}
         context: list[int] = [0]
 
