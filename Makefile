@@ -80,7 +80,8 @@ $(VENV)/world/.installed: benchmarks/world/npm.txt benchmarks/world/python.txt |
 	@touch $@
 
 # The agents that hooks are written for: in the versions that they were tried with, and as they are today.
-UNPINNED_newest := s/(.)[=@]=?[0-9][^@=]*$$/\1/
+# Of a package without a tag, npm takes an old version that asks for no later node than the machine's.
+UNPINNED_newest := s/==[0-9].*$$//; s/(.)@[0-9][^@]*$$/\1@latest/
 
 $(HOSTS)/%/wanted: $(PINS)/python.txt $(PINS)/npm.txt $(PINS)/openhands.txt
 	@mkdir -p $@
