@@ -48,9 +48,10 @@ _MINIFIED = re.compile(
 _OF_SCRIPTS = frozenset({"//", "/*", "*"})
 _SAYS = re.compile(
     r"\b(?:FAILED|FAILURE|CONFLICT)\b|^\W*(?:\S+: )?(?:FAIL|ERROR|(?:fatal )?error)\b"
-    r"|\b\d+ (?:tests? )?(?:failed|failing|failures?|errors?|problems?)\b|\bexit(?:ed with)? (?:code|status) \d+"
+    r"|\b\d+ (?:tests? )?(?:failed|failing|failures?|errors?|problems?)\b|\bexit(?:ed with)? (?:code|status) [1-9]"
 )
-"""What tells a failure, a total or an exit code without a doubt, as far as a line alone can tell."""
+"""What tells a failure, a total or an exit code without a doubt, as far as a line alone can tell. Steps that end with 0
+have passed, and there can be any number of them."""
 
 _RANKED = ("instant", "hook", "command")
 """How the cases begin in which the product chose the lines, and not chance."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,14 +36,27 @@ def _requests() -> list[ChunkRequest]:
     return made
 
 
+@pytest.fixture
+def patient(tmp_path: Path) -> Iterator[TritonServer]:
+    """A server that refuses no chunk for its wait, however slow the machine is."""
+    repository = Path(shutil.copytree(bundled_repository(), tmp_path / "repository"))
+    config = repository / "lamr_encoder" / "config.pbtxt"
+    limited = config.read_text("utf-8")
+    waiting = limited.replace("default_timeout_microseconds: 2000000", "default_timeout_microseconds: 0")
+    assert waiting != limited
+    config.write_text(waiting, "utf-8")
+    with TritonServer(repository) as server:
+        yield server
+
+
 @pytest.mark.server
-def test_64_at_once_are_batched_and_equal_to_one_by_one() -> None:
+def test_64_at_once_are_batched_and_equal_to_one_by_one(patient: TritonServer) -> None:
     requests = _requests()
-    with TritonServer(bundled_repository()) as server, GrpcTransport(server.addresses.grpc) as transport:
-        warmed = counted(server.addresses.grpc)
+    with GrpcTransport(patient.addresses.grpc) as transport:
+        warmed = counted(patient.addresses.grpc)
         with ThreadPoolExecutor(REQUESTS) as pool:
             together = list(pool.map(lambda request: transport.infer(request, 120), requests))
-        models = counted(server.addresses.grpc, warmed, REQUESTS)
+        models = counted(patient.addresses.grpc, warmed, REQUESTS)
         alone = [transport.infer(request, 120) for request in requests]
     for name in MODELS:
         requested = models[name].requests - warmed[name].requests  # warm-up at load counts too
