@@ -16,7 +16,7 @@ from lamr_sessions.notices import Stated, gaps, stated
 
 from lamr_agents.policy import Asked
 
-_NUMBERS = re.compile(r"(pruned) \((?P<first>\d+)(?:-(?P<last>\d+))?\)")
+_NUMBERS = re.compile(r"(?<=\.\.\. )(?P<first>\d+)(?:-(?P<last>\d+))?(?= pruned)")
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def _bare(text: str) -> list[str]:
 
 
 def renumbered(text: str, kept: Sequence[int], part: Part) -> str:
-    """The text of a part that was pruned, with the file's numbers in its markers; with none where these aren't known.
+    """The text of a part that was pruned, with the file's numbers in its markers; where these aren't known, with counts.
 
     Args:
         text: the lines that are kept and a marker for each run of others, in their order.
@@ -128,7 +128,8 @@ def renumbered(text: str, kept: Sequence[int], part: Part) -> str:
 
 
 def _moved(found: re.Match[str], shift: int | None) -> str:
+    numbers = [int(number) for number in (found["first"], found["last"]) if number]
     if shift is None:
-        return found[1]
-    numbers = (int(number) + shift for number in (found["first"], found["last"]) if number)
-    return f"{found[1]} ({'-'.join(map(str, numbers))})"
+        count = numbers[-1] - numbers[0] + 1
+        return f"{count} line{'s' if count > 1 else ''}"
+    return "-".join(str(number + shift) for number in numbers)

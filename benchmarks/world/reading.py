@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from lamr_postprocess import split_lines
 
-MARKER = re.compile(r"\.\.\. ([\d,]+) lines? pruned \((\d+)(?:-(\d+))?\)")
+MARKER = re.compile(r"\.\.\. (?:(\d+)(?:-(\d+))? pruned|(\d+) lines? pruned \((\d+)(?:-(\d+))?\))")
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ def read_result(lines: Sequence[str], text: str, *, numbered: bool = False) -> R
             read.kept.append(at)
             at += 1
         elif match is not None:
-            count = int(match[1].replace(",", ""))
-            told = (int(match[2]), int(match[3] or match[2]))
+            told = _told(match)
+            count = int(match[3] or told[1] - told[0] + 1)
             read.markers.append(Marker(row, at, at + count - 1, line, count, told))
             at += count
         else:
@@ -63,4 +63,10 @@ def read_result(lines: Sequence[str], text: str, *, numbered: bool = False) -> R
 
 
 def _begins(marker: re.Match[str], at: int) -> bool:
-    return int(marker[2]) == at + 1
+    return _told(marker)[0] == at + 1
+
+
+def _told(marker: re.Match[str]) -> tuple[int, int]:
+    """The first and last line that a marker names."""
+    first, last = marker[1] or marker[4], marker[2] or marker[5]
+    return int(first), int(last or first)

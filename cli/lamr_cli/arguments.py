@@ -83,9 +83,10 @@ Timeout = Annotated[float, typer.Option(help="Seconds to wait for the whole answ
 Tokenizer = Annotated[
     str | None,
     typer.Option(
-        help="Counts tokens by this tokenizer.json, or by the model's own (model). Default: so that the tokenizers of "
-        "today's large models have no more.",
-        metavar="FILE|model",
+        help="What counts tokens: o200k (GPT), cl100k, claude (its published one, of 2023), qwen or llama, each by a "
+        "table within 3 %; any, a bound that none of today's large models exceeds; model, the pruning model's own; or "
+        "a tokenizer.json. Default: o200k.",
+        metavar="NAME|FILE",
         show_default=False,
     ),
 ]

@@ -315,7 +315,11 @@ class PruneJob:
                 path=None if options.path is None else os.fspath(options.path),
                 language=options.language,
                 threshold=options.threshold if self._has_budget else threshold,
+                answering=None
+                if options.threshold is not None
+                else scores.adapted(self._encoder.spec.threshold),
                 count_tokens=self._count,
+                price_lines=self._counter.line_costs,
                 dependency=scores.dependency,
                 analyses=self._shared.analyses,
                 **options.cutting,

@@ -1,4 +1,4 @@
-"""What counts the tokens of budgets: so that no large model's tokenizer has more, by the reader's own, or by ours."""
+"""What counts the tokens of budgets: a table of a large model's tokenizer, a bound for all, a file, or our own."""
 
 from __future__ import annotations
 
@@ -15,10 +15,15 @@ from tokenizers import Tokenizer
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import InvalidInputError
 from lamr_contract.files import MOST_TOKENIZER_BYTES, read_regular
+from lamr_contract.tokens.token_tables import TABLES
 from lamr_contract.tokens.tokenizer_files import parse_tokenizer
 
-MODELS_OWN = "model"
-"""Stands for a file: budgets then count the pruning model's own tokens, as evaluations do."""
+DEFAULT = TABLES[0]
+"""Counts where nobody says what does."""
+ANY, MODELS_OWN = "any", "model"
+"""Stand for a tokenizer: a bound that no large model's tokenizer exceeds, and the pruning model's own tokens."""
+TOKENIZERS = (*TABLES, ANY, MODELS_OWN)
+"""The names that options take in place of a file."""
 
 
 class Counter(Protocol):
@@ -30,6 +35,10 @@ class Counter(Protocol):
 
     def count_each(self, texts: Sequence[str]) -> NDArray[np.int64]:
         """Return the tokens of each of n short texts, int64 [n]."""
+        ...
+
+    def line_costs(self, lines: Sequence[str]) -> NDArray[np.float64]:
+        """Return about how many tokens each of L lines adds to a text, float64 [L]."""
         ...
 
 
@@ -48,27 +57,30 @@ class _ReadersTokenizer:
         encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         return np.fromiter(map(len, encodings), np.int64, len(encodings))
 
+    def line_costs(self, lines: Sequence[str]) -> NDArray[np.float64]:
+        return self.count_each(lines).astype(np.float64)
+
 
 def token_counter(tokenizer: str | os.PathLike[str] | None, encoder: PromptEncoder) -> Counter:
     """Return what counts tokens.
 
     Args:
-        tokenizer: the `tokenizer.json` of whoever will read the text; `MODELS_OWN` for the pruning model's; None counts
-            so that the tokenizers of large models have no more (`token_limits`).
+        tokenizer: one of `TOKENIZERS`, or the `tokenizer.json` of whoever will read the text; None for `DEFAULT`.
         encoder: the model's.
 
     Raises:
-        InvalidInputError: the file can't be read or is no tokenizer.
+        InvalidInputError: the name is unknown and no file, or the file is no tokenizer.
     """
-    if tokenizer is None:
-        return encoder.limits
-    if os.fspath(tokenizer) == MODELS_OWN:
-        return encoder
+    name = DEFAULT if tokenizer is None else os.fspath(tokenizer)
+    if name in TOKENIZERS:
+        return {MODELS_OWN: encoder, ANY: encoder.limits}.get(name) or encoder.table(name)
+    assert tokenizer is not None
     try:
         return _of_content(read_regular(Path(tokenizer), MOST_TOKENIZER_BYTES))
     except (OSError, ValueError) as error:
         raise InvalidInputError(
-            f"{tokenizer} is no tokenizer ({error}); name a tokenizer.json", argument="tokenizer"
+            f"{tokenizer} is no tokenizer ({error}); name a tokenizer.json, or one of {', '.join(TOKENIZERS)}",
+            argument="tokenizer",
         ) from error
 
 

@@ -28,6 +28,7 @@ from lamr_contract.spec import Chunking, ModelSpec, client_files, load_spec
 from lamr_contract.tokens.text_slices import cuts_inside, in_groups, slice_bounds
 from lamr_contract.tokens.token_counts import TokenCounts
 from lamr_contract.tokens.token_limits import TokenLimits
+from lamr_contract.tokens.token_tables import TokenTable
 from lamr_contract.tokens.tokenizer_files import parse_tokenizer
 
 READ_SHARE = 0.3
@@ -89,7 +90,7 @@ class PromptEncoder:
 
     Attributes:
         spec: what the encoder follows.
-        limits: counts the tokens of budgets.
+        limits: counts tokens so that no large model's tokenizer has more.
         prompt_tokens: the number of the prompt's tokens, without query and code.
     """
 
@@ -122,6 +123,7 @@ class PromptEncoder:
         self._protect_prompt_tokens()
         self._counts = TokenCounts.of(self._tokenizer)
         self.limits = TokenLimits(lambda units: self._asked_each(units).tolist())
+        self._tables: dict[str, TokenTable] = {}
         self.prompt_tokens = sum(map(len, pieces))
         if spec.chunking.window - self.prompt_tokens < 1 + self._least_code(spec.chunking):
             raise ModelMismatchError(
@@ -186,6 +188,16 @@ class PromptEncoder:
     def count_each(self, texts: Sequence[str]) -> NDArray[np.int64]:
         """Return how many tokens each of n short texts has by itself, int64 [n]; long ones are for `count_tokens`."""
         return self._asked_each(texts) if self._counts is None else self._counts.count(texts)
+
+    def line_costs(self, lines: Sequence[str]) -> NDArray[np.float64]:
+        """Return how many tokens each of L lines has by itself, float64 [L]."""
+        return self.count_each(lines).astype(np.float64)
+
+    def table(self, name: str) -> TokenTable:
+        """Return the table of a large model's tokenizer, one of `token_tables.TABLES`."""
+        if name not in self._tables:
+            self._tables[name] = TokenTable(name, lambda words: self._asked_each(words).tolist())
+        return self._tables[name]
 
     def _asked_each(self, texts: Sequence[str]) -> NDArray[np.int64]:
         encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)

@@ -6,7 +6,7 @@ One `Document` serves any number of selections of the same text, which is what a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, pairwise
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamr_postprocess.captures import read_names
+from lamr_postprocess.definition_spans import DefinitionSpan, spans_in
 from lamr_postprocess.definitions import Definitions, definitions_of
 from lamr_postprocess.frames import Frames, frames_of, no_frames
 from lamr_postprocess.headings import headings_of
@@ -36,6 +37,7 @@ from lamr_postprocess.outcomes import Outcome, outcome_of
 from lamr_postprocess.outline import NOBODY, Outline, outline_of
 from lamr_postprocess.outputs import output_frames
 from lamr_postprocess.parts import Markup, markup_of, no_markup
+from lamr_postprocess.pieces import pieces_of
 from lamr_postprocess.repair import (
     CUT,
     Codes,
@@ -106,6 +108,7 @@ class Document:
             the language's own.
         comments: the comment syntaxes that parts of the text bring.
         around: int [L], the row in which begins what stands around each; -1 for nothing.
+        pieces: int [L], the function or paragraph of each (see `pieces`).
         rules: what repair needs.
         fillers: what rendering needs.
         definitions: what named cuts hide; None where cuts aren't to be named or there is no syntax tree.
@@ -125,6 +128,7 @@ class Document:
     markup: IntArray
     comments: tuple[Comment, ...]
     around: IntArray
+    pieces: IntArray
     rules: Rules
     fillers: Fillers
     definitions: Definitions | None
@@ -239,6 +243,7 @@ def analyse(  # noqa: PLR0913  # keyword-only, each with a default
         markup=structure.markup.rows,
         comments=structure.markup.comments,
         around=structure.markup.around,
+        pieces=pieces_of(blank, structure.spans),
         rules=structure.rules,
         fillers=_no_fillers() if outline is None else _fillers(outline),
         definitions=structure.definitions,
@@ -255,6 +260,7 @@ class _Structure:
     note: str | None = None
     outline: Outline | None = None
     definitions: Definitions | None = None
+    spans: Sequence[DefinitionSpan] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -342,11 +348,11 @@ def _structure(  # noqa: PLR0913, PLR0917  # a text, and what is known of it
     definitions = None if naming is None else definitions_of(source, space.indents, naming)
     if names[0][0].misread:
         return _by_line(text, language, costs, space, _BROKEN.format(language.name))
-    damage = source.damage
+    damage, spans = source.damage, spans_in(source)
     del source
     rules = rules_of(names, outline, damage, costs.of_lines, costs.least_cut)
     markup = Markup(outline.markup, outline.around, outline.comments)
-    return _Structure(rules, markup, why, outline, definitions)
+    return _Structure(rules, markup, why, outline, definitions, spans)
 
 
 def _parsed(text: str, language: Language, listing: Listing | None) -> tuple[Source | None, str | None]:

@@ -100,9 +100,9 @@ function show() {
     line.dataset.why = kind === 'pruned' ? '' : data.reasons[data.fates[i][step]].replace('repair:', '+ ');
     if (kind !== 'pruned') { first = -1; return; }
     if (first < 0) { first = i; line.classList.add('first'); }
-    const size = i - first + 1, from = lines[first].getAttribute('value'), to = line.getAttribute('value');
+    const from = lines[first].getAttribute('value'), to = line.getAttribute('value');
     lines[first].lastElementChild.dataset.cut =
-      size + (size > 1 ? ' lines pruned (' + from + '-' + to : ' line pruned (' + from) + ')';
+      (from === to ? from : from + '-' + to) + ' pruned';
   });
   const total = kinds.length, kept = total - counts.pruned;
   byId('shown').replaceChildren(data.steps[step].toFixed(3) + ' keeps ', element('b', kept),

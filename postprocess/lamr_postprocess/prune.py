@@ -17,17 +17,19 @@ from lamr_postprocess.collecting import without_collections
 from lamr_postprocess.detection import detect_language
 from lamr_postprocess.document import LEAST_CUT, Document, analyse
 from lamr_postprocess.languages import Language, language_named
-from lamr_postprocess.lines import BoolArray
+from lamr_postprocess.lines import BoolArray, IntArray
 from lamr_postprocess.listing import read_listing
 from lamr_postprocess.outcomes import Outcome
+from lamr_postprocess.pieces import values_of
 from lamr_postprocess.render import COMMENT, NAMED, Style, render
-from lamr_postprocess.repair import DEPENDENCY, KEEP, REASONS, SELECTED, Codes, adding
+from lamr_postprocess.repair import CUT, DEPENDENCY, KEEP, REASONS, SELECTED, Codes, adding
 from lamr_postprocess.result import PrunedCode
 from lamr_postprocess.selection import (
     BudgetError,
     BudgetSearch,
     CountTokens,
     Keep,
+    PriceLines,
     approximate_tokens,
     kept_by_request,
 )
@@ -39,6 +41,9 @@ FAILURES_SHOWN, TOTALS_SHOWN = "{shown} of {all} failures shown", "{shown} of {a
 """The notes of a result that leaves out lines of a tool's output that say how its run ended."""
 MOST_OUTCOMES = 200
 """Lines that say how a tool's run ended that are kept where no budget says how many."""
+_MAY_ANSWER = 0.5
+"""The share of the threshold from which on a line may answer: within a budget, what binds names is paid after such."""
+_NAMES = ": one_name, another \u2026"
 BARE = "the budget doesn't pay for what binds the names of the best lines"
 """The note of a result in which lines use names that no kept line imports or defines, though the text does."""
 
@@ -54,7 +59,9 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
     ratio: float | None = None,
     max_tokens: int | None = None,
     keep: Sequence[Keep] = (),
+    answering: float | None = None,
     count_tokens: CountTokens | None = None,
+    price_lines: PriceLines | None = None,
     min_tokens: int = 0,
     dependency: ArrayLike | None = None,
     repair: bool = True,
@@ -76,7 +83,10 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
         max_tokens: the most tokens of the finished text, repair and markers included. A text that has no more is kept
             whole, unless a threshold is given as well.
         keep: lines to keep whatever they score: numbers, (first, last) ranges, regular expressions.
+        answering: the threshold by which a budget's lines are told that may answer, since what binds names is paid
+            after them. By default `THRESHOLD`.
         count_tokens: a function from a text to its number of tokens; by default `approximate_tokens`.
+        price_lines: a function from lines to about how many tokens each has; by default by `count_tokens`.
         min_tokens: a text with fewer tokens passes untouched, and `note` says so.
         dependency: bool [L], selected lines whose reason is `dependency` rather than `semantic`.
         repair: whether to add the lines that the selection needs; without it the result may not parse.
@@ -95,6 +105,7 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
     """
     style = Style(markers, line_numbers, repair)
     count = count_tokens or approximate_tokens
+    price_lines = price_lines or (lambda lines: [count(line) for line in lines])
     limit = _limit(code, ratio, max_tokens, count)
     listing = read_listing(code)
     body, place = (code, path) if listing is None else (listing.body, path or listing.path)
@@ -123,16 +134,25 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
     elif tokens <= limit and not line_numbers and threshold is None:
         codes, style = np.full(lines, SELECTED, dtype=np.int8), Style(markers)
     else:
+        values = values_of(scores, document.pieces, document.blank) if repair else scores
+        ranking: IntArray = np.argsort(-values, kind="stable")
+        ranking = ranking[~(document.blank | wanted)[ranking]]
+        if threshold is not None:
+            ranking = ranking[scores[ranking] >= threshold]
+        least = _MAY_ANSWER * (THRESHOLD if answering is None else answering)
+        answers = int(np.count_nonzero(values[ranking] >= least))
+        prices = np.asarray(price_lines(_shown_lines(document, line_numbers)), np.float64)
 
         def search(style: Style) -> BudgetSearch:
             found = BudgetSearch(
-                *(document, scores, wanted, lambda kept: count(render(document, kept, style)[0])),
-                least=threshold,
+                *(document, ranking, answers, wanted, prices, count(_sample_marker(document, style))),
+                lambda kept: count(render(document, kept, style)[0]),
             )
             found.keep_always(outcome.order, limit)
             return found
 
-        codes, used, style, bare = _fill(search, limit, style)
+        codes, used, style = _fill(search, limit, style)
+        bare = document.rules.binds and bool(((document.repair(codes != CUT) != CUT) & (codes == CUT)).any())
         note = (
             _overrun(used, limit, max_tokens)
             or "; ".join(filter(None, (note, BARE if bare else None)))
@@ -141,17 +161,28 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
     return _result(document, codes, _Marks(wanted, depends), style, note, outcome)
 
 
-def _fill(
-    search: Callable[[Style], BudgetSearch], limit: int, style: Style
-) -> tuple[Codes, int, Style, bool]:
-    """The best selection for a budget, its tokens, the style that it has, and whether lines came without what binds
-    their names: names of cuts give way where they don't fit.
+def _shown_lines(document: Document, line_numbers: bool) -> list[str]:
+    """The lines as a result shows them."""
+    lines = [document.text[start:stop] for start, stop in document.spans.tolist()]
+    return [f"{number}\t{line}" for number, line in zip(document.numbers, lines)] if line_numbers else lines  # noqa: B905
+
+
+def _sample_marker(document: Document, style: Style) -> str:
+    """A marker such as a result of this text has, at some indentation."""
+    last = len(document.blank)
+    words = f"... {last}-{last} pruned{_NAMES if style.markers == NAMED else ''}"
+    return f"    {document.language.comment.wrap(words)}\n"
+
+
+def _fill(search: Callable[[Style], BudgetSearch], limit: int, style: Style) -> tuple[Codes, int, Style]:
+    """The best selection for a budget, its tokens, and the style that it has: names of cuts give way where they don't
+    fit.
     """
     found = search(style)
     codes, used = found.fill(limit)
     if used > limit and style.markers == NAMED:
         return _fill(search, limit, replace(style, markers=COMMENT))
-    return codes, used, style, found.bare
+    return codes, used, style
 
 
 def _overrun(used: int, limit: int, max_tokens: int | None) -> str | None:

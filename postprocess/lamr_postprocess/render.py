@@ -1,9 +1,9 @@
 """Kept lines and markers to text.
 
 A cut is a maximal run of lines that are not kept. It becomes one marker line. In `comment` style the marker is a
-comment of the language, `# ... 12 lines pruned (34-45)`, at the smallest indentation of the statements that it stands
+comment of the language, `# ... 34-45 pruned`, at the smallest indentation of the statements that it stands
 for; where the cut empties a body, the filler statement comes before it. In `named` style the marker goes on with the
-definitions that begin inside the cut, `# ... 172 lines pruned (155-326): get, put_nowait …`, where the document knows
+definitions that begin inside the cut, `# ... 155-326 pruned: get, put_nowait …`, where the document knows
 them. In `swe-pruner` style the marker is the bare `(filtered 12 lines)`, which is no comment, so that the result may
 not parse; without repair the whole text is then SWE-Pruner's (`lamr_postprocess.swepruner`). A marker ends as the last
 line of its cut does.
@@ -114,7 +114,9 @@ def _marker(document: Document, cut: Cut, lead: str, comment: Comment, style: St
         return f"{head}(filtered {cut.lines} lines){newline}"
     first, last = int(document.numbers[cut.start - 1]), int(document.numbers[cut.end - 1])
     where = f"{first}-{last}" if cut.lines > 1 else f"{first}"
-    words = f"... {cut.lines} line{'s' if cut.lines > 1 else ''} pruned ({where})"
+    words = f"... {where} pruned"
+    if last - first + 1 != cut.lines:  # of a listing that leaves out numbers
+        words = f"... {cut.lines} line{'s' if cut.lines > 1 else ''} pruned ({where})"
     if style.markers == NAMED and document.definitions is not None:
         words += document.definitions.label(cut.start - 1, cut.end - 1)
     is_last = comment.last is not None and document.begins_with(cut.end, _CLOSERS)

@@ -1,6 +1,7 @@
 """Which lines to keep: those that the caller asks for, and as many more as a token budget allows.
 
-A budget is searched with repair and rendering in the loop, because the tokens of the finished text count.
+A budget is searched with repair in the loop, and near its end with rendering, because the tokens of the finished text
+count.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from lamr_errors import InvalidInputError
 
 from lamr_postprocess.document import Document
 from lamr_postprocess.lines import BoolArray, FloatArray, IntArray
+from lamr_postprocess.outline import NOBODY
 from lamr_postprocess.patterns import LineSearch, SearchTime
 from lamr_postprocess.repair import CUT, Codes, adding
 
@@ -25,11 +27,12 @@ _KEEP_TAKES = (
     "keep=[7, (10, 20), 'retries']"
 )
 CountTokens = Callable[[str], int]
+PriceLines = Callable[[Sequence[str]], Sequence[float] | FloatArray]
 
-_ENOUGH = 0.98  # the share of a budget at which a search stops
-_MOST_TRIALS = 80  # repairs and renderings of one search
-_BEST = 8
-"""The lines of the highest scores that a budget must pay; else it pays no definitions of names."""
+_ENOUGH = 0.9  # the share of a budget from which on no line is stepped over
+_MOST_STEPS = 24  # lines that are stepped over
+_FAR = 1.3
+"""How far a selection's price may be from its tokens, as a factor."""
 
 
 class BudgetError(InvalidInputError):
@@ -142,94 +145,104 @@ def _matching(document: Document, pattern: str | re.Pattern[str], seconds: Searc
 class BudgetSearch:
     """The search for the selection that fills a budget.
 
+    Lines are bought best first, each with what it needs to parse. When those that answer are all there, what binds
+    their names follows, that of the best lines first, and then the lines below. So a larger budget keeps what a smaller
+    one kept.
+
     Attributes:
         document: the text to prune.
-        scores: float [L]; lines with ink are taken in falling order of score, equal ones in the order of the file.
+        ranking: int [n], the rows with ink that may be taken, the best first.
+        answers: how many of them answer; names are bound for these alone.
         forced: bool [L], lines that are kept whatever they cost.
-        least: the least score of a line that is taken; None takes any line while there is room.
+        prices: float [L], about how many tokens each line has.
+        marker: about how many tokens a marker has.
         measure: a function from a closed selection to the tokens of the finished text.
         always: rows that are kept beside every selection, without what they stand under.
-        trials: how many selections were repaired and measured so far.
-        bare: whether lines bring only what they need to parse, and not what binds their names.
     """
 
     document: Document
-    scores: FloatArray
+    ranking: IntArray
+    answers: int
     forced: BoolArray
+    prices: FloatArray
+    marker: float
     measure: Callable[[BoolArray], int]
     always: Sequence[int] = ()
-    least: float | None = None
-    trials: int = 0
-    bare: bool = False
 
     def smallest(self) -> tuple[Codes, int]:
         """The output with nothing but the forced lines, and its tokens."""
-        return self._try(self.forced)
+        codes = self._codes(0, 0)
+        return codes, self.measure(codes != CUT)
 
     def keep_always(self, rows: Sequence[int], limit: int) -> None:
         """Keep rows beside every selection, as many from the first on as at most `limit` tokens hold."""
-        low, high = 0, len(rows) + 1
-        while high - low > 1:
-            middle = (low + high) // 2
-            self.always = rows[:middle]
-            low, high = (middle, high) if self.smallest()[1] <= limit else (low, middle)
-        self.always, self.trials = rows[:low], 0
+
+        def with_rows(count: int) -> Codes:
+            self.always = rows[:count]
+            return self._codes(0, 0)
+
+        self.always = rows[: self._most(limit, len(rows), with_rows)]
 
     def fill(self, limit: int) -> tuple[Codes, int]:
-        """The codes and tokens of the best selection of at most `limit` tokens; `smallest` if that has more already.
+        """The codes and tokens of the best selection of at most `limit` tokens; `smallest` if that has more already."""
+        lines, bound = self._buy(limit, 0, 0), 0
+        if lines == self.answers:
+            bound = self._most(limit, lines, lambda count: self._codes(lines, count))
+        if bound == self.answers:
+            self.answers = len(self.ranking)
+            lines = self._buy(limit, lines, bound)
+        codes = self._codes(lines, bound)
+        return codes, self.measure(codes != CUT)
 
-        The search takes the longest run of the ranking that fits, steps over the line that doesn't fit with all that it
-        needs, and goes on below it until nearly all of the budget is used. Where the best lines don't fit with what
-        binds their names, it begins again without that: the lines themselves say more than imports do.
+    def _buy(self, limit: int, lines: int, bound: int) -> int:
+        """How many lines of the ranking fit, of those that answer, from so many on.
+
+        A line that needs more than there is left goes out of the ranking with all that can't be parted from it, as long
+        as much is left.
         """
-        best, used = self.smallest()
-        chosen = self.forced.copy()
-        ranking: IntArray = np.argsort(-self.scores, kind="stable")
-        ranking = ranking[~self.document.blank[ranking]]  # repair brings those between kept lines
-        if self.least is not None:
-            ranking = ranking[self.scores[ranking] >= self.least]
-        step, first = 0, ranking[:_BEST]
-        while used < limit * _ENOUGH and self.trials < _MOST_TRIALS:
-            ranking = ranking[best[ranking] == 0]
-            if not ranking.shape[0]:
+        for _ in range(_MOST_STEPS):
+            more = self._most(limit, self.answers - lines, lambda count: self._codes(lines + count, bound))  # noqa: B023
+            lines += more
+            if lines == self.answers or self._price(self._codes(lines, bound) != CUT) > _ENOUGH * limit:
                 break
-            taken, outcome = self._longest(chosen, ranking, limit, step)
-            if (
-                self.document.rules.binds
-                and not (self.bare or step)
-                and (best if outcome is None else outcome[0])[first].min() == CUT
-            ):
-                self.bare = True
-                continue
-            step = 1
-            if outcome is not None:
-                best, used = outcome
-                chosen[ranking[:taken]] = True
-            ranking = ranking[taken + 1 :]
-        return best, used
+            self._leave_out(lines)
+        return lines
 
-    def _longest(
-        self, chosen: BoolArray, ranking: IntArray, limit: int, step: int
-    ) -> tuple[int, tuple[Codes, int] | None]:
-        """The length of the longest prefix of the ranking that fits together with the chosen lines, and its outcome.
+    def _leave_out(self, place: int) -> None:
+        """Take a line out of the ranking, and those behind it that can't be parted from it."""
+        owner = self.document.rules.owner[self.ranking]
+        goes = (owner == owner[place]) & (owner != NOBODY)
+        goes[:place], goes[place] = False, True
+        self.answers -= int(np.count_nonzero(goes[: self.answers]))
+        self.ranking = self.ranking[~goes]
 
-        A prefix is looked for in steps that double, from `step` on, and then by halves; 0 halves at once.
+    def _most(self, limit: int, count: int, codes_of: Callable[[int], Codes]) -> int:
+        """The largest number up to `count` whose codes fit, found by halves; 0 if none does.
+
+        The steps are the same for every limit, so that a larger one never gives a smaller number.
         """
-        low, high, outcome = 0, ranking.shape[0] + 1, None
-        while high - low > 1 and self.trials < _MOST_TRIALS:
-            middle = min(low + step, high - 1) if step else (low + high) // 2
-            selected = chosen.copy()
-            selected[ranking[:middle]] = True
-            codes, tokens = self._try(selected)
-            if tokens <= limit:
-                low, outcome, step = middle, (codes, tokens), step * 2
-            else:
-                high, step = middle, 0
-        return low, outcome
+        low, high = 0, count + 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self._fits(codes_of(middle), limit) else (low, middle)
+        return low
 
-    def _try(self, selected: BoolArray) -> tuple[Codes, int]:
-        """Repair a selection; returns its codes and the tokens of its text."""
-        self.trials += 1
-        codes = self.document.repair(self.forced, selected) if self.bare else self.document.repair(selected)
-        codes = adding(self.document.rules, codes, self.always)
-        return codes, self.measure(codes != 0)
+    def _fits(self, codes: Codes, limit: int) -> bool:
+        """Whether a selection fits; its text is only made where the prices leave that open."""
+        kept = codes != CUT
+        about = self._price(kept)
+        if about > _FAR * limit or about * _FAR < limit:
+            return about < limit
+        return self.measure(kept) <= limit
+
+    def _price(self, kept: BoolArray) -> float:
+        """About how many tokens a selection has."""
+        cuts = np.count_nonzero(kept[1:] < kept[:-1]) + (not kept[:1].all())
+        return float(self.prices[kept].sum()) + self.marker * cuts
+
+    def _codes(self, lines: int, bound: int) -> Codes:
+        """The codes of so many lines of the ranking, the first of them with what binds their names."""
+        full, bare = self.forced.copy(), np.zeros_like(self.forced)
+        full[self.ranking[:bound]] = True
+        bare[self.ranking[bound:lines]] = True
+        return adding(self.document.rules, self.document.repair(full, bare), self.always)

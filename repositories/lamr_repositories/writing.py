@@ -204,7 +204,7 @@ class Writer:
         if self.line_numbers:
             lines = [f"{number}\t{line}" for number, line in enumerate(lines, 1)]
         count = str(len(lines))
-        marker = document.language.comment.wrap(f"... {count} lines pruned ({count}-{count})") + "\n"
+        marker = document.language.comment.wrap(f"... {count}-{count} pruned") + "\n"
         prices = self.counter.count_each([form.inside(line) for line in [heading, marker, *lines]])
         return Prices(int(prices[0]), prices[2:], int(prices[1]) + self.line_numbers)
 

@@ -46,7 +46,7 @@ def test_a_view_is_pruned_for_what_was_said_and_stays_an_observation(
     shown = executor(view.action, host.conversation([user, view]))
     assert shown.text.startswith(HEADER)
     assert "def handler_30(" in shown.text
-    assert "lines pruned" in shown.text
+    assert " pruned" in shown.text
     assert len(shown.text) < 0.8 * len(seen.observation.text)  # the default profile is careful
     assert {**shown.__dict__, "content": 0} == {**seen.observation.__dict__, "content": 0}
     assert transport.requests
@@ -67,9 +67,9 @@ def test_a_file_that_an_earlier_answer_showed_passes(module: Any, transport: Moc
     assert terminal(command.action, host.conversation(events)) is printed.observation
     assert not transport.requests
     alone = terminal(command.action, host.conversation([user, command]))
-    assert "lines pruned" in alone.text
+    assert " pruned" in alone.text
     together = command.model_copy({"llm_response_id": view.llm_response_id})
-    assert "lines pruned" in terminal(command.action, host.conversation([user, view, together])).text
+    assert " pruned" in terminal(command.action, host.conversation([user, view, together])).text
 
 
 def test_what_the_host_has_condensed_since_is_no_earlier_look(module: Any) -> None:
@@ -77,7 +77,7 @@ def test_what_the_host_has_condensed_since_is_no_earlier_look(module: Any) -> No
     terminal = executor_of(module, "terminal", lambda *_: printed.observation)
     condensed = host.Condensation(kind="Condensation", timestamp="2026-11-25T22:25:20", llm_response_id="r")
     events = [user, view, seen, condensed, command]
-    assert "lines pruned" in terminal(command.action, host.conversation(events)).text
+    assert " pruned" in terminal(command.action, host.conversation(events)).text
 
 
 def test_nothing_is_pruned_where_nothing_is_known_or_something_failed(module: Any) -> None:

@@ -58,7 +58,7 @@ def test_what_is_left_fits_and_the_note_is_true(limits: ShownLimits) -> None:
     note = NOTE.search(shown.text)
     assert note
     left = [
-        line for line in shown.text.splitlines() if "lines pruned (" not in line and "[lamr: " not in line
+        line for line in shown.text.splitlines() if " pruned" not in line and "[lamr: " not in line
     ]
     assert int(note[1]) == len(shown.kept_lines) == len(left)
     assert [LONG.split("\n")[number - 1] for number in shown.kept_lines] == left

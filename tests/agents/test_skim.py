@@ -60,7 +60,7 @@ def test_a_cut_is_named_and_the_note_says_how_to_undo_it() -> None:
     assert line_of("value_30 =") in shown.kept_lines
     first, last = max(shown.cuts(), key=lambda cut: cut[1] - cut[0])
     names = re.findall(r"def (handler_\d+)", "\n".join(CODE.splitlines()[first - 1 : last]))
-    assert f"pruned ({first}-{last}): {names[0]}, {names[1]}" in shown.text
+    assert f"{first}-{last} pruned: {names[0]}, {names[1]}" in shown.text
     assert shown.text.splitlines()[-1].startswith(
         f"[lamr: {len(shown.kept_lines)} of the lines 1-{ASKED.lines} are shown"
     )

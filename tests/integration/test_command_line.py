@@ -40,10 +40,10 @@ def test_prunes_a_file_to_stdout_and_tells_the_rest_on_stderr() -> None:
     done = lamr("prune", str(FILE), "-q", QUERY)
     assert done.returncode == 0, done.stderr.decode()
     compile(done.stdout, "pruned.py", "exec")
-    assert b"lines pruned" in done.stdout
+    assert b" pruned" in done.stdout
     assert "tokens" in done.stderr.decode()
     original = iter(FILE.read_bytes().splitlines())
-    kept = [line for line in done.stdout.splitlines() if b" pruned (" not in line]
+    kept = [line for line in done.stdout.splitlines() if b" pruned" not in line]
     assert kept
     assert all(line in original for line in kept), "kept lines come unchanged and in order"
 

@@ -13,7 +13,7 @@ from tests.integration.conftest import STDLIB
 
 QUERY = "How is the timeout enforced?"
 SOURCE = (STDLIB / "queue.py").read_text(encoding="utf-8")
-MARKER = re.compile(r"\blines? pruned \((\d+)(?:-(\d+))?\)")
+MARKER = re.compile(r"\.\.\. (\d+)(?:-(\d+))? pruned")
 
 
 def check(code: str, result: PruneResult) -> None:

@@ -60,7 +60,7 @@ def test_installed_wheel_prunes_and_serves(wheel: Path, tmp_path: Path) -> None:
     here = run(
         lamr, "prune", FILE, "-q", QUERY, "--effort", "full", "--no-degrade", "--quiet", cwd=tmp_path
     ).stdout
-    assert "pruned (" in here
+    assert " pruned" in here
 
     server = subprocess.Popen(
         [lamr, "serve", "--json"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

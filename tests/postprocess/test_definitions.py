@@ -26,7 +26,7 @@ from benchmarks.material import error_nodes
 FIXTURES = sorted((Path(__file__).parent / "fixtures").iterdir())
 IDS = [path.name for path in FIXTURES]
 CODE = [path for path in FIXTURES if detect_language("", path.name).is_code]
-LABEL = re.compile(r"pruned \([\d-]+\)(.*)$", re.MULTILINE)
+LABEL = re.compile(r"\.\.\. [\d-]+ pruned(.*)$", re.MULTILINE)
 QUEUE = """\
 import threading
 

@@ -41,9 +41,9 @@ def test_numbered_listing_is_parsed_under_its_numbers(form: str) -> None:
     assert pruned.kept_lines == (1, 4, 5, 7)
     lines = split_lines(pruned.text)
     assert lines[0] == form.format(first) + "import os\n"
-    assert lines[1].strip() == "# ... 2 lines pruned (119-120)"
+    assert lines[1].strip() == "# ... 119-120 pruned"
     width = len(form.format(first))
-    assert all(line[width:] in ("", *split_lines(CODE)) for line in lines if "pruned (" not in line)
+    assert all(line[width:] in ("", *split_lines(CODE)) for line in lines if " pruned" not in line)
     bare = "".join(line[width:] for line in lines)
     ast.parse(bare)
     assert pruned.note is None
@@ -70,7 +70,7 @@ def test_a_listing_without_numbers_on_blank_lines_has_rows_for_numbers() -> None
     )
     pruned = kept(numbered, 5)
     assert (pruned.language, pruned.kept_lines) == ("python", (1, 4, 5, 7))
-    assert split_lines(pruned.text)[1].strip() == "# ... 2 lines pruned (2-3)"
+    assert split_lines(pruned.text)[1].strip() == "# ... 2-3 pruned"
 
 
 def test_matches_in_one_file_are_read_under_their_numbers() -> None:
@@ -101,7 +101,7 @@ def test_numbers_that_dont_count_up_are_no_listing(text: str) -> None:
 
 
 def test_numbers_with_a_hole_are_no_listing() -> None:
-    assert kept("1\ta\n3\tb\n", 1, language="text").text == "1\ta\n... 1 line pruned (2)\n"
+    assert kept("1\ta\n3\tb\n", 1, language="text").text == "1\ta\n... 2 pruned\n"
 
 
 def test_grep_output_of_one_file_is_parsed_under_its_prefixes() -> None:
@@ -119,7 +119,7 @@ def test_grep_output_of_one_file_is_parsed_under_its_prefixes() -> None:
 def test_grep_output_of_several_files_is_pruned_by_line() -> None:
     output = "a.py:1:def f(): pass\na.py:9:    f()\n--\nb.py:3:class A:\nb.py:4:    f = 1\n"
     pruned = kept(output, 2)
-    assert pruned.text == "... 1 line pruned (1)\na.py:9:    f()\n... 3 lines pruned (3-5)\n"
+    assert pruned.text == "... 1 pruned\na.py:9:    f()\n... 3-5 pruned\n"
     assert pruned.note == "lines of 2 files: pruned line by line"
 
 
@@ -131,7 +131,7 @@ def test_diff_keeps_the_file_and_the_whole_hunk_of_a_line() -> None:
     pruned = kept(diff, 10)
     assert pruned.language == "diff"
     assert pruned.kept_lines == (1, 2, 3, 8, 9, 10, 11)
-    assert split_lines(pruned.text)[3] == "... 4 lines pruned (4-7)\n"
+    assert split_lines(pruned.text)[3] == "... 4-7 pruned\n"
 
 
 def test_markdown_keeps_the_sections_above() -> None:
@@ -147,7 +147,7 @@ def test_markdown_keeps_the_sections_above() -> None:
         14: "repair:gap",
         15: "semantic",
     }
-    assert "<!-- ... 7 lines pruned (2-8) -->" in pruned.text
+    assert "<!-- ... 2-8 pruned -->" in pruned.text
 
 
 def test_toml_keeps_its_table() -> None:
@@ -158,24 +158,24 @@ def test_toml_keeps_its_table() -> None:
 FORMS = {
     "data.json": (
         '{\n  "a": [\n    1,\n    2\n  ],\n  "b": "some longer text of words"\n}\n',
-        '  "//": "... 5 lines pruned (2-6)"',
+        '  "//": "... 2-6 pruned"',
     ),
     "app.log": (
         "12:00 start\n12:01 warning of something\n12:02 note of something\n12:03 end\n",
-        "... 2 lines pruned (2-3)",
+        "... 2-3 pruned",
     ),
-    "notes.txt": ("one\n  two words of it\n  three words of it\nfour\n", "  ... 2 lines pruned (2-3)"),
+    "notes.txt": ("one\n  two words of it\n  three words of it\nfour\n", "  ... 2-3 pruned"),
     "x.yaml": (
         "a:\n  b: a longer line of text in YAML\n  c: another longer line\nd: 2\n",
-        "  # ... 2 lines pruned (2-3)",
+        "  # ... 2-3 pruned",
     ),
     "q.sql": (
         "CREATE FUNCTION f() BEGIN\n  SELECT b_is_a_long_name;\n  SELECT c_is_another_name;\nEND\n",
-        "  -- ... 2 lines pruned (2-3)",
+        "  -- ... 2-3 pruned",
     ),
     "t.j2": (
         "<p>\n  {% for a in b %}{{ a.b.c.d.e.f }}\n  {% endfor %}{{ some_more }}\n</p>\n",
-        "  <!-- ... 2 lines pruned (2-3) -->",
+        "  <!-- ... 2-3 pruned -->",
     ),
 }
 

@@ -47,11 +47,11 @@ def test_no_name_or_ending_belongs_to_two_languages() -> None:
 @pytest.mark.parametrize(
     ("language", "line", "marker"),
     [
-        ("yaml", "- {}", "# ... 2 lines pruned (2-3)"),
-        ("sql", "{}", "-- ... 2 lines pruned (2-3)"),
-        ("html", "<p>{}</p>", "<!-- ... 2 lines pruned (2-3) -->"),
-        ("css", "{} {{}}", "/* ... 2 lines pruned (2-3) */"),
-        ("text", "{}", "... 2 lines pruned (2-3)"),
+        ("yaml", "- {}", "# ... 2-3 pruned"),
+        ("sql", "{}", "-- ... 2-3 pruned"),
+        ("html", "<p>{}</p>", "<!-- ... 2-3 pruned -->"),
+        ("css", "{} {{}}", "/* ... 2-3 pruned */"),
+        ("text", "{}", "... 2-3 pruned"),
     ],
 )
 def test_markers_are_comments_of_the_language(language: str, line: str, marker: str) -> None:
@@ -65,4 +65,4 @@ def test_styles() -> None:
     code = "a = 1\nbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb = 2\nc = 3\n"
     assert prune_lines(code, [1, 0, 0], markers="swe-pruner").text == "a = 1\n(filtered 2 lines)\n"
     numbered = prune_lines(code, [1, 0, 1], language="python", line_numbers=True, min_cut=0).text
-    assert numbered == "1\ta = 1\n\t# ... 1 line pruned (2)\n3\tc = 3\n"
+    assert numbered == "1\ta = 1\n\t# ... 2 pruned\n3\tc = 3\n"

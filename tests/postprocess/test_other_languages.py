@@ -143,70 +143,70 @@ LONG = "x".ljust(40, "x")
             f"import {{\n  {LONG},\n  b,\n}} from 'c';\nfunction f(a) {{\n  {LONG}();\n  g();\n  return b(a);\n}}\n",
             [8],
             (1, 3, 4, 5, 8, 9),
-            "  // ... 2 lines pruned (6-7)",
+            "  // ... 6-7 pruned",
         ),
         (
             "tsx",
             f"const a = (\n  <p>\n    <b/>\n    <i>{LONG}</i>\n    <u>{LONG}</u>\n  </p>\n);\n",
             [3],
             (1, 2, 3, 6, 7),
-            "    {/* ... 2 lines pruned (4-5) */}",
+            "    {/* ... 4-5 pruned */}",
         ),
         (
             "java",
             f"import a.{LONG};\nimport a.B;\nclass C {{\n  int {LONG};\n  B b;\n  int {LONG};\n  void f() {{\n    b.f();\n  }}\n}}\n",  # noqa: E501
             [8],
             (2, 3, 5, 7, 8, 9, 10),
-            "  // ... 1 line pruned (4)",
+            "  // ... 4 pruned",
         ),
         (
             "go",
             f'package a\nimport (\n\t"{LONG}"\n\t"b/yaml.v3"\n)\nfunc f() {{\n\tx := {LONG}\n\ty := x\n\tyaml.Do(1)\n}}\n',  # noqa: E501
             [9],
             (2, 4, 5, 6, 9, 10),
-            "\t// ... 2 lines pruned (7-8)",
+            "\t// ... 7-8 pruned",
         ),
         (
             "rust",
             f"use a::{LONG};\nuse b::C;\n#[derive(Debug)]\nstruct D {{\n    c: C,\n    {LONG}: u8,\n}}\nfn f() {{ {LONG}() }}\n",  # noqa: E501
             [5],
             (2, 3, 4, 5, 7),
-            "    // ... 1 line pruned (6)",
+            "    // ... 6 pruned",
         ),
         (
             "c",
             f"#define A {LONG}\n#define B {LONG}\n#ifdef C\nint {LONG};\n#else\nint {LONG}x;\nint e = B;\n#endif\n",
             [7],
             (2, 3, 5, 7, 8),
-            "// ... 1 line pruned (4)",
+            "// ... 4 pruned",
         ),
         (
             "cpp",
             f"class A {{\npublic:\n  int {LONG};\n  int g() {{\n    {LONG}();\n    return b;\n  }}\nprivate:\n  int b;\n  int {LONG};\n}};\n",  # noqa: E501
             [6],
             (1, 2, 4, 6, 7, 8, 9, 11),
-            "    // ... 1 line pruned (5)",
+            "    // ... 5 pruned",
         ),
         (
             "csharp",
             f"class A {{\n  int {LONG};\n  int f(int b) {{\n    try {{\n      g();\n    }} catch (E e) {{\n      {LONG}();\n    }}\n  }}\n}}\n",  # noqa: E501
             [5],
             (1, 3, 4, 5, 6, 8, 9, 10),
-            "      // ... 1 line pruned (7)",
+            "      // ... 7 pruned",
         ),
         (
             "ruby",
             f"class A\n  def {LONG}\n    1\n  end\n  def g(c)\n    {LONG}\n    if c\n      d\n    else\n      {LONG}\n    end\n  end\nend\n",  # noqa: E501
             [8],
             (1, 5, 7, 8, 9, 11, 12, 13),
-            "      # ... 1 line pruned (10)",
+            "      # ... 10 pruned",
         ),
         (
             "php",
             f"<?php\nuse A\\{LONG};\nuse A\\B;\nfunction f() {{\n  $x = {LONG}();\n  $y = 1;\n  return new B($y);\n}}\n",  # noqa: E501
             [7],
             (1, 3, 4, 6, 7, 8),
-            "// ... 1 line pruned (2)",
+            "// ... 2 pruned",
         ),
     ],
 )
@@ -221,12 +221,12 @@ def test_repair_in_each_language(
 def test_html_around_php_is_cut_with_html_markers() -> None:
     code = "<html>\n<p>one</p>\n<p>two</p>\n<p>three</p>\n<?php\n$a = 1;\n$b = 2;\n?>\n<p>four</p>\n"
     pruned = kept(code, "php", 1, 6)
-    assert pruned.text.split("\n")[1] == "<!-- ... 3 lines pruned (2-4) -->"
+    assert pruned.text.split("\n")[1] == "<!-- ... 2-4 pruned -->"
 
 
 def test_block_comments_can_be_cut_inside() -> None:
     code = "/*\n * one\n * two is a longer line of words\n * three\n */\nint a;\n"
-    assert kept(code, "c", 2).text.startswith("/*\n * one\n * ... 2 lines pruned (3-4)\n */\n")
+    assert kept(code, "c", 2).text.startswith("/*\n * one\n * ... 3-4 pruned\n */\n")
 
 
 @pytest.mark.parametrize(
@@ -368,7 +368,7 @@ def test_a_script_is_read_in_its_language(language: str, attribute: str, kind: s
     code = PAGE.format(attribute=attribute, long=LONG, type=kind)
     pruned = kept(code, language, 10)
     assert pruned.kept_lines == (4, 8, 9, 10, 11, 12)
-    assert "// ... 3 lines pruned (5-7)" in pruned.text.split("\n")
+    assert "// ... 5-7 pruned" in pruned.text.split("\n")
     assert pruned.reasons[8] == "repair:definition"
     script = (
         () if language == "html" else (4, 12)
@@ -384,13 +384,13 @@ def test_a_script_is_read_in_its_language(language: str, attribute: str, kind: s
             "vue",
             f"<script setup>\nconst a = 1\n\nfunction b() {{\n  {LONG}()\n}}\nconst c = a\n</script>\n",
             (2, 7),
-            "// ... 4 lines pruned (3-6)",
+            "// ... 3-6 pruned",
         ),
         (
             "html",
             f"<style>\na {{ color: red }}\n\nb {{\n  margin: {LONG};\n}}\n</style>\n",
             (2,),
-            "/* ... 4 lines pruned (3-6) */",
+            "/* ... 3-6 pruned */",
         ),
     ],
 )
@@ -427,7 +427,7 @@ def test_json_stays_json() -> None:
     lines = len(line_spans(code))
     for row in range(1, lines + 1):
         assert json.loads(kept(code, "json", row).text)
-    assert json.loads(kept(code, "json", lines - 1).text) == {"//": "... 16 lines pruned (2-17)", "g": LONG}
+    assert json.loads(kept(code, "json", lines - 1).text) == {"//": "... 2-17 pruned", "g": LONG}
 
 
 def test_an_anchor_keeps_what_is_merged() -> None:
@@ -440,9 +440,9 @@ def test_an_anchor_keeps_what_is_merged() -> None:
 def test_an_emptied_block_that_must_hold_something_is_filled() -> None:
     code = f"f() {{\n  {LONG}\n}}\nif a; then\n  {LONG}\nelse\n  {LONG} b\nfi\n"
     assert (
-        kept(code, "shell", 1).text == "f() {\n  :  # ... 1 line pruned (2)\n}\n# ... 5 lines pruned (4-8)\n"
+        kept(code, "shell", 1).text == "f() {\n  :  # ... 2 pruned\n}\n# ... 4-8 pruned\n"
     )
-    assert "  :  # ... 1 line pruned (7)\n" in kept(code, "shell", 5).text
+    assert "  :  # ... 7 pruned\n" in kept(code, "shell", 5).text
 
 
 TREELESS = """\
@@ -471,9 +471,9 @@ TREELESS = """\
 @pytest.mark.parametrize(
     ("row", "marker"),
     [
-        (4, "<!-- ... 14 lines pruned (5-18) -->"),
-        (7, "// ... 2 lines pruned (8-9)"),
-        (12, "/* ... 1 line pruned (13) */"),
+        (4, "<!-- ... 5-18 pruned -->"),
+        (7, "// ... 8-9 pruned"),
+        (12, "/* ... 13 pruned */"),
     ],
 )
 def test_a_marker_in_a_part_of_a_page_without_a_tree_is_its_comment(path: str, row: int, marker: str) -> None:
@@ -489,7 +489,7 @@ def test_data_in_a_page_without_a_tree_is_kept_whole() -> None:
 
 def test_a_cut_that_begins_with_a_blank_line_of_a_style_has_its_comments() -> None:
     code = "<style>\na { b: c; }\n\nd { e: f; }\ng { h: i; }\n</style>\n"
-    assert "/* ... 2 lines pruned (3-4) */" in kept(code, "html", 2, 5).text
+    assert "/* ... 3-4 pruned */" in kept(code, "html", 2, 5).text
 
 
 @pytest.mark.parametrize(("row", "opening"), [(3, "{/*"), (7, "{/*"), (17, "//")])

@@ -70,12 +70,13 @@ def test_a_budget_steps_over_many_lines_that_need_too_much() -> None:
     document = analyse("".join(f"line {n}\n" for n in range(60)), language_named("text"), repair=False)
 
     def measure(kept: np.ndarray) -> int:
-        return 1_000 if kept[:40].any() else int(kept.sum())
+        return 1_000 if kept[:20].any() else int(kept.sum())
 
-    search = BudgetSearch(document, np.linspace(1.0, 0.1, 60), np.zeros(60, bool), measure)
+    prices = np.where(np.arange(60) < 20, 1_000.0, 1.0)
+    search = BudgetSearch(document, np.arange(60), 60, np.zeros(60, bool), prices, 0, measure)
     codes, used = search.fill(10)
     assert used == 10
-    assert np.flatnonzero(codes).tolist() == list(range(40, 50))
+    assert np.flatnonzero(codes).tolist() == list(range(20, 30))
 
 
 @pytest.mark.parametrize(("budget", "imports"), [(70, False), (400, True)])
@@ -99,9 +100,9 @@ def test_wanted_lines_bring_what_binds_their_names_into_any_budget() -> None:
 
 
 def test_too_small_a_budget_is_an_error_with_both_numbers() -> None:
-    with pytest.raises(BudgetError, match="has 14 tokens but max_tokens is 3") as caught:
+    with pytest.raises(BudgetError, match="has 10 tokens but max_tokens is 3") as caught:
         prune_lines(CODE, np.zeros(12), language="python", max_tokens=3, count_tokens=words, keep=[1])
-    assert (caught.value.needed, caught.value.max_tokens) == (14, 3)
+    assert (caught.value.needed, caught.value.max_tokens) == (10, 3)
 
 
 def test_text_within_its_budget_is_whole() -> None:
@@ -117,7 +118,7 @@ def test_ratio_keeps_a_share(python_files: list[tuple[str, str]], rng: np.random
 
 def test_ratio_that_nothing_fits_says_so() -> None:
     pruned = prune_lines("x = 1\n", [0.0], language="python", ratio=50)
-    assert pruned.note == "the smallest valid output has 7 tokens, more than the ratio's 0"
+    assert pruned.note == "the smallest valid output has 5 tokens, more than the ratio's 0"
 
 
 def test_keep_takes_numbers_ranges_and_expressions() -> None:

@@ -127,6 +127,10 @@ class TokenLimits:
         counts: NDArray[np.int64] = -(-self._counts.count(texts) // _SCALE)
         return counts
 
+    def line_costs(self, lines: Sequence[str]) -> NDArray[np.float64]:
+        """Return how many tokens each of L lines adds to a text at most, float64 [L]."""
+        return self._counts.count(lines) / _SCALE
+
     def _thousandths(self, units: list[str]) -> Iterable[int]:
         """What each unit costs, in thousandths of tokens."""
         text = "".join(units)
@@ -147,6 +151,11 @@ class TokenLimits:
         sums[[place for place, unit in enumerate(units) if unit == " "]] = 0  # goes with the word after it
         counts: list[int] = sums.tolist()
         return counts
+
+
+def cost_beyond(text: str) -> float:
+    """Return what characters beyond ASCII cost at most, in tokens."""
+    return float(_cost_beyond(code_points(text).astype(np.int64)).sum()) / _SCALE
 
 
 def _cost_beyond(points: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ from lamr_agents.words import names_lines
 
 from tests.agents.samples import LINES
 
-_MARKER = re.compile(r"lines pruned \((\d+)-(\d+)\)")
+_MARKER = re.compile(r"\.\.\. (\d+)-(\d+) pruned")
 LONGEST_READ = 40
 """Lines of a cut that are asked for: what an agent would read of it."""
 
@@ -27,7 +27,7 @@ def nothing_is_lost(again: str, *above: str) -> bool:
 
 def is_cut(shown: str) -> bool:
     """Whether a text has a marker, with or without the numbers of its lines."""
-    return "lines pruned" in shown
+    return " pruned" in shown
 
 
 def largest_cut(shown: str) -> tuple[int, int]:

@@ -115,7 +115,7 @@ def test_more_than_the_host_shows_is_cut_to_fit(tmp_path: Path) -> None:
     assert "truncated" not in shown
     kept = re.search(r"\[lamr: (\d+) of the lines 1-(\d+) are shown", shown)
     assert kept
-    own = [line for line in shown.split("\n") if "lines pruned (" not in line and "[lamr: " not in line]
+    own = [line for line in shown.split("\n") if " pruned" not in line and "[lamr: " not in line]
     assert int(kept[1]) == len(own) - 1
     (row,) = Store(tmp_path / "shown.sqlite3").decisions()
     assert row.tokens_out == approximate_tokens(shown)

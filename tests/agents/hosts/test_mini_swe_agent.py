@@ -142,7 +142,7 @@ def test_what_is_left_fits_what_the_hosts_own_configurations_show(
     large = CODE + "".join(f"\n\ndef other_{n}(request):\n    return request['{n}']\n" for n in range(900))
     (tmp_path / "b.py").write_text(large, encoding="utf-8")
     messages = play(tmp_path, LAMR, ["cat b.py"], template=template)
-    (shown,) = [m["content"] for m in messages if "lines pruned" in str(m.get("content"))]
+    (shown,) = [m["content"] for m in messages if " pruned" in str(m.get("content"))]
     assert "elided" not in shown
     text = json.loads(shown)["output"] if shown.startswith("{") else shown
     note = re.search(r"\[lamr: (\d+) of the lines 1-(\d+) are shown", text)

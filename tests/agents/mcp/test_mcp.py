@@ -84,8 +84,8 @@ async def test_a_file_is_shown_for_a_question_and_a_cut_expanded(root: Path) -> 
         shown = await text_of(client, "read_file", path="a.py", question=QUESTION)
         number = line_of("value_30 =")
         assert f"{number}\t{LINES[number - 1]}" in shown
-        assert "pruned (1-" in shown
-        cut = re.search(r"pruned \((\d+)-(\d+)\): (handler_\d+), (handler_\d+)", shown)
+        assert re.search(r" 1-\d+ pruned", shown)
+        cut = re.search(r"(\d+)-(\d+) pruned: (handler_\d+), (handler_\d+)", shown)
         assert cut, "a cut names the definitions that begin in it"
         inside = "".join(LINES[int(cut[1]) - 1 : int(cut[2])])
         assert re.findall(r"def (handler_\d+)\(", inside)[:2] == [cut[3], cut[4]]
@@ -156,7 +156,7 @@ async def test_a_file_comes_whole_with_the_reason_while_the_server_refuses(
 ) -> None:
     transport = AsyncMockTransport(lambda request: uniform_answer(request, 0.5))
     async with in_process(root, transport=transport) as client:
-        assert "pruned (1-" in await text_of(client, "read_file", path="a.py", question=QUESTION)
+        assert re.search(r" 1-\d+ pruned", await text_of(client, "read_file", path="a.py", question=QUESTION))
         transport.errors = [error] * 99
         whole = await text_of(client, "read_file", path="a.py", question=QUESTION)
         reason, *lines = whole.splitlines()
@@ -165,7 +165,7 @@ async def test_a_file_comes_whole_with_the_reason_while_the_server_refuses(
         text = await text_of(client, "prune_text", text=CODE, question=QUESTION)
         assert text == f"{reason}\n{CODE}"
         transport.errors = []
-        assert "pruned (1-" in await text_of(client, "read_file", path="a.py", question=QUESTION)
+        assert re.search(r" 1-\d+ pruned", await text_of(client, "read_file", path="a.py", question=QUESTION))
 
 
 async def test_a_server_that_fails_leaves_the_answer_to_the_line_model(root: Path) -> None:
@@ -185,7 +185,7 @@ async def test_effort_and_time_are_those_of_the_server(root: Path) -> None:
         return AsyncPruner(transport=transport)
 
     async with mcp.Client(create_server(Reach([root]), make, packer(), "instant", 5.0)) as client:
-        assert "pruned (1-" in await text_of(client, "read_file", path="a.py", question=QUESTION)
+        assert re.search(r" 1-\d+ pruned", await text_of(client, "read_file", path="a.py", question=QUESTION))
         await text_of(client, "prune_text", text=CODE, question=QUESTION)
     assert not transport.requests
 

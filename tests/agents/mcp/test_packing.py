@@ -35,7 +35,7 @@ async def test_the_lines_of_all_files_come_with_their_numbers_and_can_be_expande
         assert "## File: a.py" in shown
         number = line_of("value_30 =")
         assert f"{number}\t{LINES[number - 1]}" in shown
-        assert "pruned (" in shown
+        assert " pruned" in shown
         path = f"inner/{ODD}"
         assert f"## File: {path}" in shown
         assert "handler_30_of_all" in await text_of(client, "expand", path=path, first=1, last=1)

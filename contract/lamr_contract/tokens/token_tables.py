@@ -1,0 +1,179 @@
+"""`TokenTable`: about how many tokens a large model's tokenizer gives a text, without that tokenizer.
+
+Byte-pair tokenizers part a text into words, each with the mark or space before it, numbers, runs of marks, line ends
+and white space; then a piece has as many tokens as its vocabulary needs. The tables say what pieces of each kind cost
+on average. They are fitted to the real tokenizers (`benchmarks.token_tables`); docs/lab/tokens.md says how well. Costs
+add up: a text costs as much as its lines together. The module knows pieces; it knows no budget.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from importlib import import_module
+from importlib.resources import files
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamr_contract.tokens.token_limits import cost_beyond
+
+TABLES = ("o200k", "cl100k", "claude", "qwen", "llama")
+"""The tokenizers that there are tables of, as they are named in options."""
+
+_SCALE = 1000  # costs are thousandths of tokens, so that sums are exact
+_MARKS = r"!-/:-@\[-`{-~"
+_PIECE = re.compile(
+    rf"[ \t{_MARKS}]?(?:[A-Z]+(?![a-z])|[A-Z]?[a-z]+)|[0-9]{{1,3}}| ?[{_MARKS}]+[\r\n]*"
+    r"|[ \t]*[\r\n]+|[ \t]+(?=[ \t][^ \t])|[ \t]+|[^\x00-\x7f]+|.",
+    re.DOTALL,
+)
+_WORD = re.compile(rf"([ \t{_MARKS}])?([A-Za-z]+)")
+_RUN = re.compile(rf"[{_MARKS}]+")
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
+_BLANK = "\n\n"
+_MOST, _LONGEST = 1 << 17, 512  # lines that are remembered, and the characters of one
+
+Features = list[tuple[str, float]]
+
+
+class TokenTable:
+    """Counts tokens by one table. Threads may share one."""
+
+    def __init__(self, name: str, parts: Callable[[list[str]], Iterable[int]]) -> None:
+        """Begin with nothing remembered.
+
+        Args:
+            name: one of `TABLES`.
+            parts: gives how many of the pruning model's tokens each of several words has, which tells rare words.
+        """
+        self.name, self._parts = name, parts
+        self._weights: dict[str, float] = _tables()[name]
+        self._pieces: dict[str, int] = {}
+        self._lines: dict[str, int] = {}
+
+    def count_tokens(self, text: str) -> int:
+        """Return about how many tokens a text has."""
+        return int(self.count_each([text])[0])
+
+    def count_each(self, texts: Sequence[str]) -> NDArray[np.int64]:
+        """Return about how many tokens each of n texts has, int64 [n]."""
+        of_each = list(map(_LINE.findall, texts))
+        costs = self._costs([line for lines in of_each for line in lines])
+        sums = np.array([sum(map(costs.__getitem__, lines)) for lines in of_each], np.int64)
+        counts: NDArray[np.int64] = -(-sums // _SCALE)
+        return counts
+
+    def line_costs(self, lines: Sequence[str]) -> NDArray[np.float64]:
+        """Return how many tokens each of L lines adds to a text, float64 [L]."""
+        costs = self._costs(lines)
+        return np.fromiter(map(costs.__getitem__, lines), np.float64, len(lines)) / _SCALE
+
+    def _costs(self, lines: Sequence[str]) -> dict[str, int]:
+        """What lines cost; the answer holds at least these."""
+        known = self._lines
+        new = set(lines).difference(known)
+        if not new:
+            return known
+        of_each = {line: _of_line(line) for line in new}
+        pieces = self._known_pieces(set().union(*of_each.values()))
+        found = {line: sum(map(pieces.__getitem__, each)) for line, each in of_each.items()}
+        costs = known | found
+        short = {line: cost for line, cost in found.items() if len(line) <= _LONGEST}
+        self._lines = short if len(known) + len(short) > _MOST else known | short
+        return costs
+
+    def _known_pieces(self, pieces: set[str]) -> dict[str, int]:
+        """What pieces cost; the answer holds at least these."""
+        new = sorted(pieces.difference(self._pieces))
+        of_each = features(new, self._parts)
+        sums = (sum(self._weights[name] * value for name, value in each) for each in of_each)
+        found = {piece: max(0, round(_SCALE * cost)) for piece, cost in zip(new, sums, strict=True)}
+        costs = self._pieces | found
+        self._pieces = {} if len(costs) > _MOST else costs
+        return costs
+
+
+def pieces_of(text: str) -> list[str]:
+    """The pieces that a text is parted into."""
+    return [piece for line in _LINE.findall(text) for piece in _of_line(line)]
+
+
+def _of_line(line: str) -> list[str]:
+    """The pieces of a line; `_BLANK` for one of white space alone, whose end goes with the line end before it."""
+    return _PIECE.findall(line) if line.strip() else [_BLANK]
+
+
+def features(pieces: Sequence[str], parts: Callable[[list[str]], Iterable[int]]) -> list[Features]:
+    """What is counted of each piece: names of a table's rows, and how often each stands there.
+
+    Args:
+        pieces: see `pieces_of`.
+        parts: see `TokenTable`.
+    """
+    words = [_WORD.fullmatch(piece) for piece in pieces]
+    bare = list({word[2]: None for word in words if word})
+    counts = dict(zip(bare, parts(bare), strict=True))
+    return [
+        _of_word(word[1], word[2], counts[word[2]]) if word else _of_others(piece)
+        for piece, word in zip(pieces, words, strict=True)
+    ]
+
+
+def _of_word(before: str | None, word: str, parts: int) -> Features:
+    case = "upper" if word.isupper() and len(word) > 1 else "capital" if word[0].isupper() else "lower"
+    place = "none" if before is None else "space" if before in " \t" else "mark"
+    found: Features = [(f"{case} {place}", 1)]
+    if parts > 1:
+        found += [(f"{case} parts", min(parts, 6) - 1), (f"{case} parted", 1)]
+    if len(word) > 6:
+        found.append((f"{case} long", (min(len(word), 20) - 6) / 4))
+    elif len(word) <= 2:
+        found.append((f"{case} short", 1))
+    if before == "_":
+        found.append(("underscore", 1))
+    return found
+
+
+def _of_others(piece: str) -> Features:
+    inked = piece.strip()
+    if not piece.isascii():
+        return [("beyond", float(cost_beyond(piece)))]
+    if inked.isdigit():
+        return [(f"digits {len(piece)}", 1)]
+    if _RUN.fullmatch(inked):
+        return _of_marks(piece, inked)
+    if piece.strip(" \t\r\n"):
+        return [("control", len(piece))]
+    if "\n" in piece or "\r" in piece:
+        return [("blank line" if piece == _BLANK else "line end", 1)]
+    return [("spaces", 1), ("many spaces", len(piece) > 16), ("tabs", piece.count("\t") > 1)]
+
+
+def _of_marks(piece: str, marks: str) -> Features:
+    same = sum(mark == following for mark, following in pairwise(marks))
+    others = len(marks) - same
+    place = "space" if piece[0] == " " else "none"
+    end = " end" if piece[-1] in "\r\n" else ""
+    return [
+        (f"marks {place}{end}", 1),
+        ("marks 2", others > 1),
+        ("marks 3", others > 2),
+        ("marks more", max(others - 3, 0)),
+        ("same", min(same, 16)),
+        ("many same", max(0, same - 16)),
+    ]
+
+
+@lru_cache(maxsize=1)
+def _tables() -> dict[str, Any]:
+    """What each table's rows cost, in tokens."""
+    reader = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    tables: dict[str, Any] = reader.loads(
+        (files("lamr_contract.tokens") / "data" / "token-tables.toml").read_text("utf-8")
+    )
+    return tables
