@@ -95,10 +95,14 @@ def _by_name(text: str, name: str) -> tuple[Language | None, Template | None]:
 
 @lru_cache(maxsize=1)
 def _names() -> tuple[dict[str, Language], dict[str, Language]]:
-    """The languages by file name, and by suffix in lower case; the first of several languages with the same one."""
+    """The languages by file name, and by suffix in lower case; the first of several languages with the same one.
+
+    A name that is a suffix alone (`.dockerignore`) may end other names (`web.Dockerfile.dockerignore`).
+    """
     last_to_first = LANGUAGES[::-1]
     filenames = {name: language for language in last_to_first for name in language.filenames}
-    suffixes = {suffix.lower(): language for language in last_to_first for suffix in language.suffixes}
+    suffixes = {name.lower(): language for name, language in filenames.items() if name.startswith(".")}
+    suffixes |= {suffix.lower(): language for language in last_to_first for suffix in language.suffixes}
     return filenames, suffixes
 
 
