@@ -33,7 +33,7 @@ _TEST = re.compile(
 )
 _HEAD_CHARS = 2_000
 _LONG_LINE = 300  # characters of a file's mean line, above which a machine wrote it
-_NOT_CODE = frozenset(["text", "yaml", "toml", "ini", "xml", "markdown", "json", "latex", "diff"])
+_NOT_CODE = frozenset(["text", "yaml", "toml", "ini", "ignore", "xml", "markdown", "json", "latex", "diff"])
 
 
 def left_out_by_path(path: str) -> str | None:

@@ -155,6 +155,10 @@ def test_toml_keeps_its_table() -> None:
     assert kept(text, 6, path="x.toml").kept_lines == (4, 6)
 
 
+def test_a_pattern_that_begins_with_a_set_is_no_table() -> None:
+    assert kept("[Bb]in/\n*.log\n*.tmp\n", 3, path=".gitignore").kept_lines == (3,)
+
+
 FORMS = {
     "data.json": (
         '{\n  "a": [\n    1,\n    2\n  ],\n  "b": "some longer text of words"\n}\n',

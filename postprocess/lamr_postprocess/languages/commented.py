@@ -36,6 +36,7 @@ _ROWS: tuple[tuple[Any, ...], ...] = (
         "ignore",
         "",
         "",
+        ".gitignore .dockerignore .gitattributes CODEOWNERS "
         ".npmignore .prettierignore .eslintignore .stylelintignore .helmignore .gcloudignore .hgignore .vscodeignore "
         ".ignore .rgignore .mailmap .git-blame-ignore-revs",
     ),

@@ -253,8 +253,7 @@ PLAIN: tuple[Language, ...] = (
         "ini",
         ".ini .cfg .conf .cnf .properties .editorconfig .desktop .env",
         headings=_SECTIONS,
-        filenames=".gitconfig .gitmodules .npmrc .env .gitignore .dockerignore .gitattributes CODEOWNERS "
-        ".coveragerc .flake8 .pylintrc .pypirc .hgrc",
+        filenames=".gitconfig .gitmodules .npmrc .env .coveragerc .flake8 .pylintrc .pypirc .hgrc",
         frames=BRACKETS,
         goes_on=BACKSLASH,
     ),
