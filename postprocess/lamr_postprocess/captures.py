@@ -5,6 +5,7 @@
 - `@name`: every identifier. It is a use unless one of the next captures says otherwise.
 - `@ignore`: an identifier that is neither use nor binding (the name behind a dot).
 - `@import`, `@definition`, `@variable`: a binding in the scope around it.
+- `@definition.private`: a binding in a class that its functions see, too, and without which what uses it doesn't parse.
 - `@update`: a binding that is a use as well (`x += 1`).
 - `@variable.function`: a binding in the nearest scope that isn't `@scope.expression` (`:=`).
 - `@scope`, `@scope.members` (a class), `@scope.expression` (lambda, comprehension): a node that opens a scope.
@@ -49,7 +50,7 @@ _WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 _OPEN, _OUTSIDE = 0, 1
 _NO_SPANS = np.zeros((0, 2), np.int64)
 _SCOPES = {"scope": FUNCTION, "scope.members": MEMBERS, "scope.expression": EXPRESSION}
-_BINDERS = ("update", "variable", "variable.function", "definition", "import")
+_BINDERS = ("update", "variable", "variable.function", "definition", "definition.private", "import")
 _DECLARATIONS = ("declare.global", "declare.enclosing")
 _USES = ("name", "update", *_DECLARATIONS)
 # Later roles overrule earlier ones where one identifier is captured twice.

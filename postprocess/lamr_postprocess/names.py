@@ -19,6 +19,9 @@ from lamr_postprocess.outline import Outline
 _MOST_BINDINGS = 4  # that one use needs; further ones of the same name say nothing new
 _MOST_LOOKED_AT = 16  # bindings that a search backwards passes, which bounds the cost of one very long line
 _NONE = -1
+# What a binding is to those who use it; without the one of a private name they don't parse.
+DEFINITION, IMPORT, PRIVATE = range(3)
+_KINDS = {"import": IMPORT, "definition.private": PRIVATE}
 
 
 def requirements_of(names: Names, outline: Outline, language: Language) -> IntArray:
@@ -29,7 +32,7 @@ def requirements_of(names: Names, outline: Outline, language: Language) -> IntAr
     makes itself.
 
     Returns:
-        int [n, 3]: a group of `Outline.owner` that uses what the second group binds, and whether an import binds it.
+        int [n, 3]: a group of `Outline.owner` that uses what the second group binds, and the kind of the binding.
     """
     bindings = _bind(names)
     rows, looked_up = _looked_up(names, language)
@@ -42,12 +45,12 @@ def requirements_of(names: Names, outline: Outline, language: Language) -> IntAr
     needs = [bindings.outer(outside, number[outside]), *reaching, bindings.outer(left, around[left])]
     bound, at = np.concatenate(needs, axis=1)
     parts = (
-        (declaring, declared[declaring], np.zeros_like(declaring)),
-        (needing, np.resize(wildcards, len(needing)), np.ones_like(needing)),
-        (bound, bindings.row[at], bindings.imported[at]),
+        (declaring, declared[declaring], np.full_like(declaring, DEFINITION)),
+        (needing, np.resize(wildcards, len(needing)), np.full_like(needing, IMPORT)),
+        (bound, bindings.row[at], bindings.kind[at]),
     )
-    use, binder, imported = map(np.concatenate, zip(*parts, strict=True))
-    pairs = np.stack([rows[use], binder, imported], axis=1)[np.argsort(use, kind="stable")]
+    use, binder, kind = map(np.concatenate, zip(*parts, strict=True))
+    pairs = np.stack([rows[use], binder, kind], axis=1)[np.argsort(use, kind="stable")]
     pairs = np.concatenate([pairs, _declarations(names)])
     pairs[:, :2] = outline.owner[pairs[:, :2]]
     pairs = pairs[(pairs[:, 0] != pairs[:, 1]) & (pairs[:, :2] >= 0).all(axis=1)]
@@ -62,13 +65,13 @@ class _Bindings:
 
     Attributes:
         row: int [b], the row of each; those of a name are ascending.
-        imported: bool [b], whether an import makes it.
+        kind: int [b], DEFINITION, IMPORT or PRIVATE.
         native: bool [b], whether the scope's own code makes it, and not a function that declares the name global.
         starts: int [B + 1], where the bindings of each name of a scope begin.
     """
 
     row: IntArray
-    imported: BoolArray
+    kind: IntArray
     native: BoolArray
     starts: IntArray
 
@@ -152,10 +155,10 @@ def _bind(names: Names) -> _Bindings:
         number.append(scopes[scope].bound.setdefault(name, count))
         count += number[-1] == count
     row = np.array([row for _, row, _, _ in names.bindings], np.int64)
-    imported = np.array([role == "import" for _, _, _, role in names.bindings], np.bool_)
+    kind = np.array([_KINDS.get(role, DEFINITION) for _, _, _, role in names.bindings], np.int64)
     order = np.lexsort((row, np.array(number, np.int64)))
     starts = np.append(0, np.cumsum(np.bincount(number, minlength=count)))
-    return _Bindings(row[order], imported[order], np.array(native, np.bool_)[order], starts)
+    return _Bindings(row[order], kind[order], np.array(native, np.bool_)[order], starts)
 
 
 def _enclosing(scopes: list[Scope], scope: int, name: bytes) -> int:
@@ -177,6 +180,7 @@ def _looked_up(names: Names, language: Language) -> tuple[IntArray, IntArray]:
     """
     scopes, builtins = names.scopes, encoded(language.builtins)
     anywhere = {name for scope in scopes for name in scope.bound}
+    private = {name for name, _, _, role in names.bindings if _KINDS.get(role) == PRIVATE}
     bound = np.array([word in anywhere for word in names.words], np.bool_)
     declares = np.array([bool(scope.declared) for scope in scopes], np.bool_)
     uses = names.uses[bound[names.uses[:, 0]] | declares[names.uses[:, 2]] | bool(names.wildcards)]
@@ -188,15 +192,16 @@ def _looked_up(names: Names, language: Language) -> tuple[IntArray, IntArray]:
         if name not in anywhere:
             found.append((_NONE, False, _NONE, declared, name not in builtins))
             continue
-        number, local = _lookup(scopes, name, scope, language)
+        visible = language.members_visible or name in private
+        number, local = _lookup(scopes, name, scope, visible)
         in_class = local and here.kind == MEMBERS
-        around = _lookup(scopes, name, here.parent, language)[0] if in_class else _NONE
+        around = _lookup(scopes, name, here.parent, visible)[0] if in_class else _NONE
         # A name that is bound somewhere, but in no scope that this use sees, may be an import's.
         found.append((number, local, around, declared, number == _NONE))
     return uses[:, 1], np.array(found, np.int64).reshape(-1, 5)[key]
 
 
-def _lookup(scopes: list[Scope], name: bytes, scope: int, language: Language) -> tuple[int, bool]:
+def _lookup(scopes: list[Scope], name: bytes, scope: int, members_visible: bool) -> tuple[int, bool]:
     """The bindings that a use in `scope` sees, and whether the code that makes them runs together with the use."""
     at, local = scope, True
     while at != NO_SCOPE:
@@ -205,7 +210,7 @@ def _lookup(scopes: list[Scope], name: bytes, scope: int, language: Language) ->
         if declared is not None:
             target = 0 if declared[0] == "declare.global" else _enclosing(scopes, at, name)
             return scopes[target].bound.get(name, _NONE), False
-        visible = at == scope or here.kind != MEMBERS or language.members_visible
+        visible = at == scope or here.kind != MEMBERS or members_visible
         if visible and name in here.bound:
             return here.bound[name], local
         local = local and here.kind == EXPRESSION
@@ -219,7 +224,7 @@ def _declarations(names: Names) -> IntArray:
     Without the declaration the name would be local.
     """
     declared = (
-        (row, names.scopes[scope].declared[name][1], 0)
+        (row, names.scopes[scope].declared[name][1], DEFINITION)
         for name, row, scope, _ in names.bindings
         if name in names.scopes[scope].declared
     )

@@ -5,7 +5,8 @@ Repair is the closure of a selection under rules of the form "if these lines are
 - scope: a unit needs the frame of the unit around it; a frame is kept whole (closure, companions);
 - import, definition: a line that uses a name needs the line that binds it, a comment needs what it stands right above;
 - return: a statement of a function's body brings the `return` that ends the body, if all that this one needs is kept;
-- meaning: a line needs those that say what it means (`'use strict'`, the enumerators that it counts on from);
+- meaning: a line needs those that say what it means (`'use strict'`, the enumerators that it counts on from), and a
+  private name its declaration, without which it doesn't parse;
 - gap: a few short lines between two kept ones are kept if all that they need is (`lamr_postprocess.gaps`).
 
 Rules never say "unless", so repair is monotone (selecting more never loses a line) and idempotent (the closure of a
@@ -57,6 +58,8 @@ _MOST_RESULT_ROWS = 3  # of a `return` that comes along; a longer one has to be 
 ) = range(13)
 _KINDS = ("scope", "companion", "import", "definition", "closure", "return", "meaning", "gap")
 REASONS = ("", "semantic", *(f"repair:{kind}" for kind in _KINDS), "dependency", "keep", "outcome")
+
+_BOUND = np.array([DEFINED, IMPORTED, MEANING])  # by the kind of a binding: see `names`
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +163,7 @@ class Rules:
 
     @cached_property
     def bare(self) -> Rules:
-        """The rules that a text parses by: no binding of a name comes along, and nothing that a comment speaks of."""
+        """The rules that a text parses by: no binding comes along but private names', and nothing that comments say."""
         return replace(self, needs=self.needs.but(IMPORTED, DEFINED))
 
 
@@ -236,7 +239,7 @@ def rules_of(
     scopes = np.stack([users, needed, np.full(len(users), SCOPE)], axis=1)[users != needed]
     required = [requirements_of(each, outline, language) for each, language in names]
     for each in required:
-        each[:, 2] = np.where(each[:, 2], IMPORTED, DEFINED)
+        each[:, 2] = _BOUND[each[:, 2]]
     damaged = [] if damage is None else _damaged(outline.owner.tolist(), damage)
     needs = Needs.of(groups, scopes, _list_rules(outline), *required, damaged)
     sizes = np.bincount(outline.owner[outline.owner != NOBODY], minlength=groups)

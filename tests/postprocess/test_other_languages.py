@@ -25,6 +25,7 @@ from lamr_postprocess.definition_spans import definition_spans
 from lamr_postprocess.document import analyse
 from lamr_postprocess.mending import parse_mended
 from lamr_postprocess.render import Style, render
+from lamr_postprocess.repair import MEANING, close
 from lamr_postprocess.syntax import grammar_of
 from numpy.typing import NDArray
 
@@ -291,6 +292,40 @@ def test_a_macro_over_lines_is_whole() -> None:
 def test_lines_that_would_join_across_a_cut_keep_their_predecessor() -> None:
     code = f"class A {{\n  #client\n  {LONG} = 1\n  other{LONG} = 2\n  [computed]() {{\n  }}\n}}\n"
     assert kept(code, "javascript", 2, 5).kept_lines == (1, 2, 4, 5, 6, 7)
+
+
+PRIVATE_NAMES = """class A {
+  #free = [];
+  static #count() {
+    return 1;
+  }
+  #busy = [];
+
+  size(other) {
+    if (#busy in other) {
+      return class {
+        #free = [];
+        all = () => this.#free + other.#busy;
+      };
+    }
+    return this.#free.length + A.#count();
+  }
+}
+class B {
+  #free = [];
+}
+"""
+
+
+@pytest.mark.parametrize("language", ["javascript", "typescript", "tsx"])
+@pytest.mark.parametrize(("row", "needed"), [(9, [6]), (12, [6, 11]), (15, [2, 3, 5])])
+@pytest.mark.parametrize("bare", [False, True])
+def test_a_private_name_brings_its_declaration(
+    language: str, row: int, needed: list[int], bare: bool
+) -> None:
+    rules = dataclasses.replace(analyse(PRIVATE_NAMES, language_named(language)).rules, gaps=None)
+    codes = close(rules.bare if bare else rules, np.arange(1, 21) == row)
+    assert (np.flatnonzero(codes == MEANING) + 1).tolist() == needed
 
 
 def test_minified_javascript_is_one_line() -> None:

@@ -21,12 +21,13 @@ _FUNCTIONS = name_set(
 )
 
 _NAMES = """
-[(identifier) (shorthand_property_identifier)] @name
+[(identifier) (shorthand_property_identifier) (private_property_identifier)] @name
 [(function_declaration) (function_expression) (generator_function_declaration) (generator_function)
  (arrow_function) (method_definition)] @scope
 [(statement_block) (for_statement) (for_in_statement) (catch_clause) (switch_body)] @scope.expression
 (class_body) @scope.members
 
+(method_definition name: (private_property_identifier) @definition.private @outside)
 (function_declaration|generator_function_declaration name: (identifier) @definition @outside)
 (function_expression name: (identifier) @variable)
 (lexical_declaration (variable_declarator name: (identifier) @variable))
@@ -51,6 +52,7 @@ _JAVASCRIPT_NAMES = (
     _NAMES
     + """
 (class_declaration name: (identifier) @definition)
+(field_definition property: (private_property_identifier) @definition.private)
 (formal_parameters (identifier) @variable)
 """
 )
@@ -59,6 +61,7 @@ _TYPESCRIPT_NAMES = (
     _NAMES
     + """
 (type_identifier) @name
+(public_field_definition name: (private_property_identifier) @definition.private)
 (class_declaration|abstract_class_declaration|interface_declaration|type_alias_declaration
   name: (type_identifier) @definition)
 (enum_declaration|internal_module|function_signature name: (identifier) @definition)
