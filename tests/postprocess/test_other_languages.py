@@ -209,6 +209,13 @@ LONG = "x".ljust(40, "x")
             (1, 3, 4, 6, 7, 8),
             "// ... 2 pruned",
         ),
+        (
+            "scala",
+            f"enum A:\n  // {LONG}\n  case B, C\n  case {LONG}\n\nval d = 1\n",
+            [1],
+            (1, 3),
+            "  // ... 1 line pruned (2)",
+        ),
     ],
 )
 def test_repair_in_each_language(

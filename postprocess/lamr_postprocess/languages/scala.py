@@ -21,7 +21,7 @@ SCALA = with_grammar(
     lists={
         "compilation_unit": ListKind(fixed=frozenset({"package_clause"})),
         "template_body|with_template_body": _BODY,
-        "enum_body": ListKind(),
+        "enum_body": ListKind(keep_first=True),
         "block|indented_block": _BLOCK,
         "case_block": ListKind(items=frozenset({"case_clause"}), keep_first=True),
     },
