@@ -65,6 +65,11 @@ def kept(text: str, path: str, *rows: int) -> PrunedCode:
         ("perl", 'f(<<"  END");\na\n  END\nwhile (/a/ && $b =~ m[\nc\n]x) {\n}\n', [(1, 3), (4, 6)]),
         ("powershell", "if (a)\n    { b }\nc\n", [(1, 2)]),
         ("r", "if (a)\n  b\nc\n", [(1, 2)]),
+        (
+            "r",
+            'a <- "# b\n  it\'s \\"c\n"\nd <- \'e\n\' # it\'s\nf <- r"-(\n)"\n)-"\n`it\'s` = 1\n',
+            [(1, 3), (4, 5), (6, 8)],
+        ),
         ("ocaml", "(* a\n(* b *)\n*)\nlet c = d\n", [(1, 3)]),
         ("nix", "a = ''\n  b ${if c then ''\n    d\n  '' else \"e\"}\n  ''${f\n'';\ng = 1;\n", [(1, 6)]),
         ("protobuf", "a b = 1\n    [c = d];\n// e\nf g = 2;\n", [(1, 2)]),
@@ -77,6 +82,8 @@ def kept(text: str, path: str, *rows: int) -> PrunedCode:
         ),
         ("ocaml", "let a =\n  let b = 1 in\n  b\n\nlet c = begin\n  d\nend\ntype e = f\n", [(1, 4), (5, 7)]),
         ("d", "T a(B)(C c)\n    if (d)\n{\n    b // e\n}\nint f;\n", [(1, 3)]),
+        ("d", '/+ a\n/+ b +/\n+/\nimport c;\nd(r"\\", "e\nf");\n', [(1, 3), (5, 6)]),
+        ("d", 'a = q"END\n"\n// b\nEND";\nint c;\nd = q"(e "\nf)";\n', [(1, 4), (6, 7)]),
         (
             "latex",
             "\\begin{verbatim}\n\\end{a}\n\\end{verbatim}\n\\[\n% a\n\\]\n50\\% $$\n",

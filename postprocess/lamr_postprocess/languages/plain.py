@@ -7,6 +7,7 @@ module adds the grammar to its row.
 from __future__ import annotations
 
 import dataclasses
+import re
 from functools import partial
 from typing import Any
 
@@ -31,11 +32,20 @@ _SHELL = rf"{BRACKETS}|(?:fi|done|esac|else|elif|then|do)\b|;;"
 _TAGS = rf"{BRACKETS}|</|/?>|-->"
 _ELEMENTS = (r"<(?:script|style|template)\b",)
 
+
+def _nesting(opening: str, inside: str, closing: str) -> Whole:
+    """A comment that may hold another one, and else what is inside."""
+    return Whole(opening, rf"(?:{inside}|{opening}(?:{inside})*{closing})*{closing}", at_once=True)
+
+
 # What can't be parted. A text in quotes ends with its line unless a language says otherwise.
 _TEXT = Whole(r'"(?:[^"\\\n]|\\.)*"')
 _LETTERS = Whole(r"'(?:[^'\\\n]|\\.)*'")
 _LETTER = Whole(r"'(?:[^'\\\n]|\\[^\n]{1,8})'")  # a type variable or a lifetime may follow a lone quote
 _TEXTS = (_TEXT, _LETTERS)
+# Texts that may go on in the next line.
+_LONG_TEXT = Whole(r'"', r'[^"\\]*(?:\\[\s\S][^"\\]*)*"', at_once=True)
+_LONG_LETTERS = Whole(r"'", r"[^'\\]*(?:\\[\s\S][^'\\]*)*'", at_once=True)
 _TRIPLE = Whole(r'"""', r'"""')
 _TRIPLES = (_TRIPLE, Whole("'''", "'''"))
 _LINE_OF_C = Whole(r"//[^\n]*")
@@ -49,17 +59,26 @@ _HASHES = (_AFTER_HASH, *_TEXTS)
 IN_PYTHON = (*_TRIPLES, *_HASHES)
 _AFTER_DASHES = Whole(r"--[^\n]*")
 _LIKE_HASKELL = (Whole(r"\{-", r"-\}"), Whole(r"(?<!\S)--[^\n]*"), _TRIPLE, _TEXT, _LETTER)
-_IN_COMMENT_OF_OCAML = r"[^(*]|\((?!\*)|\*(?!\))"
 _LIKE_OCAML = (
-    # A comment may hold another one.
-    Whole(
-        r"\(\*",
-        rf"(?:{_IN_COMMENT_OF_OCAML}|\(\*(?:{_IN_COMMENT_OF_OCAML})*\*\))*\*\)",
-        at_once=True,
-    ),
+    _nesting(r"\(\*", r"[^(*]|\((?!\*)|\*(?!\))", r"\*\)"),
     Whole(r"\{(?P<tag>[a-z_]*)\|", r"\|{tag}\}"),
     Whole(r'"', r'(?<!\\)"'),
     _LETTER,
+)
+_RAW_IN_R = tuple(
+    Whole(rf"\b[rR]{quote}(?P<tag>-*){re.escape(opening)}", rf"{re.escape(closing)}{{tag}}{quote}")
+    for quote in "\"'"
+    for opening, closing in ("()", "[]", "{}")
+)
+_IN_D = (
+    *_COMMENTS_OF_C,
+    _nesting(r"/\+", r"[^/+]|/(?!\+)|\+(?!/)", r"\+/"),
+    Whole(r'\bq"(?P<tag>[A-Za-z_]\w*)[ \t]*\n', r'^{tag}"'),
+    Whole(r'\bq"[(\[{<]', r'[)\]}>]"'),
+    Whole(r'\br"', '"'),
+    Whole("`", "`"),
+    _LONG_TEXT,
+    _LETTERS,
 )
 _LIKE_LISP = (Whole(r"#\|", r"\|#"), Whole(r";[^\n]*"), Whole(r"\\."), Whole(r'"(?:[^"\\]|\\[\s\S])*"'))
 _COMMENT_OF_XML = Whole(r"<!--", r"-->")
@@ -314,7 +333,7 @@ PLAIN: tuple[Language, ...] = (
         ".r .R",
         shebangs="Rscript",
         frames=CLOSERS,
-        wholes=_HASHES,
+        wholes=(*_RAW_IN_R, Whole(r"`[^`\n]*`"), _AFTER_HASH, _LONG_TEXT, _LONG_LETTERS),
         goes_on=r"(?:%>%|\|>|[+,~]|<-|&&|\|\||\belse)[ \t]*$|^[ \t]*(?:if|for|while)\b[^{}#]*\)[ \t]*$",
     ),
     _hash(
@@ -603,7 +622,7 @@ PLAIN: tuple[Language, ...] = (
         "d",
         ".d .di",
         frames=_BRACED,
-        wholes=(Whole(r"/\+", r"\+/"), *LIKE_C, Whole("`", "`")),
+        wholes=_IN_D,
         goes_on=UNENDED,
     ),
     by_lines(Comment("(*", "*)"), "coq", ".coq", frames=CLOSERS, wholes=_LIKE_OCAML[:1]),
