@@ -111,14 +111,17 @@ def _rest(text: str, span: IntArray, end: int) -> str:
 
 
 def _found(text: str, wholes: tuple[Whole, ...]) -> Iterator[tuple[int, int, Whole]]:
-    """Where each whole begins and ends, one after the other."""
+    """Where each whole begins and ends, one after the other, and those in one that holds others behind it."""
     if not wholes:
         return
     opening = _openings(wholes)
-    at, lost, never = 0, Counter[bool](), set[str]()
+    at, held, lost, never = 0, 0, Counter[bool](), set[str]()
     while found := opening.search(text, at):
         number = next(i for i in range(len(wholes)) if found[f"w{i}"] is not None)
         whole, end = wholes[number], found.end()
+        at = max(end, found.start() + 1)
+        if whole.holds and found.start() < held:
+            continue
         if whole.closing:
             tag = found.groupdict().get(f"tag{number}") or ""
             closing = whole.closing.replace("{tag}", re.escape(tag)).replace("{indent}", " " * len(tag))
@@ -130,11 +133,13 @@ def _found(text: str, wholes: tuple[Whole, ...]) -> Iterator[tuple[int, int, Who
                 lost[whole.at_once] += 1
                 if not whole.at_once:
                     never.add(closing)
-                at = max(end, found.start() + 1)
                 continue
             end = closed.end()
         yield found.start(), end, whole
-        at = max(end, found.start() + 1)
+        if whole.holds:
+            held = end
+        else:
+            at = max(end, at)
 
 
 @lru_cache(maxsize=256)

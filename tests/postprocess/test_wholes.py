@@ -81,6 +81,11 @@ def kept(text: str, path: str, *rows: int) -> PrunedCode:
             [(2, 4), (5, 6)],
         ),
         ("ocaml", "let a =\n  let b = 1 in\n  b\n\nlet c = begin\n  d\nend\ntype e = f\n", [(1, 4), (5, 7)]),
+        (
+            "ocaml",
+            'let a =\n  {|b\n(* c\n|}\nlet d = "e\nf" ^ "\\\\"\nlet g = \'"\'\nlet h =\n  1\n',
+            [(1, 4), (5, 6), (8, 9)],
+        ),
         ("d", "T a(B)(C c)\n    if (d)\n{\n    b // e\n}\nint f;\n", [(1, 3)]),
         ("d", '/+ a\n/+ b +/\n+/\nimport c;\nd(r"\\", "e\nf");\n', [(1, 3), (5, 6)]),
         ("d", 'a = q"END\n"\n// b\nEND";\nint c;\nd = q"(e "\nf)";\n', [(1, 4), (6, 7)]),

@@ -62,7 +62,7 @@ _LIKE_HASKELL = (Whole(r"\{-", r"-\}"), Whole(r"(?<!\S)--[^\n]*"), _TRIPLE, _TEX
 _LIKE_OCAML = (
     _nesting(r"\(\*", r"[^(*]|\((?!\*)|\*(?!\))", r"\*\)"),
     Whole(r"\{(?P<tag>[a-z_]*)\|", r"\|{tag}\}"),
-    Whole(r'"', r'(?<!\\)"'),
+    _LONG_TEXT,
     _LETTER,
 )
 _RAW_IN_R = tuple(
@@ -155,6 +155,7 @@ _DEFINITIONS_OF_OCAML = (
         r"^(?P<tag>[ \t]*)(?:let|and|type|val|external|exception|class|method!?|inherit|open|include)\b"
         r"(?!.*\b(?:struct|sig|object|begin)\b)",
         r"^(?!{indent}(?:[ \t]|[|)\]};]|(?:in|with|then|else|begin|match|fun|function|try|if)\b)|[ \t]*$)|\Z",
+        holds=True,
     ),
 )
 # A message with its attributes and variants, which are indented.

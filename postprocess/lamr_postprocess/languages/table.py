@@ -53,11 +53,13 @@ class Whole:
         closing: a regular expression of how it ends, searched for from the end of the opening; `{tag}` stands for what
             the group `tag` captured, and `{indent}` for as many spaces. What isn't closed is no such thing.
         at_once: whether the closing is all that follows the opening, so that it is matched there and not searched for.
+        holds: whether others that don't hold any may begin in it, and end where they do.
     """
 
     opening: str
     closing: str = ""
     at_once: bool = False
+    holds: bool = False
 
 
 @dataclass(frozen=True)
