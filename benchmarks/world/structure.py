@@ -84,10 +84,13 @@ def _is_whole(kind: str) -> bool:
 
 
 def _rows(node: tree_sitter.Node) -> tuple[int, int]:
-    """First and last row of a node; white space at its end isn't counted."""
+    """First and last row of a node; white space at its ends isn't counted."""
     text = node.text or b""
-    end = text.rstrip()
-    return node.start_point.row, node.start_point.row + end.count(b"\n")
+    before = len(text) - len(text.lstrip())
+    return (
+        node.start_point.row + text.count(b"\n", 0, before),
+        node.start_point.row + text.rstrip().count(b"\n"),
+    )
 
 
 def _is_of_line_comments(part: Part, lines: Sequence[str]) -> bool:

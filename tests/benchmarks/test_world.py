@@ -88,6 +88,13 @@ def cut(text: str, first: int, last: int, marker: str) -> str:
             "Feature: a\n... 2 pruned\n",
             {(3, "a marker that is no comment")},
         ),
+        # The grammar's comment begins behind the line above it.
+        (
+            "twig",
+            "{% extends a %}\n{# a\nb #}\n<b>\n",
+            "<!-- ... 1 line pruned (1) -->\n{# a\nb #}\n<b>\n",
+            set(),
+        ),
         # A blank line alone is no half of a tag, and no file that has to parse.
         (
             "vue",
