@@ -24,13 +24,14 @@ from lamr_contract.errors import (
     ServerUnavailableError,
 )
 
-AUTO_SECONDS = 1.0
-"""That `auto` lets the encoder read where the caller doesn't say `within`; loading the model isn't counted."""
+AUTO_CHUNKS = 32
+"""The most that `auto` reads where the caller doesn't say `within`: those of which most is expected by the line model
+alone, so that the same call reads the same chunks on any machine."""
 
 LINE_MODEL, WORDS = "line model", "words"
 """What answers without the encoder: of one file the line model, in packs the words."""
-TIME, SETTLED = "time", "settled"
-"""Why no more was read: there was no time for more, or nothing more was expected of it."""
+TIME, SETTLED, MOST = "time", "settled", "the most of auto"
+"""Why no more was read: there was no time for more, nothing more was expected of it, or `AUTO_CHUNKS` were read."""
 
 
 def check_effort(effort: str, within: float | None) -> None:
@@ -94,7 +95,7 @@ class Effort:
     @property
     def faulty(self) -> bool:
         """Whether a fault kept the encoder from reading, and neither the time nor the scores."""
-        return self.why not in ("", TIME, SETTLED)
+        return self.why not in ("", TIME, SETTLED, MOST)
 
     def __str__(self) -> str:
         if self.chunks is not None and self.read >= self.chunks:

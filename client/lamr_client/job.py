@@ -21,7 +21,7 @@ from functools import cached_property
 import numpy as np
 from lamr_contract.asked import AskedDocument
 from lamr_contract.counters import token_counter
-from lamr_contract.encoding import Chunk, PromptEncoder
+from lamr_contract.encoding import Chunk, Chunks, PromptEncoder
 from lamr_contract.errors import DeadlineExceededError, InvalidInputError, LamrError
 from lamr_contract.model_io import ChunkResult
 from lamr_contract.scoring.scorer import DocumentScorer, LineScores, Scorer
@@ -32,7 +32,16 @@ from numpy.typing import NDArray
 
 from lamr_client.deadline import Deadline
 from lamr_client.dispatch import OnResult, grouped
-from lamr_client.effort import AUTO_SECONDS, LINE_MODEL, TIME, WORDS, Effort, why_degraded
+from lamr_client.effort import (
+    AUTO_CHUNKS,
+    LINE_MODEL,
+    MOST,
+    SETTLED,
+    TIME,
+    WORDS,
+    Effort,
+    why_degraded,
+)
 from lamr_client.prune_options import Call, PruneOptions, check_code, check_query, check_words
 from lamr_client.reading_plan import Pace, ReadingPlan, Work
 from lamr_client.result import PruneResult, Timings, model_name, unjudged
@@ -143,9 +152,7 @@ class PruneJob:
         """Start the clock of the encoder's reading, and return when its answers must be there."""
         options, until = self._options, self._call.wanted
         if self._by_lines and (options.degrade or self._is_limited):
-            auto = options.effort == "auto" and options.within is None
-            spare = self._shared.finishing.seconds(len(self._text)) or 0.0
-            until = until.earlier(spare, AUTO_SECONDS if auto else None)
+            until = until.earlier(self._shared.finishing.seconds(len(self._text)) or 0.0)
         self._until = until
         return until
 
@@ -168,6 +175,11 @@ class PruneJob:
             return
         chunks = self._asked.chunks(self._encoder)
         self._chunks = len(chunks)
+        if self._is_limited and self._options.within is None and self._by_lines:
+            best = self._most_promising(chunks)
+            self._encoding += time.perf_counter() - begin
+            yield from grouped(best, most)
+            return
         if self.leaves:
             self._plan = ReadingPlan(
                 chunks, lambda places: self._gains(chunks.ranges[places]), pace, self._until, work
@@ -176,6 +188,17 @@ class PruneJob:
             preparing.measured(size, time.perf_counter() - begin)
         self._encoding += time.perf_counter() - begin
         yield from grouped(chunks, most) if self._plan is None else self._plan.groups(most)
+
+    def _most_promising(self, chunks: Chunks) -> list[Chunk]:
+        """Return the chunks of which most is expected by what the line model says, `AUTO_CHUNKS` at the most."""
+        gains = self._gains(chunks.ranges)
+        expected = int(np.count_nonzero(gains > 0))
+        if expected < len(chunks):
+            self._why = SETTLED
+        if expected > AUTO_CHUNKS:
+            self._why = MOST
+        order = np.argsort(-gains, kind="stable")[: min(expected, AUTO_CHUNKS)]
+        return [chunks[place] for place in order.tolist()]
 
     def add(self, tokens: tuple[int, int], result: ChunkResult) -> None:
         """Take in the answer about the chunk of this token range, in any order.

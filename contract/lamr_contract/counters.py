@@ -73,7 +73,8 @@ def token_counter(tokenizer: str | os.PathLike[str] | None, encoder: PromptEncod
     """
     name = DEFAULT if tokenizer is None else os.fspath(tokenizer)
     if name in TOKENIZERS:
-        return {MODELS_OWN: encoder, ANY: encoder.limits}.get(name) or encoder.table(name)
+        others: dict[str, Counter] = {MODELS_OWN: encoder, ANY: encoder.limits}
+        return others.get(name) or encoder.table(name)
     assert tokenizer is not None
     try:
         return _of_content(read_regular(Path(tokenizer), MOST_TOKENIZER_BYTES))

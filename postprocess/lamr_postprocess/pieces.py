@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lamr_postprocess.definition_spans import DefinitionSpan
-from lamr_postprocess.lines import BoolArray, FloatArray, IntArray
+from lamr_postprocess.lines import BoolArray, IntArray
+
+Float64Array = NDArray[np.float64]
 
 _OWN, _BESIDE, _BEST, _MEAN = 0.15, 0.15, 0.35, 0.35
 """What counts of a line's value: its own score, the mean of those around it, and the best and mean of its piece."""
@@ -34,7 +37,7 @@ def pieces_of(blank: BoolArray, spans: Iterable[DefinitionSpan]) -> IntArray:
     return np.unique(pieces, return_inverse=True)[1].astype(np.int64)
 
 
-def values_of(scores: FloatArray, pieces: IntArray, blank: BoolArray) -> FloatArray:
+def values_of(scores: Float64Array, pieces: IntArray, blank: BoolArray) -> Float64Array:
     """What each line is worth where a budget can't pay for all, float64 [L]; blank lines keep their scores.
 
     Args:

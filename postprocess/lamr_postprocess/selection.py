@@ -16,9 +16,10 @@ import numpy as np
 from lamr_errors import InvalidInputError
 
 from lamr_postprocess.document import Document
-from lamr_postprocess.lines import BoolArray, FloatArray, IntArray
+from lamr_postprocess.lines import BoolArray, IntArray
 from lamr_postprocess.outline import NOBODY
 from lamr_postprocess.patterns import LineSearch, SearchTime
+from lamr_postprocess.pieces import Float64Array
 from lamr_postprocess.repair import CUT, Codes, adding
 
 Keep = int | tuple[int, int] | str | re.Pattern[str]
@@ -27,7 +28,7 @@ _KEEP_TAKES = (
     "keep=[7, (10, 20), 'retries']"
 )
 CountTokens = Callable[[str], int]
-PriceLines = Callable[[Sequence[str]], Sequence[float] | FloatArray]
+PriceLines = Callable[[Sequence[str]], Sequence[float] | Float64Array]
 
 _ENOUGH = 0.9  # the share of a budget from which on no line is stepped over
 _MOST_STEPS = 24  # lines that are stepped over
@@ -164,7 +165,7 @@ class BudgetSearch:
     ranking: IntArray
     answers: int
     forced: BoolArray
-    prices: FloatArray
+    prices: Float64Array
     marker: float
     measure: Callable[[BoolArray], int]
     always: Sequence[int] = ()
