@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from lamr_contract.choices import EffortName
 
-from lamr_cli.arguments import EFFORT_HELP, Model, Server, Within, credentials
+from lamr_cli.arguments import EFFORT_HELP, Model, Server, Tokenizer, Within, credentials
 from lamr_cli.exits import end_with, needs_extra
 from lamr_cli.printing import bar, say
 from lamr_cli.scorers import embedder, scorer_of
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from lamr_client import Pruner
     from lamr_evaluation import EvalReport, Problem, Record
+    from lamr_evaluation.by_tokens import TokenReport
     from lamr_evaluation.repositories import RepositoryReport
     from lamr_training.model.cosine import Embedder
 
@@ -59,6 +60,13 @@ def evaluate(
             "--history", help="Tell the pruner what each item's session said before, where it is known."
         ),
     ] = False,
+    by: Annotated[
+        Literal["lines", "tokens"],
+        typer.Option(
+            help="What is measured: the ranking of lines, or what budgets of tokens buy: needed lines, whole answers."
+        ),
+    ] = "lines",
+    tokenizer: Tokenizer = None,
     effort: Annotated[EffortName, typer.Option(help=EFFORT_HELP)] = "full",
     within: Within = None,
     timeout: Annotated[float, typer.Option(help="Seconds for one item.", min=0.001)] = 300.0,
@@ -103,6 +111,8 @@ def evaluate(
 
     lamr eval --suite edits
 
+    lamr eval --suite questions --by tokens --effort instant
+
     With repositories: recall of gold lines and files within budgets of tokens, for packs by each ranker, whole files
     and functions by BM25, and a map of definitions; with --cosine, functions and windows by embeddings, and with
     --perplexity, packs by a causal language model.
@@ -113,6 +123,8 @@ def evaluate(
         from lamr_evaluation.suites import manifest
 
         repositories = manifest(suite)
+    if by == "tokens" and (plot is not None or cosine or repositories is not None):
+        raise typer.BadParameter("--by tokens goes with --data or --suite, without --plot and --cosine")
     if encoder is not None and not cosine:
         raise typer.BadParameter("--encoder goes with --cosine")
     if perplexity is not None and repositories is None:
@@ -130,6 +142,11 @@ def evaluate(
         with needs_extra("train"):  # better now than after the work
             import matplotlib  # noqa: F401
     items = Items(data, suite, mirror)
+    if by == "tokens":
+        bought = _of_budgets(items, asked, tokenizer, strict)
+        say(bought.to_json() if as_json else bought.table())
+        end_with(items.name, bought.left_out)
+        return
     report = _of_files(items, asked, strict)
     if plot is not None:
         from lamr_evaluation import plot_recall
@@ -220,6 +237,31 @@ def _of_files(items: Items, asked: Asked, strict: bool) -> EvalReport:
             options=asked.options,
             history=asked.history,
             baselines=baselines,
+            on_problem=on_problem,
+            progress=progress,
+        )
+    return replace(report, left_out=tuple(sorted(problems)))
+
+
+def _of_budgets(items: Items, asked: Asked, tokenizer: str | None, strict: bool) -> TokenReport:
+    """Measure what the pruner and the baselines buy with budgets of tokens."""
+    from lamr_contract.counters import token_counter
+    from lamr_evaluation import RecordError
+    from lamr_evaluation.by_tokens import evaluate_by_tokens
+
+    problems: list[Problem] = []
+    on_problem = None if strict else problems.append
+    records = items.read(on_problem)
+    if not records:
+        raise RecordError(f"{items.name}: {_nothing(problems)}", path=items.data)
+    with asked.pruner() as pruner, bar() as progress, _named(items.name, items.data):
+        counter = token_counter(tokenizer, pruner.encoder)
+        report = evaluate_by_tokens(
+            records,
+            pruner,
+            counter,
+            options={**asked.options, "tokenizer": tokenizer},
+            history=asked.history,
             on_problem=on_problem,
             progress=progress,
         )

@@ -6,7 +6,7 @@ can be measured in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -57,7 +57,8 @@ class PruneResultLike(Protocol):
 class PrunerLike(Protocol):
     """The method of `lamr_client.Pruner` that is measured."""
 
-    def prune(self, query: str, code: str, *, task: str = "", path: str | None = None) -> PruneResultLike: ...
+    @property
+    def prune(self) -> Callable[..., PruneResultLike]: ...
 
 
 class PrunerScorer:

@@ -1,0 +1,295 @@
+"""What budgets of tokens buy: the share of the needed lines, and of items of which all needed lines are there.
+
+    report = evaluate_by_tokens(items, pruner, counter)
+    print(report.table())
+
+Methods are the pruner, which is asked with each budget; whole functions in the order of BM25, and of the pruner's own
+best line in each; windows by BM25; and grep with five lines around each hit. Baselines take what fits and step over
+what doesn't; their cuts have the same markers. A file that fits is kept whole by all.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from lamr_contract.counters import Counter
+from lamr_contract.errors import InvalidInputError
+from lamr_postprocess import detect_language
+from lamr_postprocess.document import Document, analyse
+from lamr_postprocess.render import Style, render
+from lamr_repositories.progress import OnProgress
+from numpy.typing import NDArray
+
+from lamr_evaluation.baselines import bm25_functions, bm25_windows, grep
+from lamr_evaluation.problems import Problem, Refusals
+from lamr_evaluation.records import Record
+from lamr_evaluation.resampling import BOOTSTRAP, bootstrap_means
+from lamr_evaluation.scorers import PrunerLike
+from lamr_evaluation.tables import align
+
+BUDGETS: tuple[int | str, ...] = (800, 2_000, "quarter")
+"""Tokens; `quarter` is that share of the file's."""
+PRUNER, OWN_FUNCTIONS = "lamr", "functions by lamr's scores"
+_LEAST_BUDGET = 40  # a quarter of a few lines is no budget
+_CALLED = {"semantic": "selected", "dependency": "selected", "keep": "selected"}
+
+BoolArray = NDArray[np.bool_]
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Bought:
+    """What one method kept of one item within one budget.
+
+    Attributes:
+        method, budget: which.
+        recall: the share of the needed lines that were kept; NaN without any.
+        whole: 1 where all were.
+        used: the tokens of the text as a share of the budget, or of the file's where it has fewer.
+        cuts: how many markers the text has.
+        shares: what the text's tokens were spent on, as shares, by `selected`, `markers` and kinds of repair.
+    """
+
+    method: str
+    budget: str
+    recall: float
+    whole: float
+    used: float
+    cuts: int
+    shares: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class TokenReport:
+    """The figures of one evaluation by tokens.
+
+    Attributes:
+        files: of each item, which file it is about.
+        bought: of each item, what each method bought within each budget.
+        left_out: items that the pruner refused.
+    """
+
+    files: tuple[str, ...]
+    bought: tuple[tuple[Bought, ...], ...]
+    left_out: tuple[Problem, ...] = ()
+
+    def mean(self, method: str, budget: int | str, what: str) -> float:
+        """The mean of `recall`, `whole`, `used` or `cuts` over items."""
+        return float(np.nanmean(self._values(method, budget, what)))
+
+    def _values(self, method: str, budget: int | str, what: str) -> FloatArray:
+        return np.array(
+            [
+                getattr(each, what)
+                for item in self.bought
+                for each in item
+                if (each.method, each.budget) == (method, str(budget))
+            ],
+            np.float64,
+        )
+
+    def interval(self, method: str, budget: int | str, what: str) -> tuple[float, float]:
+        """The 95 % interval of a mean, by bootstrap over files."""
+        values = self._values(method, budget, what)[:, None]
+        _, low, high = bootstrap_means(values, np.array(self.files), BOOTSTRAP)
+        return float(low[0]), float(high[0])
+
+    @property
+    def methods(self) -> list[str]:
+        """The methods in their order."""
+        return list(dict.fromkeys(each.method for each in self.bought[0]))
+
+    def spent(self, budget: int | str) -> dict[str, float]:
+        """What the pruner's tokens were spent on, as mean shares, the largest first."""
+        rows = [
+            each.shares
+            for item in self.bought
+            for each in item
+            if (each.method, each.budget) == (PRUNER, str(budget)) and each.cuts
+        ]
+        names = {name for row in rows for name in row}
+        means = {name: float(np.mean([row.get(name, 0.0) for row in rows])) for name in names}
+        return dict(sorted(means.items(), key=lambda each: -each[1]))
+
+    def table(self) -> str:
+        """The report as text."""
+        head = [f"{len(self.bought)} items, {len(set(self.files))} files"]
+        head += [f"{len(self.left_out)} left out"] if self.left_out else []
+        columns = ("recall", "whole", "used", "cuts")
+        rows = [["", *(f"{budget} {what}" for budget in BUDGETS for what in columns)]]
+        for method in self.methods:
+            rows.append([method, *(f"{self.mean(method, b, what):.3g}" for b in BUDGETS for what in columns)])
+        intervals = [["95 % interval of lamr's", *map(str, BUDGETS)]]
+        for what in ("recall", "whole"):
+            bounds = [self.interval(PRUNER, budget, what) for budget in BUDGETS]
+            intervals.append([what, *(f"{low:.3f} to {high:.3f}" for low, high in bounds)])
+        spent = [
+            f"of lamr's tokens at {budget}: "
+            + ", ".join(f"{name} {100 * share:.0f} %" for name, share in self.spent(budget).items())
+            for budget in BUDGETS
+        ]
+        return "\n\n".join(["; ".join(head), align(rows), align(intervals), "\n".join(spent)])
+
+    def to_json(self) -> str:
+        """The report as JSON."""
+        means = {
+            method: {
+                str(b): {
+                    what: round(self.mean(method, b, what), 4) for what in ("recall", "whole", "used", "cuts")
+                }
+                for b in BUDGETS
+            }
+            for method in self.methods
+        }
+        data: dict[str, Any] = {"items": len(self.bought), "files": len(set(self.files)), "means": means}
+        data |= {
+            "spent": {str(b): self.spent(b) for b in BUDGETS},
+            "left_out": [asdict(e) for e in self.left_out],
+        }
+        return json.dumps(data, indent=2)
+
+
+def evaluate_by_tokens(  # noqa: PLR0913  # keywords with defaults
+    items: Sequence[Record],
+    pruner: PrunerLike,
+    counter: Counter,
+    *,
+    options: Mapping[str, Any] | None = None,
+    history: bool = False,
+    on_problem: Callable[[Problem], None] | None = None,
+    progress: OnProgress | None = None,
+) -> TokenReport:
+    """Measure a pruner and baselines within `BUDGETS`.
+
+    Args:
+        items: at least one with needed lines; others are left aside.
+        pruner: a `lamr_client.Pruner`, or anything with its `prune`; its `tokenizer` must be the counter's.
+        counter: counts tokens.
+        options, history: of the pruner's every call.
+        on_problem: called with each item that the pruner refuses; without it the first refusal ends the evaluation.
+        progress: called after each item.
+
+    Raises:
+        RecordError: the pruner refuses an item, and there is no `on_problem`.
+        ValueError: no item has needed lines.
+    """
+    needing = [item for item in items if (item.gold & item.counted).any()]
+    if not needing:
+        raise ValueError("there are no items with needed lines")
+    refusals = Refusals(needing, on_problem)
+    bought, files = [], []
+    for place, item in enumerate(needing):
+        try:
+            asked = _Asked.of(item, pruner, counter, {**(options or {}), **_before(item, history)})
+            bought.append(tuple(each for budget in BUDGETS for each in asked.within(budget)))
+            files.append(f"{item.project}/{item.path}" if item.path else f"item {place}")
+        except InvalidInputError as error:
+            refusals.add(place, f"{PRUNER} refuses it: {error}", error)
+        if progress is not None:
+            progress(PRUNER, place + 1, len(needing))
+    return TokenReport(tuple(files), tuple(bought), refusals.all())
+
+
+def _before(item: Record, history: bool) -> dict[str, str]:
+    return {"history": item.history} if history and item.history else {}
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """One item, and what is known of its file."""
+
+    item: Record
+    pruner: PrunerLike
+    counter: Counter
+    options: Mapping[str, Any]
+    document: Document
+    prices: FloatArray
+    tokens: int
+
+    @classmethod
+    def of(cls, item: Record, pruner: PrunerLike, counter: Counter, options: Mapping[str, Any]) -> _Asked:
+        document = analyse(item.code, detect_language(item.code, item.path or None))
+        lines = [document.line(row) for row in range(len(document.blank))]
+        return cls(
+            item,
+            pruner,
+            counter,
+            options,
+            document,
+            counter.line_costs(lines),
+            counter.count_tokens(item.code),
+        )
+
+    def within(self, budget: int | str) -> Iterator[Bought]:
+        """What each method buys within a budget."""
+        limit = budget if isinstance(budget, int) else max(_LEAST_BUDGET, self.tokens // 4)
+        item = self.item
+        result: Any = self.pruner.prune(
+            item.query, item.code, task=item.task, path=item.path or None, max_tokens=limit, **self.options
+        )
+        kept = np.zeros(len(self.prices), np.bool_)
+        kept[np.asarray(result.kept_lines, np.intp) - 1] = True
+        shares = self._shares(result.reasons, result.text)
+        yield self._bought(PRUNER, budget, limit, kept, result.text, shares)
+        scores = np.asarray(result.line_scores, np.float64)
+        for method, values, pieces in self._baselines(scores):
+            kept = self._filled(values, pieces, limit)
+            yield self._bought(method, budget, limit, kept, render(self.document, kept, Style())[0], {})
+
+    def _baselines(self, scores: FloatArray) -> Iterator[tuple[str, FloatArray, NDArray[np.int64]]]:
+        """Names, a value for each line, and the pieces that are taken whole."""
+        item, pieces = self.item, self.document.pieces
+        best = np.full(int(pieces.max(initial=-1)) + 1, -np.inf)
+        np.maximum.at(best, pieces, scores)
+        each = np.arange(len(pieces))
+        yield OWN_FUNCTIONS, best[pieces], pieces
+        by_words = bm25_functions(item.words, item.code)
+        best = np.full_like(best, -np.inf)
+        np.maximum.at(best, pieces, by_words)
+        yield "functions by BM25", best[pieces], pieces
+        yield "windows by BM25", bm25_windows(item.words, item.code), each
+        yield "grep\u00b15", grep(item.words, item.code), each
+
+    def _filled(self, values: FloatArray, pieces: NDArray[np.int64], limit: int) -> BoolArray:
+        """The pieces that fit, the best first; a piece that doesn't fit is stepped over."""
+        kept = np.zeros(len(pieces), np.bool_)
+        if self.tokens <= limit:
+            return ~kept
+        marker = self.counter.count_tokens(
+            f"    {self.document.language.comment.wrap('... 100-200 pruned')}\n"
+        )
+        numbers, first = np.unique(pieces, return_index=True)
+        for piece in numbers[np.lexsort((first, -values[first]))]:
+            more = kept | (pieces == piece)
+            cuts = np.count_nonzero(more[1:] < more[:-1]) + (not more[0])
+            if self.prices[more].sum() + marker * cuts <= limit:
+                kept = more
+        return kept
+
+    def _shares(self, reasons: Mapping[int, str], text: str) -> dict[str, float]:
+        """What a result's tokens were spent on."""
+        total = max(1, self.counter.count_tokens(text))
+        shares: dict[str, float] = {}
+        for line, why in reasons.items():
+            name = _CALLED.get(why, why)
+            shares[name] = shares.get(name, 0.0) + float(self.prices[line - 1]) / total
+        return {**shares, "markers": max(0.0, 1 - sum(shares.values()))}
+
+    def _bought(  # noqa: PLR0913, PLR0917  # what there is to say of one text
+        self,
+        method: str,
+        budget: int | str,
+        limit: int,
+        kept: BoolArray,
+        text: str,
+        shares: Mapping[str, float],
+    ) -> Bought:
+        gold = self.item.gold & self.item.counted
+        recall = float((kept & gold).sum() / gold.sum())
+        used = self.counter.count_tokens(text) / max(1, min(limit, self.tokens))
+        edges = np.diff(np.concatenate(([1], kept.astype(np.int8), [1])))
+        return Bought(method, str(budget), recall, float(recall == 1), used, int((edges == -1).sum()), shares)
