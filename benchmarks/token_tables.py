@@ -103,7 +103,7 @@ def _counted(text: str) -> dict[str, float]:
 
 PARSER = option_parser(__doc__)
 PARSER.add_argument("texts", type=Path, nargs="+", metavar="TEXT")
-PARSER.add_argument("--tokenizers", type=Path, required=True, help="folder of o200k.json and so on")
+PARSER.add_argument("--tokenizers", type=Path, default=Path(), help="folder of o200k.json and so on")
 PARSER.add_argument("--fit", action="store_true", help="print tables that are fitted to the texts")
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ ALONE = {
     "precision",
     "quality_over_time",
     "token_limits",
+    "token_tables",
     "rolling",
     "same_output",
     "scale",
@@ -72,6 +73,7 @@ def test_every_program_starts(monkeypatch, capsys, program):
                     "quality_over_time",
                     "swe_pruner",
                     "token_limits",
+                    "token_tables",
                 )
                 else []
             ).json

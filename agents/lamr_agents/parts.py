@@ -105,7 +105,7 @@ def _bare(text: str) -> list[str]:
 
 
 def renumbered(text: str, kept: Sequence[int], part: Part) -> str:
-    """The text of a part that was pruned, with the file's numbers in its markers; where these aren't known, with counts.
+    """The text of a part that was pruned, with the file's numbers in its markers, or counts where nobody knows these.
 
     Args:
         text: the lines that are kept and a marker for each run of others, in their order.

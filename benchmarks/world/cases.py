@@ -25,6 +25,7 @@ from lamr_agents.policy import Policy
 from lamr_agents.skim import outline
 from lamr_agents.thin import NOTE
 from lamr_client import LamrError, Pruner, PruneResult
+from lamr_contract.counters import token_counter
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.spec import bundled_repository
 from lamr_postprocess import BudgetError, PrunedCode, approximate_tokens, prune_lines, split_lines
@@ -124,7 +125,7 @@ def calls_of(item: Item, text: str, tools: Tools, chance: random.Random) -> Iter
     name = f"prune, {budget} tokens, {more['markers']}" + (", numbered" if more["line_numbers"] else "")
     yield name, lambda: _lines(name, text, path, smooth, max_tokens=budget, **more)
     query = query_of(text, chance)
-    size = tools.encoder.limits.count_tokens(text)
+    size = token_counter(None, tools.encoder).count_tokens(text)
     options = chance.choice([{}, {"ratio": 4.0}, {"max_tokens": int(size * chance.uniform(0.1, 0.7)) + 40}])
     called = f"instant, {options or 'default'}, {query!r}"
     yield called, lambda: _instant(called, tools, query, item, options)
@@ -152,7 +153,7 @@ def _lines(case: str, text: str, path: str, scores: Any, **options: Any) -> Outc
 
 def _instant(case: str, tools: Tools, query: str, item: Item, options: dict[str, Any]) -> Outcome:
     found = tools.pruner.prune(query, item.data, path=item.path, effort="instant", **options)
-    tokens = tools.encoder.limits.count_tokens(found.text) if options else 0
+    tokens = token_counter(None, tools.encoder).count_tokens(found.text) if options else 0
     return Outcome(
         case,
         as_text(found.to_bytes(), item.data),
@@ -271,7 +272,8 @@ def packed(items: list[Item], tools: Tools, chance: random.Random) -> Iterator[t
         def call() -> Outcome:
             options = PackOptions(effort="instant", walk=WalkOptions(include_secrets=True, everything=True))
             found.append(pack(name, query, budget, pruner=tools.pruner, options=options))
-            return Outcome(case, None, budget=budget, tokens=tools.encoder.limits.count_tokens(found[0].text))
+            tokens = token_counter(None, tools.encoder).count_tokens(found[0].text)
+            return Outcome(case, None, budget=budget, tokens=tokens)
 
         yield None, outcome_of(case, call)
     for file in found[0].files if found else ():

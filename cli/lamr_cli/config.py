@@ -19,6 +19,7 @@ _DEFAULTS = {
     "model": "the bundled lamr-mini",
     "max_tokens": f"{MOST_TOKENS:,}",
     "exclude": "nothing",
+    "tokenizer": "o200k",
     "effort": "auto",
     "within": "no limit but the timeout",
     "profile": "careful",

@@ -110,7 +110,7 @@ def judge(
     ] = None,
     tokenizer: Annotated[
         Path | None,
-        typer.Option(help="The reader's tokenizer.json; default: so that no large model's has more tokens."),
+        typer.Option(help="The reader's tokenizer.json; default: GPT's o200k, by a table."),
     ] = None,
     limit: Annotated[int | None, typer.Option(help="The first so many items of each task.", min=1)] = None,
     budget_tokens: Annotated[int | None, typer.Option(help="Spend at most so many tokens.", min=1)] = None,
@@ -215,7 +215,7 @@ def items(
     max_tokens: Annotated[int, typer.Option(help="Most tokens of an item's code.", min=1)] = 24_000,
     tokenizer: Annotated[
         Path | None,
-        typer.Option(help="The reader's tokenizer.json; default: so that no large model's has more tokens."),
+        typer.Option(help="The reader's tokenizer.json; default: GPT's o200k, by a table."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Another one makes other items.")] = 0,
 ) -> None:

@@ -195,7 +195,7 @@ class _Readers:
 
 
 def counter(tokenizer: Path | str | None) -> Counter:
-    """Return what counts the reader's tokens: by its `tokenizer.json`, or so that no large model's has more."""
+    """Return what counts the reader's tokens: by its `tokenizer.json`, or by default as GPT's o200k does."""
     from lamr_contract.counters import token_counter
     from lamr_contract.encoding import PromptEncoder
     from lamr_contract.spec import bundled_repository

@@ -95,8 +95,8 @@ class Settings:
         return None if setting is None else setting.value
 
 
-_OF_PACKS = ("max_tokens", "exclude", "effort")
-_OF_PRUNES = ("effort", "within")
+_OF_PACKS = ("max_tokens", "exclude", "effort", "tokenizer")
+_OF_PRUNES = ("effort", "within", "tokenizer")
 _OF_HOOKS = ("holdout", "profile")
 _TYPED = ("pack", "prune", "view")
 """Commands that somebody types in a project; the others read the user's file alone."""

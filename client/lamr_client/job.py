@@ -20,7 +20,7 @@ from functools import cached_property
 
 import numpy as np
 from lamr_contract.asked import AskedDocument
-from lamr_contract.counters import token_counter
+from lamr_contract.counters import counted_by, token_counter
 from lamr_contract.encoding import Chunk, Chunks, PromptEncoder
 from lamr_contract.errors import DeadlineExceededError, InvalidInputError, LamrError
 from lamr_contract.model_io import ChunkResult
@@ -385,6 +385,7 @@ class PruneJob:
             cuts=pruned.cuts,
             failures=pruned.failures,
             model=model_name(self._encoder),
+            tokenizer=counted_by(self._options.tokenizer),
             threshold=self._options.threshold if self._has_budget else threshold,
             query_read=None if reading.whole else reading.text,
             effort=self._effort,

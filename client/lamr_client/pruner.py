@@ -138,8 +138,8 @@ class Pruner(Closing):
             ratio: a budget: 4 keeps about a quarter of the tokens.
             max_tokens: a budget: never more tokens than this, markers included. With both `ratio` and `max_tokens`,
                 the smaller counts.
-            tokenizer: by which tokens are counted: the `tokenizer.json` of whoever reads the result, or `model` for
-                the pruning model's own. Default: so that the tokenizers of today's large models have no more.
+            tokenizer: what counts tokens: a name of `lamr_contract.counters.TOKENIZERS`, or the `tokenizer.json` of
+                whoever reads the result. Default: `o200k`.
             keep: a list of what is kept whatever it scores: numbers, (first, last) ranges, or regular expressions.
             line_numbers: write original line numbers before the lines.
             min_tokens: code with fewer tokens passes untouched and unjudged, with
@@ -154,11 +154,11 @@ class Pruner(Closing):
                 is looked for, each with its place. Without it, such code is answered as it came, unjudged; `reason`
                 says what it is.
             effort: how much the encoder reads. `instant`: nothing, the line model alone answers, in milliseconds and
-                without a server. `full`: every chunk. `auto`: the chunks that the line model leaves open, the best
-                first, until nothing more is expected of any or the time is used. A model without a line model reads
-                every chunk, and refuses `instant`. The result's `effort` says what was read.
-            within: seconds until an answer is wanted, with what was read by then. Default: the timeout, and in `auto`
-                `effort.AUTO_SECONDS` for the encoder's reading. Without a line model it is a second timeout.
+                without a server. `full`: every chunk. `auto`: the chunks that the line model leaves open,
+                `effort.AUTO_CHUNKS` at the most; with `within`, the best first until the time is used. A model without
+                a line model reads every chunk, and refuses `instant`. The result's `effort` says what was read.
+            within: seconds until an answer is wanted, with what was read by then. Default: the timeout. Without a line
+                model it is a second timeout.
             degrade: whether the line model answers, with what was read, where a server is overloaded, slow, restarting
                 or gone, or the encoder can't be loaded (`effort.DEGRADES`). The result's `effort` and `reason` say
                 so. False raises the error.

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from lamr_contract.asked import AskedDocument
-from lamr_contract.counters import token_counter
+from lamr_contract.counters import DEFAULT, counted_by, token_counter
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import LamrError
 from lamr_contract.words import query_terms
@@ -71,6 +71,7 @@ class PruneResult:
             whose scoring knows no presence); None where nothing was scored.
         tokens_in, tokens_out: tokens of the original and of `text`, markers included, by the call's `tokenizer`;
             estimated where the line model alone answered and no limit had to be kept.
+        tokenizer: what counted them: a name of `lamr_contract.counters.TOKENIZERS`, or a file's path.
         status: `pruned` if anything was cut, else `passthrough`, and `reason` says why: an error was met and
             `on_error="passthrough"`, all was selected, the code fits into the budget, holds nothing, or has fewer
             tokens than `min_tokens`.
@@ -105,6 +106,7 @@ class PruneResult:
     query_read: str | None = None
     effort: Effort | None = None
     failures: tuple[int, int] = (0, 0)
+    tokenizer: str = DEFAULT
     encoding: Encoding = field(default_factory=Encoding)
     timings: Timings = field(default_factory=Timings)
 
@@ -224,6 +226,7 @@ def _whole(encoder: PromptEncoder, text: str, options: PruneOptions, tokens: int
     """Return the text as it came, with all lines kept and nothing scored."""
     scores = [0.0] * len(line_spans(text))
     known = {"language": options.language, "model": model_name(encoder), "reason": why}
+    known["tokenizer"] = counted_by(options.tokenizer)
     return PruneResult.whole(text, scores, tokens, **known)
 
 

@@ -61,6 +61,11 @@ class _ReadersTokenizer:
         return self.count_each(lines).astype(np.float64)
 
 
+def counted_by(tokenizer: str | os.PathLike[str] | None) -> str:
+    """Return how a result says what counted its tokens: a name, or a file's path."""
+    return DEFAULT if tokenizer is None else os.fspath(tokenizer)
+
+
 def token_counter(tokenizer: str | os.PathLike[str] | None, encoder: PromptEncoder) -> Counter:
     """Return what counts tokens.
 
@@ -71,7 +76,7 @@ def token_counter(tokenizer: str | os.PathLike[str] | None, encoder: PromptEncod
     Raises:
         InvalidInputError: the name is unknown and no file, or the file is no tokenizer.
     """
-    name = DEFAULT if tokenizer is None else os.fspath(tokenizer)
+    name = counted_by(tokenizer)
     if name in TOKENIZERS:
         others: dict[str, Counter] = {MODELS_OWN: encoder, ANY: encoder.limits}
         return others.get(name) or encoder.table(name)

@@ -70,6 +70,7 @@ def _one_of(choices: Any) -> _Kind:
 KINDS = {
     "server": _Kind("a text, HOST:PORT or https://HOST", _is_text, False),
     "model": _Kind("a text, the folder of a model repository", _is_text, False),
+    "tokenizer": _Kind("a text, a tokenizer's name or file", _is_text, False),
     "effort": _one_of(EffortName),
     "within": _Kind(
         "seconds, a number above 0",

@@ -16,7 +16,7 @@ from lamr_postprocess.lines import BoolArray, IntArray
 
 Float64Array = NDArray[np.float64]
 
-_OWN, _BESIDE, _BEST, _MEAN = 0.15, 0.15, 0.35, 0.35
+_OWN, _BESIDE, _BEST, _MEAN = 0.1, 0.1, 0.4, 0.4
 """What counts of a line's value: its own score, the mean of those around it, and the best and mean of its piece."""
 _AROUND = 2
 """Lines with ink before and after each that count as beside it."""

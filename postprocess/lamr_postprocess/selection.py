@@ -30,7 +30,7 @@ _KEEP_TAKES = (
 CountTokens = Callable[[str], int]
 PriceLines = Callable[[Sequence[str]], Sequence[float] | Float64Array]
 
-_ENOUGH = 0.9  # the share of a budget from which on no line is stepped over
+_ENOUGH = 0.7  # the share of a budget from which on no line is stepped over
 _MOST_STEPS = 24  # lines that are stepped over
 _FAR = 1.3
 """How far a selection's price may be from its tokens, as a factor."""
@@ -146,14 +146,14 @@ def _matching(document: Document, pattern: str | re.Pattern[str], seconds: Searc
 class BudgetSearch:
     """The search for the selection that fills a budget.
 
-    Lines are bought best first, each with what it needs to parse. When those that answer are all there, what binds
+    Lines are bought best first, each with what it needs to parse. When those that may answer are all there, what binds
     their names follows, that of the best lines first, and then the lines below. So a larger budget keeps what a smaller
     one kept.
 
     Attributes:
         document: the text to prune.
         ranking: int [n], the rows with ink that may be taken, the best first.
-        answers: how many of them answer; names are bound for these alone.
+        answers: how many of them may answer; names are bound for these alone.
         forced: bool [L], lines that are kept whatever they cost.
         prices: float [L], about how many tokens each line has.
         marker: about how many tokens a marker has.
@@ -172,50 +172,44 @@ class BudgetSearch:
 
     def smallest(self) -> tuple[Codes, int]:
         """The output with nothing but the forced lines, and its tokens."""
-        codes = self._codes(0, 0)
+        codes = self._codes(self.ranking[:0], self.ranking[:0])
         return codes, self.measure(codes != CUT)
 
     def keep_always(self, rows: Sequence[int], limit: int) -> None:
         """Keep rows beside every selection, as many from the first on as at most `limit` tokens hold."""
+        none = self.ranking[:0]
 
         def with_rows(count: int) -> Codes:
             self.always = rows[:count]
-            return self._codes(0, 0)
+            return self._codes(none, none)
 
         self.always = rows[: self._most(limit, len(rows), with_rows)]
 
     def fill(self, limit: int) -> tuple[Codes, int]:
         """The codes and tokens of the best selection of at most `limit` tokens; `smallest` if that has more already."""
-        lines, bound = self._buy(limit, 0, 0), 0
-        if lines == self.answers:
-            bound = self._most(limit, lines, lambda count: self._codes(lines, count))
-        if bound == self.answers:
-            self.answers = len(self.ranking)
-            lines = self._buy(limit, lines, bound)
+        bound = none = self.ranking[:0]
+        lines, are_all = self._buy(limit, none, self.ranking[: self.answers], none)
+        if are_all:
+            bound = lines[: self._most(limit, len(lines), lambda count: self._codes(lines, lines[:count]))]
+            if len(bound) == len(lines):
+                lines, _ = self._buy(limit, lines, self.ranking[self.answers :], bound)
         codes = self._codes(lines, bound)
         return codes, self.measure(codes != CUT)
 
-    def _buy(self, limit: int, lines: int, bound: int) -> int:
-        """How many lines of the ranking fit, of those that answer, from so many on.
+    def _buy(self, limit: int, lines: IntArray, more: IntArray, bound: IntArray) -> tuple[IntArray, bool]:
+        """The lines with those of more that fit, and whether the last one was reached.
 
-        A line that needs more than there is left goes out of the ranking with all that can't be parted from it, as long
-        as much is left.
+        A line that needs more than there is left is stepped over with all that can't be parted from it, as long as much
+        is left.
         """
+        owner = self.document.rules.owner
         for _ in range(_MOST_STEPS):
-            more = self._most(limit, self.answers - lines, lambda count: self._codes(lines + count, bound))  # noqa: B023
-            lines += more
-            if lines == self.answers or self._price(self._codes(lines, bound) != CUT) > _ENOUGH * limit:
+            count = self._most(limit, len(more), lambda n: self._codes(np.append(lines, more[:n]), bound))  # noqa: B023
+            lines, more = np.append(lines, more[:count]), more[count:]
+            if not len(more) or self._price(self._codes(lines, bound) != CUT) > _ENOUGH * limit:
                 break
-            self._leave_out(lines)
-        return lines
-
-    def _leave_out(self, place: int) -> None:
-        """Take a line out of the ranking, and those behind it that can't be parted from it."""
-        owner = self.document.rules.owner[self.ranking]
-        goes = (owner == owner[place]) & (owner != NOBODY)
-        goes[:place], goes[place] = False, True
-        self.answers -= int(np.count_nonzero(goes[: self.answers]))
-        self.ranking = self.ranking[~goes]
+            more = more[1:] if owner[more[0]] == NOBODY else more[owner[more] != owner[more[0]]]
+        return lines, not len(more)
 
     def _most(self, limit: int, count: int, codes_of: Callable[[int], Codes]) -> int:
         """The largest number up to `count` whose codes fit, found by halves; 0 if none does.
@@ -241,9 +235,8 @@ class BudgetSearch:
         cuts = np.count_nonzero(kept[1:] < kept[:-1]) + (not kept[:1].all())
         return float(self.prices[kept].sum()) + self.marker * cuts
 
-    def _codes(self, lines: int, bound: int) -> Codes:
-        """The codes of so many lines of the ranking, the first of them with what binds their names."""
+    def _codes(self, lines: IntArray, bound: IntArray) -> Codes:
+        """The codes of rows that are bought, some of them with what binds their names."""
         full, bare = self.forced.copy(), np.zeros_like(self.forced)
-        full[self.ranking[:bound]] = True
-        bare[self.ranking[bound:lines]] = True
-        return adding(self.document.rules, self.document.repair(full, bare), self.always)
+        full[bound], bare[lines] = True, True
+        return adding(self.document.rules, self.document.repair(full, bare & ~full), self.always)

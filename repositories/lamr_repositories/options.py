@@ -35,8 +35,7 @@ class PackOptions:
         ranker: a key of `RANKERS`.
         form: a key of `FORMATS`.
         line_numbers: whether lines carry their original numbers.
-        tokenizer: by which tokens are counted (`lamr_contract.counters.token_counter`): the reader's `tokenizer.json`;
-            None so that no large model's has more.
+        tokenizer: what counts tokens: a name or a file (`lamr_contract.counters.token_counter`); None for its default.
         most_chunks: how many chunks the encoder reads at the most; default `MOST_CHUNKS`, or `UNDECIDED_CHUNKS`.
         effort: how much of them it reads. `instant`: none, and no encoder is loaded and no server asked. `full`: all
             of them, those of the best pieces. `auto`: what there is time for. The ranker `sum` then reads the pieces

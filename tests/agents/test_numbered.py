@@ -83,9 +83,7 @@ def test_numbers_arent_judged_and_kept_lines_have_theirs(tmp_path: Path, name: s
     cut = [line for line in lines_of(shown.text)[:-1] if " pruned" in line]
     whole = [line for line in lines_of(shown.text)[:-1] if " pruned" not in line]
     assert whole == [original[number - 1] for number in shown.kept_lines]
-    assert [int(re.findall(r"\.\.\. (\d+)", line)[0]) for line in cut] == [
-        first for first, _ in plain.cuts()
-    ]
+    assert [int(re.findall(r"\.\.\. (\d+)", line)[0]) for line in cut] == [first for first, _ in plain.cuts()]
     longest = int(np.argmax([last - first for first, last in plain.cuts()]))
     assert re.search(r": handler_\d+, handler_\d+", cut[longest])
 

@@ -39,7 +39,7 @@ ENDS = 9000
 LEFT_OUT = f"\n\n... [{CODE[ENDS:-ENDS].count(chr(10))} lines truncated] ...\n\n"
 SHORT = CODE[:ENDS] + LEFT_OUT + CODE[-ENDS:]
 _MARKER = re.compile(
-    r"^[ \t]*(?:pass  )?# \.\.\. (\d+) lines? pruned(?: \((\d+)(?:-(\d+))?\))?", re.MULTILINE
+    r"^[ \t]*(?:pass  )?# \.\.\. (?:(\d+)(?:-(\d+))?|(\d+) lines?) pruned(?: \((\d+)-(\d+)\))?", re.MULTILINE
 )
 
 
@@ -50,8 +50,12 @@ def skimmed(text: str, path: str = "/w/a.py", **more: Any) -> Skim:
 
 def markers(text: str) -> list[tuple[int, int, int]]:
     """Lines that each marker stands for, and the first and last number that it says; 0 where it says none."""
-    found = (match.groups() for match in _MARKER.finditer(text))
-    return [(int(lines), int(first or 0), int(last or first or 0)) for lines, first, last in found]
+    said = []
+    for match in _MARKER.finditer(text):
+        first = int(match[1] or match[4] or 0)
+        last = int(match[2] or match[5] or first)
+        said.append((int(match[3] or last - first + 1), first, last))
+    return said
 
 
 def are_the_files(text: str) -> None:

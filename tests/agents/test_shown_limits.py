@@ -57,9 +57,7 @@ def test_what_is_left_fits_and_the_note_is_true(limits: ShownLimits) -> None:
     assert limits.used(shown.text) > 700_000  # as much as there is room for
     note = NOTE.search(shown.text)
     assert note
-    left = [
-        line for line in shown.text.splitlines() if " pruned" not in line and "[lamr: " not in line
-    ]
+    left = [line for line in shown.text.splitlines() if " pruned" not in line and "[lamr: " not in line]
     assert int(note[1]) == len(shown.kept_lines) == len(left)
     assert [LONG.split("\n")[number - 1] for number in shown.kept_lines] == left
     assert "def handler_30(request, response):" in left

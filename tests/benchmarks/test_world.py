@@ -92,7 +92,7 @@ def cut(text: str, first: int, last: int, marker: str) -> str:
         (
             "twig",
             "{% extends a %}\n{# a\nb #}\n<b>\n",
-            "<!-- ... 1 line pruned (1) -->\n{# a\nb #}\n<b>\n",
+            "<!-- ... 1 pruned -->\n{# a\nb #}\n<b>\n",
             set(),
         ),
         # A blank line alone is no half of a tag, and no file that has to parse.

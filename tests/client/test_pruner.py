@@ -427,9 +427,7 @@ def test_images_of_notebooks_are_cut_and_never_judged(repository):
     (cut,) = result.cuts
     assert IMAGE in code.splitlines()[cut.start - 1]
     assert cut.start == cut.end
-    assert (
-        json.loads(result.text)["cells"][0]["outputs"][0]["data"]["//"] == f"... {cut.start} pruned"
-    )
+    assert json.loads(result.text)["cells"][0]["outputs"][0]["data"]["//"] == f"... {cut.start} pruned"
     shown_image, kept = code.splitlines()[cut.start - 1], result.text.splitlines()
     assert [line for line in code.splitlines() if line != shown_image] == kept[: cut.start - 1] + kept[
         cut.start :

@@ -69,9 +69,7 @@ def test_a_name_that_the_grammar_makes_up_at_the_end_of_the_text() -> None:
 
 
 def test_newline_of_a_marker_is_that_of_its_cut() -> None:
-    assert (
-        prune_lines("a\r\nb\r\nc\r\n", [1, 0, 0], language="text").text == "a\r\n... 2-3 pruned\r\n"
-    )
+    assert prune_lines("a\r\nb\r\nc\r\n", [1, 0, 0], language="text").text == "a\r\n... 2-3 pruned\r\n"
     assert prune_lines("a\rb\rc", [1, 0, 0], language="text").text == "a\r... 2-3 pruned"
 
 

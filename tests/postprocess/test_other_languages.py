@@ -214,7 +214,7 @@ LONG = "x".ljust(40, "x")
             f"enum A:\n  // {LONG}\n  case B, C\n  case {LONG}\n\nval d = 1\n",
             [1],
             (1, 3),
-            "  // ... 1 line pruned (2)",
+            "  // ... 2 pruned",
         ),
     ],
 )
@@ -481,9 +481,7 @@ def test_an_anchor_keeps_what_is_merged() -> None:
 
 def test_an_emptied_block_that_must_hold_something_is_filled() -> None:
     code = f"f() {{\n  {LONG}\n}}\nif a; then\n  {LONG}\nelse\n  {LONG} b\nfi\n"
-    assert (
-        kept(code, "shell", 1).text == "f() {\n  :  # ... 2 pruned\n}\n# ... 4-8 pruned\n"
-    )
+    assert kept(code, "shell", 1).text == "f() {\n  :  # ... 2 pruned\n}\n# ... 4-8 pruned\n"
     assert "  :  # ... 7 pruned\n" in kept(code, "shell", 5).text
 
 

@@ -165,9 +165,7 @@ def kept(code: str, *rows: int) -> PrunedCode:
 def test_scope_headers_and_pass() -> None:
     code = "class A(\n    object,\n):\n    def f(self):\n        a = 1\n        b = 2\n        c = 3\n\n    x = 9\n"
     pruned = kept(code, 4)
-    assert pruned.text == (
-        "class A(\n    object,\n):\n    def f(self):\n        pass  # ... 5-9 pruned\n"
-    )
+    assert pruned.text == ("class A(\n    object,\n):\n    def f(self):\n        pass  # ... 5-9 pruned\n")
     assert pruned.reasons == {1: "repair:scope", 2: "repair:scope", 3: "repair:scope", 4: "semantic"}
 
 
@@ -178,8 +176,7 @@ def test_companions_stay_with_their_statement() -> None:
     )
     pruned = kept(code, 2)
     assert pruned.text == (
-        "try:\n    a()\nexcept E:\n    pass  # ... 4-5 pruned\n"
-        "finally:\n    pass  # ... 7-8 pruned\n"
+        "try:\n    a()\nexcept E:\n    pass  # ... 4-5 pruned\nfinally:\n    pass  # ... 7-8 pruned\n"
     )
     assert pruned.reasons[3] == pruned.reasons[6] == "repair:companion"
 
@@ -315,9 +312,7 @@ def test_multi_line_strings_are_whole_but_docstrings_are_not() -> None:
     assert kept(data, 2).kept_lines == (1, 2, 3, 4)
     assert kept('x = """a\n' + "text\n" * 40 + '"""\n', 20).kept_lines == (1, 20, 42)
     docstring = 'def f():\n    """One.\n\n    two\n    three and some more words\n    four\n    """\n'
-    assert kept(docstring, 4).text == (
-        'def f():\n    """One.\n\n    two\n    [ ... 5-6 pruned ]\n    """\n'
-    )
+    assert kept(docstring, 4).text == ('def f():\n    """One.\n\n    two\n    [ ... 5-6 pruned ]\n    """\n')
 
 
 def test_elements_of_a_literal_can_be_cut() -> None:

@@ -38,8 +38,9 @@ class PruneBody(Body):
     language: str | None = Field(None, description="The language, instead of the path.")
     threshold: float | None = Field(None, ge=0, le=1, description="Lines that score at least this are kept.")
     ratio: float | None = Field(None, ge=1, description="A budget: 4 keeps about a quarter.")
-    max_tokens: int | None = Field(
-        None, ge=1, description="Never more tokens than this, by the tokenizers of large models."
+    max_tokens: int | None = Field(None, ge=1, description="Never more tokens than this, by `tokenizer`.")
+    tokenizer: Literal["o200k", "cl100k", "claude", "qwen", "llama", "any", "model"] | None = Field(
+        None, description="What counts tokens; o200k by default."
     )
     keep: list[int | tuple[int, int] | str] = Field(
         default_factory=list,

@@ -108,9 +108,7 @@ def test_what_was_shown_before_the_context_was_compacted_is_shown_again(
         sessions = {"s1": [task, generation.compacted(at), generation.assistant(SAID)]}
         (shown,) = texts(generation, play(tmp_path, generation, hook, [generation.read()], sessions))
         assert (
-            shown == (None if generation is PI else generation.shown)
-            if passed
-            else " pruned" in str(shown)
+            shown == (None if generation is PI else generation.shown) if passed else " pruned" in str(shown)
         )
 
 
