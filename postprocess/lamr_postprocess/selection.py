@@ -30,7 +30,7 @@ _KEEP_TAKES = (
 CountTokens = Callable[[str], int]
 PriceLines = Callable[[Sequence[str]], Sequence[float] | Float64Array]
 
-_ENOUGH = 0.7  # the share of a budget from which on no line is stepped over
+_ENOUGH = 0.5  # the share of a budget from which on no line is stepped over
 _MOST_STEPS = 24  # lines that are stepped over
 _FAR = 1.3
 """How far a selection's price may be from its tokens, as a factor."""
