@@ -117,6 +117,10 @@ def pack(
     form: Annotated[
         Form, typer.Option("--format", help="How the pack is written; xml has repomix's shape.")
     ] = "xml",
+    order: Annotated[
+        Literal["relevance", "path"],
+        typer.Option(help="Which file stands first: that of the best lines, or by path."),
+    ] = "relevance",
     line_numbers: LineNumbers = False,
     tokenizer: Tokenizer = None,
     html: Annotated[
@@ -170,6 +174,7 @@ def pack(
         ),
         ranker=ranker,
         form=form,
+        order=order,
         line_numbers=line_numbers,
         tokenizer=tokenizer,
         most_chunks=chunks,

@@ -7,6 +7,7 @@ writes the parts counts the whole again.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -84,6 +85,11 @@ class Part:
         return kept
 
     @property
+    def score(self) -> float:
+        """The best score of a kept line."""
+        return float(self.competitor.scores[self.kept].max(initial=-math.inf))
+
+    @property
     def reasons(self) -> dict[int, str]:
         """Why each kept line is kept, by 1-based number."""
         rows = np.flatnonzero(self.kept)
@@ -125,9 +131,9 @@ class Allocation:
 
     @property
     def parts(self) -> list[Part]:
-        """The files of which something is kept, by path."""
+        """The files of which something is kept, that of the best line first."""
         kept = (part for part in self._parts.values() if part.tokens)
-        return sorted(kept, key=lambda part: part.competitor.path)
+        return sorted(kept, key=lambda part: (-part.score, part.competitor.path))
 
     def fill(self, limit: int, on_progress: Callable[[int, int], None] | None = None) -> None:
         """Take lines in falling order of score, as long as all parts together cost no more than a limit.

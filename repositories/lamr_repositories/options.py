@@ -13,6 +13,8 @@ from lamr_repositories.formats import FORMATS
 from lamr_repositories.line_scores import RANKERS
 from lamr_repositories.walk import WalkOptions
 
+ORDERS = ("relevance", "path")
+
 MOST_CHUNKS = 256
 """Chunks of the best pieces that the encoder reads, unless a caller says otherwise: half a minute of two CPU cores
 without VNNI."""
@@ -34,6 +36,7 @@ class PackOptions:
         walk: which files count.
         ranker: a key of `RANKERS`.
         form: a key of `FORMATS`.
+        order: how files stand in the pack: by `relevance`, that of their best lines first, or by `path`.
         line_numbers: whether lines carry their original numbers.
         tokenizer: what counts tokens: a name or a file (`lamr_contract.counters.token_counter`); None for its default.
         most_chunks: how many chunks the encoder reads at the most; default `MOST_CHUNKS`, or `UNDECIDED_CHUNKS`.
@@ -57,6 +60,7 @@ class PackOptions:
     walk: WalkOptions = field(default_factory=WalkOptions)
     ranker: str = next(iter(RANKERS))
     form: str = next(iter(FORMATS))
+    order: str = ORDERS[0]
     line_numbers: bool = False
     tokenizer: str | Path | None = None
     most_chunks: int | None = None
@@ -76,7 +80,11 @@ class PackOptions:
         return default if self.most_chunks is None else self.most_chunks
 
     def __post_init__(self) -> None:
-        for name, value, known in (("ranker", self.ranker, RANKERS), ("form", self.form, FORMATS)):
+        for name, value, known in (
+            ("ranker", self.ranker, RANKERS),
+            ("form", self.form, FORMATS),
+            ("order", self.order, ORDERS),
+        ):
             if value not in known:
                 raise InvalidInputError(
                     f"{name} must be one of {', '.join(known)}, not {value!r}", argument=name

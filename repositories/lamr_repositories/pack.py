@@ -8,14 +8,15 @@ import math
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from lamr_client import Pruner
 from lamr_client.deadline import Deadline
 from lamr_client.prune_options import check_query, check_words
 from lamr_contract.cache import Cache
+from lamr_contract.choices import EffortName
 from lamr_contract.counters import token_counter
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import InvalidInputError
@@ -35,6 +36,7 @@ from lamr_repositories.remote import fetched, is_url, name_of
 from lamr_repositories.result import PackResult
 from lamr_repositories.revisions import Revision, is_bare
 from lamr_repositories.sources import Source
+from lamr_repositories.walk import WalkOptions
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -45,7 +47,7 @@ WRITING_SECONDS = 7e-5
 
 
 class Using(TypedDict, total=False):
-    """What `pack`, `pack_async` and `prepare` take by keyword, all of it optional.
+    """What `pack`, `pack_async` and `prepare` take by keyword, all of it optional, beside the fields of `PackOptions`.
 
     Attributes:
         pruner: asks the model; without one, one is made for the call (not for the ranker `bm25`, which needs none).
@@ -53,17 +55,30 @@ class Using(TypedDict, total=False):
         cache: a file that keeps indexes and answers for later questions; None keeps nothing. A broken one is set
             aside, and the result's notes say so.
         on_progress: called with a stage's name, what is done of it and how much there is.
-        options: everything else.
+        options: what keywords don't say.
         scorer: the causal language model of the ranker `perplexity`, which no other ranker asks.
     """
 
     pruner: Pruner | None
     model: str | os.PathLike[str] | None
     server: str | None
-    cache: Path | None
+    cache: str | os.PathLike[str] | None
     on_progress: OnProgress | None
     options: PackOptions | None
     scorer: CausalScorer | None
+    revision: str | None
+    task: str
+    names: tuple[str, ...] | None
+    walk: WalkOptions
+    ranker: str
+    form: str
+    order: str
+    line_numbers: bool
+    tokenizer: str | Path | None
+    most_chunks: int | None
+    effort: EffortName
+    within: float | None
+    degrade: bool
 
 
 def pack(
@@ -83,9 +98,10 @@ def pack(
         RepositoryError: the root, the revision or a pattern can't be used, or git can't fetch the URL.
         InvalidInputError: the query or an option can't be used.
         BudgetError: not even the head of the pack fits into the budget.
+        TypeError: there is no such keyword.
         ServerError, ModelMismatchError, MissingPackageError: see `Pruner`.
     """
-    using["options"] = replace(using.get("options") or PackOptions(), max_tokens=max_tokens)
+    using["options"] = replace(_options(using), max_tokens=max_tokens)
     with prepare(root, query, **using) as prepared:
         return prepared.pack()
 
@@ -106,7 +122,7 @@ def prepare(root: str | os.PathLike[str], query: str, **using: Unpack[Using]) ->
     Arguments and errors are those of `pack`; the budget of `options` is the largest that will be asked for.
     """
     check_query(query)
-    options = using.get("options") or PackOptions()
+    options = _options(using)
     check_words(options.task, "task")
     on_progress = using.get("on_progress") or (lambda *_: None)
     model, server, pruner = using.get("model"), using.get("server"), using.get("pruner")
@@ -116,12 +132,11 @@ def prepare(root: str | os.PathLike[str], query: str, **using: Unpack[Using]) ->
         until = Deadline(options.within).earlier(WRITING_SECONDS * options.max_tokens)
         source, name = _source(os.fspath(root), options, stack, on_progress)
         fetch = time.perf_counter() - begin if is_url(os.fspath(root)) else 0.0
-        cache = stack.enter_context(Cache(using.get("cache"), notes.append))
+        file = using.get("cache")
+        cache = stack.enter_context(Cache(None if file is None else Path(file), notes.append))
         repository = bundled_repository() if model is None else Path(model)
         if pruner is None and options.ranker in NEEDS_MODEL:
-            pruner = stack.enter_context(
-                Pruner(server, model=repository, timeout=math.inf, cache=using.get("cache"))
-            )
+            pruner = stack.enter_context(Pruner(server, model=repository, timeout=math.inf, cache=file))
         reads = pruner is None or pruner.reads(query)
         if not reads:
             notes.append(
@@ -139,6 +154,21 @@ def prepare(root: str | os.PathLike[str], query: str, **using: Unpack[Using]) ->
         counter = token_counter(options.tokenizer, encoder)
         tools = Tools(counter, cache, judge, on_progress, notes, fetch)
         yield Prepared(source, About(query, name), options, tools)
+
+
+def _options(using: Using) -> PackOptions:
+    """The options that keywords give.
+
+    Raises:
+        TypeError: there is no such keyword.
+    """
+    known = {each.name for each in fields(PackOptions)} - {"max_tokens"}
+    if wrong := using.keys() - Using.__annotations__.keys():
+        raise TypeError(
+            f"there is no keyword {', '.join(sorted(wrong))}; there are {', '.join(Using.__annotations__)}"
+        )
+    given: dict[str, Any] = {name: value for name, value in using.items() if name in known}
+    return replace(using.get("options") or PackOptions(), **given)
 
 
 def _scorer(scorer: CausalScorer | None, ranker: str) -> CausalScorer:

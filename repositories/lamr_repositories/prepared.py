@@ -6,7 +6,6 @@ model about the best candidates, share the budget and write.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -136,7 +135,12 @@ class Prepared:
         ]
         languages = {each.listed.path: each.language for each in self._index.files}
         writer = Writer(
-            FORMATS[options.form], self.counter, options.max_tokens, options.line_numbers, languages
+            FORMATS[options.form],
+            self.counter,
+            options.max_tokens,
+            options.line_numbers,
+            languages,
+            by_path=options.order == "path",
         )
         written = writer.write(
             self._about,
@@ -251,6 +255,6 @@ def _packed(written: WrittenPart, files: Sequence[Indexed], place: dict[str, int
         kept_lines=tuple(reasons),
         reasons=reasons,
         cuts=written.cuts,
-        score=float(part.competitor.scores[part.kept].max(initial=-math.inf)),
+        score=part.score,
         tokens=part.tokens,
     )

@@ -141,6 +141,7 @@ class Writer:
         max_tokens: the budget.
         line_numbers: whether lines carry their numbers.
         languages: the languages' names, by path.
+        by_path: whether files stand in the order of their paths, and not of their best lines' scores.
     """
 
     form: Format
@@ -148,6 +149,7 @@ class Writer:
     max_tokens: int
     line_numbers: bool
     languages: Mapping[str, str]
+    by_path: bool = False
 
     def write(
         self,
@@ -212,7 +214,10 @@ class Writer:
         """Write what was chosen, with as many outlines as fit into what is left."""
         form, count = self.form, self.counter.count_tokens
         style = Style(line_numbers=self.line_numbers)
-        parts = tuple(WrittenPart(part, *part.render(style)) for part in allocation.parts)
+        chosen = allocation.parts
+        if self.by_path:
+            chosen.sort(key=lambda part: part.competitor.path)
+        parts = tuple(WrittenPart(part, *part.render(style)) for part in chosen)
         files = form.between.join(self._file(each) for each in parts)
         body = head + form.files[0] + files + form.files[1]
         tokens = count(body + form.tail)

@@ -93,7 +93,10 @@ def test_xml_has_repomixs_shape(folder: Path) -> None:
     write_files(folder, {'src/a"<b>&.py': "closed = 'pool'\n"})
     text = in_words(folder).text
     paths = re.findall(r'^<file path="([^"]+)">$', text, re.MULTILINE)
-    assert paths == sorted(paths)
+    assert paths != sorted(paths)
+    assert paths[0] == "src/pool.py"
+    by_path = re.findall(r'^<file path="([^"]+)">$', in_words(folder, order="path").text, re.MULTILINE)
+    assert by_path == sorted(paths)
     assert "src/a&quot;&lt;b>&amp;.py" in paths
     assert text.index("<directory_structure>") < text.index("<files>") < text.index("</files>")
     inside = re.search(r"<directory_structure>\n(.*?)\n</directory_structure>", text, re.DOTALL)
@@ -104,6 +107,16 @@ def test_xml_has_repomixs_shape(folder: Path) -> None:
             r"(?s)<file path.*</file>|<directory_structure>.*</directory_structure>", "", f"<all>{text}</all>"
         )
     )
+
+
+def test_options_are_keywords_too_and_others_are_an_error(folder: Path, tmp_path: Path) -> None:
+    packed = pack(folder, QUERY, 2_000, ranker="bm25", form="json", cache=str(tmp_path / "cache.sqlite"))
+    assert json.loads(packed.text)["question"] == QUERY
+    assert (tmp_path / "cache.sqlite").exists()
+    with pytest.raises(TypeError, match="there is no keyword efort; there are"):
+        pack(folder, QUERY, 2_000, efort="instant")  # type: ignore[call-arg]
+    with pytest.raises(InvalidInputError, match="order must be one of relevance, path"):
+        pack(folder, QUERY, 2_000, ranker="bm25", order="size")
 
 
 def test_json_can_be_read_back(folder: Path) -> None:
