@@ -118,9 +118,9 @@ def pack(
         Form, typer.Option("--format", help="How the pack is written; xml has repomix's shape.")
     ] = "xml",
     order: Annotated[
-        Literal["relevance", "path"],
+        Literal["score", "path"],
         typer.Option(help="Which file stands first: that of the best lines, or by path."),
-    ] = "relevance",
+    ] = "score",
     line_numbers: LineNumbers = False,
     tokenizer: Tokenizer = None,
     html: Annotated[

@@ -150,6 +150,10 @@ class PruneOptions:
         _check_range("min_tokens", self.min_tokens, 0, math.inf)
         _check_range("min_cut", self.min_cut, 0, math.inf)
         check_effort(self.effort, self.within)
+        if not isinstance(self.tokenizer, (str, os.PathLike, type(None))):
+            raise InvalidInputError(
+                f"tokenizer must be a name or a file, not {self.tokenizer!r:.80}", argument="tokenizer"
+            )
         if self.markers not in STYLES:
             raise InvalidInputError(f"markers must be one of {', '.join(STYLES)}, not {self.markers!r}")
         check_expressions((each for each in self.keep if isinstance(each, str)), argument="keep")
@@ -170,7 +174,8 @@ class PruneOptions:
 
 
 def _check_range(name: str, value: float | None, lowest: float, highest: float) -> None:
-    if value is not None and not lowest <= value <= highest:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if value is not None and not (is_number and lowest <= value <= highest):
         bounds = f"at least {lowest}" if highest == math.inf else f"between {lowest} and {highest}"
         raise InvalidInputError(f"{name} must be {bounds}, not {value!r}", argument=name)
 

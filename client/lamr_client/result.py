@@ -241,9 +241,9 @@ def _parts_of_lines(
     shares = [] if options.ratio is None else [tokens / options.ratio]
     limit = min([*shares, *([options.max_tokens] if options.max_tokens else [])], default=math.inf)
     lines = whole.kept_lines
-    if options.excerpts:
+    title = language.comment.wrap(f"... {why}; the parts around what is looked for") + "\n"
+    if options.excerpts and count(title) <= limit:
         words = query_terms(asked.intent)
-        title = language.comment.wrap(f"... {why}; the parts around what is looked for") + "\n"
         most = min(limit, MOST_EXCERPT_TOKENS)
         parts = parts_around(
             text,

@@ -106,6 +106,9 @@ def users_settings() -> dict[str, Any]:
     values = {} if path is None else read_settings(path, follow=True)
     if path is not None and "model" in values:
         values["model"] = str(path.parent / Path(values["model"]).expanduser())
+    if path is not None and "tokenizer" in values:
+        file = path.parent / Path(values["tokenizer"]).expanduser()
+        values["tokenizer"] = str(file) if file.is_file() else values["tokenizer"]
     return values
 
 

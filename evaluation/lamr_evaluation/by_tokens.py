@@ -25,6 +25,7 @@ from lamr_repositories.progress import OnProgress
 from numpy.typing import NDArray
 
 from lamr_evaluation.baselines import bm25_functions, bm25_windows, grep
+from lamr_evaluation.errors import RecordError
 from lamr_evaluation.problems import Problem, Refusals
 from lamr_evaluation.records import Record
 from lamr_evaluation.resampling import BOOTSTRAP, bootstrap_means
@@ -131,6 +132,7 @@ class TokenReport:
             f"of lamr's tokens at {budget}: "
             + ", ".join(f"{name} {100 * share:.0f} %" for name, share in self.spent(budget).items())
             for budget in BUDGETS
+            if self.spent(budget)
         ]
         return "\n\n".join(["; ".join(head), align(rows), align(intervals), "\n".join(spent)])
 
@@ -174,12 +176,11 @@ def evaluate_by_tokens(  # noqa: PLR0913  # keywords with defaults
         progress: called after each item.
 
     Raises:
-        RecordError: the pruner refuses an item, and there is no `on_problem`.
-        ValueError: no item has needed lines.
+        RecordError: no item has needed lines, or the pruner refuses all, or one and there is no `on_problem`.
     """
     needing = [item for item in items if (item.gold & item.counted).any()]
     if not needing:
-        raise ValueError("there are no items with needed lines")
+        raise RecordError("there are no items with needed lines")
     refusals = Refusals(needing, on_problem)
     bought, files = [], []
     for place, item in enumerate(needing):
@@ -191,6 +192,9 @@ def evaluate_by_tokens(  # noqa: PLR0913  # keywords with defaults
             refusals.add(place, f"{PRUNER} refuses it: {error}", error)
         if progress is not None:
             progress(PRUNER, place + 1, len(needing))
+    if not bought:
+        first = refusals.all()[0]
+        raise RecordError(f"none of {len(needing)} items can be measured; line {first.line}: {first.reason}")
     return TokenReport(tuple(files), tuple(bought), refusals.all())
 
 

@@ -100,6 +100,7 @@ class Document:
         body: the code without line prefixes (see `listing`), which is the text where it has none.
         body_spans: int [L, 2], character offsets of the body's lines.
         numbers: int [L], the numbers that people know the lines by.
+        told: int [L], the numbers that markers say; 0 where nobody knows them, as of a search in several files.
         margin: the white space that stands before a marker.
         blank: bool [L], lines of white space alone.
         indents: int [L], characters of leading white space.
@@ -121,6 +122,7 @@ class Document:
     body: str
     body_spans: IntArray
     numbers: IntArray
+    told: IntArray
     margin: str
     blank: BoolArray
     indents: IntArray
@@ -229,13 +231,16 @@ def analyse(  # noqa: PLR0913  # keyword-only, each with a default
         if text.startswith(BOM) and not language.skips_mark:
             structure = replace(structure, rules=keeping_first(structure.rules))
     outline = structure.outline
+    numbers = np.arange(1, lines + 1) if listing is None or listing.numbers is None else listing.numbers
+    told = numbers if listing is None or listing.numbers is not None else _told(listing, numbers)
     return Document(
         text=text,
         language=language,
         spans=spans if listing is None else line_spans(text),
         body=body,
         body_spans=spans,
-        numbers=np.arange(1, lines + 1) if listing is None or listing.numbers is None else listing.numbers,
+        numbers=numbers,
+        told=told,
         margin="" if listing is None else listing.margin,
         blank=blank,
         indents=indents,
@@ -393,6 +398,17 @@ def _note(language: Language, damage: Damage | None, *, broken: bool) -> str | N
     more = f" and {len(lines) - _MOST_TOLD} other places" if len(lines) > _MOST_TOLD else ""
     where = ", ".join(lines[:_MOST_TOLD]) + more
     return f"{language.name} with syntax errors in lines {where}: there, cut by lines and indentation"
+
+
+def _told(listing: Listing, rows: IntArray) -> IntArray:
+    """What markers say of a listing whose numbers aren't one after the other, int [L]; 0 for nothing.
+
+    Where only blank lines have no number, all lines of a file are there, and their rows are its numbers.
+    """
+    if listing.places is None or listing.files > 1:
+        return np.zeros_like(rows)
+    found = listing.places.number[listing.places.number > 0]
+    return rows if (np.diff(found) == 1).all() else listing.places.number
 
 
 def _indents(points: NDArray[Any], spans: IntArray) -> IntArray:

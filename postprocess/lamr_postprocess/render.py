@@ -112,11 +112,13 @@ def _marker(document: Document, cut: Cut, lead: str, comment: Comment, style: St
     head += "\t" if style.line_numbers else ""
     if style.markers == SWE_PRUNER:
         return f"{head}(filtered {cut.lines} lines){newline}"
-    first, last = int(document.numbers[cut.start - 1]), int(document.numbers[cut.end - 1])
+    told = document.told[cut.start - 1 : cut.end]
+    first, last = (told[told > 0][[0, -1]] if (told > 0).any() else told[[0, -1]]).tolist()
     where = f"{first}-{last}" if cut.lines > 1 else f"{first}"
     words = f"... {where} pruned"
-    if last - first + 1 != cut.lines:  # of a listing that leaves out numbers
-        words = f"... {cut.lines} line{'s' if cut.lines > 1 else ''} pruned ({where})"
+    if last - first + 1 != cut.lines or first < 1:  # of a listing that leaves out numbers
+        numbers = f" ({where})" if 0 < first < last else ""
+        words = f"... {cut.lines} line{'s' if cut.lines > 1 else ''} pruned{numbers}"
     if style.markers == NAMED and document.definitions is not None:
         words += document.definitions.label(cut.start - 1, cut.end - 1)
     is_last = comment.last is not None and document.begins_with(cut.end, _CLOSERS)

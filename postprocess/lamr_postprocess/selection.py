@@ -148,7 +148,7 @@ class BudgetSearch:
 
     Lines are bought best first, each with what it needs to parse. When those that may answer are all there, what binds
     their names follows, that of the best lines first, and then the lines below. So a larger budget keeps what a smaller
-    one kept.
+    one kept, unless that was too small for the best lines.
 
     Attributes:
         document: the text to prune.
@@ -159,6 +159,7 @@ class BudgetSearch:
         marker: about how many tokens a marker has.
         measure: a function from a closed selection to the tokens of the finished text.
         always: rows that are kept beside every selection, without what they stand under.
+        exact: whether each selection is measured, and none is judged by its price.
     """
 
     document: Document
@@ -169,6 +170,7 @@ class BudgetSearch:
     marker: float
     measure: Callable[[BoolArray], int]
     always: Sequence[int] = ()
+    exact: bool = False
 
     def smallest(self) -> tuple[Codes, int]:
         """The output with nothing but the forced lines, and its tokens."""
@@ -187,6 +189,13 @@ class BudgetSearch:
 
     def fill(self, limit: int) -> tuple[Codes, int]:
         """The codes and tokens of the best selection of at most `limit` tokens; `smallest` if that has more already."""
+        codes, used = self._filled(limit)
+        if used > limit:  # the prices say too little of this text
+            self.exact = True
+            codes, used = self._filled(limit)
+        return codes, used
+
+    def _filled(self, limit: int) -> tuple[Codes, int]:
         bound = none = self.ranking[:0]
         lines, are_all = self._buy(limit, none, self.ranking[: self.answers], none)
         if are_all:
@@ -226,7 +235,7 @@ class BudgetSearch:
         """Whether a selection fits; its text is only made where the prices leave that open."""
         kept = codes != CUT
         about = self._price(kept)
-        if about > _FAR * limit or about * _FAR < limit:
+        if not self.exact and (about > _FAR * limit or about * _FAR < limit):
             return about < limit
         return self.measure(kept) <= limit
 

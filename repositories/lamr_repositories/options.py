@@ -13,7 +13,7 @@ from lamr_repositories.formats import FORMATS
 from lamr_repositories.line_scores import RANKERS
 from lamr_repositories.walk import WalkOptions
 
-ORDERS = ("relevance", "path")
+ORDERS = ("score", "path")
 
 MOST_CHUNKS = 256
 """Chunks of the best pieces that the encoder reads, unless a caller says otherwise: half a minute of two CPU cores
@@ -36,7 +36,7 @@ class PackOptions:
         walk: which files count.
         ranker: a key of `RANKERS`.
         form: a key of `FORMATS`.
-        order: how files stand in the pack: by `relevance`, that of their best lines first, or by `path`.
+        order: how files stand in the pack: by `score`, that of the best lines first, or by `path`.
         line_numbers: whether lines carry their original numbers.
         tokenizer: what counts tokens: a name or a file (`lamr_contract.counters.token_counter`); None for its default.
         most_chunks: how many chunks the encoder reads at the most; default `MOST_CHUNKS`, or `UNDECIDED_CHUNKS`.

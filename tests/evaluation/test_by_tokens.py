@@ -7,7 +7,7 @@ import json
 import pytest
 from lamr_client import Pruner
 from lamr_contract.counters import token_counter
-from lamr_evaluation import Record
+from lamr_evaluation import Record, RecordError
 from lamr_evaluation.by_tokens import BUDGETS, OWN_FUNCTIONS, PRUNER, evaluate_by_tokens
 from lamr_postprocess import split_lines
 
@@ -49,5 +49,5 @@ def test_a_file_that_fits_is_whole_by_any_method(pruner: Pruner) -> None:
         [short], pruner, token_counter(None, pruner.encoder), options={"effort": "instant"}
     )
     assert {report.mean(method, 800, "whole") for method in report.methods} == {1.0}
-    with pytest.raises(ValueError, match="no items with needed lines"):
+    with pytest.raises(RecordError, match="no items with needed lines"):
         evaluate_by_tokens([Record("what?", "a = 1\n", ())], pruner, token_counter(None, pruner.encoder))

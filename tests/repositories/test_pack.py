@@ -115,7 +115,7 @@ def test_options_are_keywords_too_and_others_are_an_error(folder: Path, tmp_path
     assert (tmp_path / "cache.sqlite").exists()
     with pytest.raises(TypeError, match="there is no keyword efort; there are"):
         pack(folder, QUERY, 2_000, efort="instant")  # type: ignore[call-arg]
-    with pytest.raises(InvalidInputError, match="order must be one of relevance, path"):
+    with pytest.raises(InvalidInputError, match="order must be one of score, path"):
         pack(folder, QUERY, 2_000, ranker="bm25", order="size")
 
 

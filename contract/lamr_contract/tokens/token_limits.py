@@ -24,6 +24,8 @@ _SCALE = 1000  # weights are thousandths of tokens, so that sums are exact
 _OWN, _WORD, _MARKS, _LINE_END, _SPACES = 0.65, 0.385, 0.875, 2.67, 0.43
 """For each token that the pruning model has for a word's part in ASCII, and for each word, run of marks, line end and
 run of spaces."""
+_LONG, _SPACE = 40, 0.02
+"""Letters of a word from which each costs as one of the model's tokens, and what a character of white space costs."""
 _DIGIT, _UNDERSCORE, _CAPITAL, _MARK, _SAME_MARK, _TAB = 1.47, 1.72, 0.18, 0.82, 0.03, 0.03
 """For a character. A mark costs less after the same one, and nothing as the first of its run."""
 
@@ -147,7 +149,12 @@ class TokenLimits:
         words = np.flatnonzero(kinds == _LETTER)
         plain = [_BEYOND.sub(" ", units[place]) for place in words.tolist()]
         own = np.fromiter(self._own(plain), np.int64, len(words))
-        sums[words] += round(_SCALE * _OWN) * own
+        letters = np.fromiter(map(len, plain), np.int64, len(words))  # a long word is one unknown token
+        sums[words] += round(_SCALE * _OWN) * np.where(letters > _LONG, np.maximum(own, letters), own)
+        white = np.flatnonzero((kinds == _WHITE) | (kinds == _END))
+        sums[white] += round(_SCALE * _SPACE) * np.fromiter(
+            (len(units[place]) for place in white), np.int64, len(white)
+        )
         sums[[place for place, unit in enumerate(units) if unit == " "]] = 0  # goes with the word after it
         counts: list[int] = sums.tolist()
         return counts

@@ -35,7 +35,11 @@ _PIECE = re.compile(
 _WORD = re.compile(rf"([ \t{_MARKS}])?([A-Za-z]+)")
 _RUN = re.compile(rf"[{_MARKS}]+")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
-_BLANK = "\n\n"
+_BLANK, _WHITE = "\n\n", " \t\r\n"
+_LONG = 20
+"""Letters of a word, and characters of a run of white space, beyond which each costs `_BEYOND`."""
+_BEYOND = {"letters": 0.48, "white": 0.015}
+"""What the real tokenizers give letters of chance and columns of spaces: files hold too few such for a fit."""
 _MOST, _LONGEST = 1 << 17, 512  # lines that are remembered, and the characters of one
 
 Features = list[tuple[str, float]]
@@ -52,7 +56,7 @@ class TokenTable:
             parts: gives how many of the pruning model's tokens each of several words has, which tells rare words.
         """
         self.name, self._parts = name, parts
-        self._weights: dict[str, float] = _tables()[name]
+        self._weights: dict[str, float] = _tables()[name] | _BEYOND
         self._pieces: dict[str, int] = {}
         self._lines: dict[str, int] = {}
 
@@ -105,7 +109,8 @@ def pieces_of(text: str) -> list[str]:
 
 def _of_line(line: str) -> list[str]:
     """The pieces of a line; `_BLANK` for one of white space alone, whose end goes with the line end before it."""
-    return _PIECE.findall(line) if line.strip() else [_BLANK]
+    is_blank = len(line) <= _LONG and not line.strip(_WHITE)
+    return [_BLANK] if is_blank else _PIECE.findall(line)
 
 
 def features(pieces: Sequence[str], parts: Callable[[list[str]], Iterable[int]]) -> list[Features]:
@@ -130,8 +135,10 @@ def _of_word(before: str | None, word: str, parts: int) -> Features:
     found: Features = [(f"{case} {place}", 1)]
     if parts > 1:
         found += [(f"{case} parts", min(parts, 6) - 1), (f"{case} parted", 1)]
+    if len(word) > _LONG:
+        found.append(("letters", len(word) - _LONG))
     if len(word) > 6:
-        found.append((f"{case} long", (min(len(word), 20) - 6) / 4))
+        found.append((f"{case} long", (min(len(word), _LONG) - 6) / 4))
     elif len(word) <= 2:
         found.append((f"{case} short", 1))
     if before == "_":
@@ -147,11 +154,12 @@ def _of_others(piece: str) -> Features:
         return [(f"digits {len(piece)}", 1)]
     if _RUN.fullmatch(inked):
         return _of_marks(piece, inked)
-    if piece.strip(" \t\r\n"):
+    if piece.strip(_WHITE):
         return [("control", len(piece))]
     if "\n" in piece or "\r" in piece:
         return [("blank line" if piece == _BLANK else "line end", 1)]
-    return [("spaces", 1), ("many spaces", len(piece) > 16), ("tabs", piece.count("\t") > 1)]
+    more = max(0, len(piece) - _LONG)
+    return [("spaces", 1), ("many spaces", len(piece) > 16), ("tabs", piece.count("\t") > 1), ("white", more)]
 
 
 def _of_marks(piece: str, marks: str) -> Features:

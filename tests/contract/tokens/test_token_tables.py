@@ -81,3 +81,13 @@ def test_no_run_takes_the_time_of_its_square(encoder: PromptEncoder, part: str) 
     began = time.process_time()
     assert token_counter(DEFAULT, encoder).count_tokens(part * 500_000) > 0
     assert time.process_time() - began < 30  # seconds of CPU; a square takes hours
+
+
+def test_words_of_chance_and_columns_of_spaces_have_the_tokens_that_the_real_ones_give(
+    encoder: PromptEncoder,
+) -> None:
+    letters = "".join(chr(97 + (n * n * 7 + n) % 26) for n in range(5_000))
+    for text, least, most in ((letters, 1_700, 3_000), ((" " * 200 + "\n") * 100, 100, 320)):
+        for name in TABLES:
+            assert least < token_counter(name, encoder).count_tokens(text) < most, name
+    assert encoder.limits.count_tokens(letters) > 2_700
