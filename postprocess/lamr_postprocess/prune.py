@@ -5,7 +5,7 @@ Each step is a module of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from lamr_postprocess.languages import Language, language_named
 from lamr_postprocess.lines import BoolArray, IntArray
 from lamr_postprocess.listing import read_listing
 from lamr_postprocess.outcomes import Outcome
-from lamr_postprocess.pieces import values_of
+from lamr_postprocess.pieces import Float64Array, values_of
 from lamr_postprocess.render import COMMENT, NAMED, Style, render
 from lamr_postprocess.repair import CUT, DEPENDENCY, KEEP, REASONS, SELECTED, Codes, adding
 from lamr_postprocess.result import PrunedCode
@@ -105,7 +105,6 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
     """
     style = Style(markers, line_numbers, repair)
     count = count_tokens or approximate_tokens
-    price_lines = price_lines or (lambda lines: [count(line) for line in lines])
     limit = _limit(code, ratio, max_tokens, count)
     listing = read_listing(code)
     body, place = (code, path) if listing is None else (listing.body, path or listing.path)
@@ -134,24 +133,8 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
     elif tokens <= limit and not line_numbers and threshold is None:
         codes, style = np.full(lines, SELECTED, dtype=np.int8), Style(markers)
     else:
-        values = values_of(scores, document.pieces, document.blank) if repair else scores
-        ranking: IntArray = np.argsort(-values, kind="stable")
-        ranking = ranking[~(document.blank | wanted)[ranking]]
-        if threshold is not None:
-            ranking = ranking[scores[ranking] >= threshold]
-        least = _MAY_ANSWER * (THRESHOLD if answering is None else answering)
-        answers = int(np.count_nonzero(values[ranking] >= least))
-        prices = np.asarray(price_lines(_shown_lines(document, line_numbers)), np.float64)
-
-        def search(style: Style) -> BudgetSearch:
-            found = BudgetSearch(
-                *(document, ranking, answers, wanted, prices, count(_sample_marker(document, style))),
-                lambda kept: count(render(document, kept, style)[0]),
-            )
-            found.keep_always(outcome.order, limit)
-            return found
-
-        codes, used, style = _fill(search, limit, style)
+        budget = _Budget(limit, count, price_lines, threshold, answering)
+        codes, used, style = budget.fill(document, scores, wanted, outcome.order, style)
         bare = document.rules.binds and bool(((document.repair(codes != CUT) != CUT) & (codes == CUT)).any())
         note = (
             _overrun(used, limit, max_tokens)
@@ -159,6 +142,55 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
             or None
         )
     return _result(document, codes, _Marks(wanted, depends), style, note, outcome)
+
+
+@dataclass(frozen=True, eq=False)
+class _Budget:
+    """What a budget's lines are chosen by: see `prune_lines`, whose arguments these are."""
+
+    limit: int
+    count: CountTokens
+    price_lines: PriceLines | None
+    threshold: float | None
+    answering: float | None
+
+    def fill(  # a text, and what is known of its lines
+        self, document: Document, scores: Float64Array, wanted: BoolArray, first: Sequence[int], style: Style
+    ) -> tuple[Codes, int, Style]:
+        """The best selection, its tokens, and the style that it has: names of cuts give way where they don't fit.
+
+        Args:
+            document: the text.
+            scores: float [L].
+            wanted: bool [L], lines that are kept whatever they cost.
+            first: rows that go before all others, in their order.
+            style: how the text is to be written.
+        """
+        ranking, answers = self._ranked(document, scores, wanted, style.repaired)
+        lines = _shown_lines(document, style.line_numbers)
+        prices = [self.count(line) for line in lines] if self.price_lines is None else self.price_lines(lines)
+        search = BudgetSearch(
+            *(document, ranking, answers, wanted, np.asarray(prices, np.float64)),
+            self.count(_sample_marker(document, style)),
+            lambda kept: self.count(render(document, kept, style)[0]),
+        )
+        search.keep_always(first, self.limit)
+        codes, used = search.fill(self.limit)
+        if used > self.limit and style.markers == NAMED:
+            return self.fill(document, scores, wanted, first, replace(style, markers=COMMENT))
+        return codes, used, style
+
+    def _ranked(
+        self, document: Document, scores: Float64Array, wanted: BoolArray, by_pieces: bool
+    ) -> tuple[IntArray, int]:
+        """The rows that may be taken, the best first, and how many of them may answer."""
+        values = values_of(scores, document.pieces, document.blank) if by_pieces else scores
+        ranking: IntArray = np.argsort(-values, kind="stable")
+        ranking = ranking[~(document.blank | wanted)[ranking]]
+        if self.threshold is not None:
+            ranking = ranking[scores[ranking] >= self.threshold]
+        least = _MAY_ANSWER * (THRESHOLD if self.answering is None else self.answering)
+        return ranking, int(np.count_nonzero(values[ranking] >= least))
 
 
 def _shown_lines(document: Document, line_numbers: bool) -> list[str]:
@@ -172,17 +204,6 @@ def _sample_marker(document: Document, style: Style) -> str:
     last = len(document.blank)
     words = f"... {last}-{last} pruned{_NAMES if style.markers == NAMED else ''}"
     return f"    {document.language.comment.wrap(words)}\n"
-
-
-def _fill(search: Callable[[Style], BudgetSearch], limit: int, style: Style) -> tuple[Codes, int, Style]:
-    """The best selection for a budget, its tokens, and the style that it has: names of cuts give way where they don't
-    fit.
-    """
-    found = search(style)
-    codes, used = found.fill(limit)
-    if used > limit and style.markers == NAMED:
-        return _fill(search, limit, replace(style, markers=COMMENT))
-    return codes, used, style
 
 
 def _overrun(used: int, limit: int, max_tokens: int | None) -> str | None:
