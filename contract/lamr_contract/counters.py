@@ -6,12 +6,13 @@ import os
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from lamr_contract.choices import TokenizerName
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import InvalidInputError
 from lamr_contract.files import MOST_TOKENIZER_BYTES, read_regular
@@ -22,7 +23,7 @@ DEFAULT = TABLES[0]
 """Counts where nobody says what does."""
 ANY, MODELS_OWN = "any", "model"
 """Stand for a tokenizer: a bound that no large model's tokenizer exceeds, and the pruning model's own tokens."""
-TOKENIZERS = (*TABLES, ANY, MODELS_OWN)
+TOKENIZERS: tuple[str, ...] = get_args(TokenizerName)
 """The names that options take in place of a file."""
 
 

@@ -20,7 +20,7 @@ from lamr_contract.counters import Counter
 from lamr_contract.errors import InvalidInputError
 from lamr_postprocess import detect_language
 from lamr_postprocess.document import Document, analyse
-from lamr_postprocess.render import Style, render
+from lamr_postprocess.render import Style, cuts_of, render, sample_marker
 from lamr_repositories.progress import OnProgress
 from numpy.typing import NDArray
 
@@ -36,6 +36,7 @@ BUDGETS: tuple[int | str, ...] = (800, 2_000, "quarter")
 """Tokens; `quarter` is that share of the file's."""
 PRUNER, OWN_FUNCTIONS = "lamr", "functions by lamr's scores"
 _LEAST_BUDGET = 40  # a quarter of a few lines is no budget
+_COLUMNS = ("recall", "whole", "used", "cuts")
 _CALLED = {"semantic": "selected", "dependency": "selected", "keep": "selected"}
 
 BoolArray = NDArray[np.bool_]
@@ -48,7 +49,7 @@ class Bought:
 
     Attributes:
         method, budget: which.
-        recall: the share of the needed lines that were kept; NaN without any.
+        recall: the share of the needed lines that were kept.
         whole: 1 where all were.
         used: the tokens of the text as a share of the budget, or of the file's where it has fewer.
         cuts: how many markers the text has.
@@ -80,7 +81,7 @@ class TokenReport:
 
     def mean(self, method: str, budget: int | str, what: str) -> float:
         """The mean of `recall`, `whole`, `used` or `cuts` over items."""
-        return float(np.nanmean(self._values(method, budget, what)))
+        return float(np.mean(self._values(method, budget, what)))
 
     def _values(self, method: str, budget: int | str, what: str) -> FloatArray:
         return np.array(
@@ -120,19 +121,20 @@ class TokenReport:
         """The report as text."""
         head = [f"{len(self.bought)} items, {len(set(self.files))} files"]
         head += [f"{len(self.left_out)} left out"] if self.left_out else []
-        columns = ("recall", "whole", "used", "cuts")
-        rows = [["", *(f"{budget} {what}" for budget in BUDGETS for what in columns)]]
+        rows = [["", *(f"{budget} {what}" for budget in BUDGETS for what in _COLUMNS)]]
         for method in self.methods:
-            rows.append([method, *(f"{self.mean(method, b, what):.3g}" for b in BUDGETS for what in columns)])
+            rows.append(
+                [method, *(f"{self.mean(method, b, what):.3g}" for b in BUDGETS for what in _COLUMNS)]
+            )
         intervals = [["95 % interval of lamr's", *map(str, BUDGETS)]]
         for what in ("recall", "whole"):
             bounds = [self.interval(PRUNER, budget, what) for budget in BUDGETS]
             intervals.append([what, *(f"{low:.3f} to {high:.3f}" for low, high in bounds)])
         spent = [
             f"of lamr's tokens at {budget}: "
-            + ", ".join(f"{name} {100 * share:.0f} %" for name, share in self.spent(budget).items())
+            + ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares.items())
             for budget in BUDGETS
-            if self.spent(budget)
+            if (shares := self.spent(budget))
         ]
         return "\n\n".join(["; ".join(head), align(rows), align(intervals), "\n".join(spent)])
 
@@ -140,10 +142,7 @@ class TokenReport:
         """The report as JSON."""
         means = {
             method: {
-                str(b): {
-                    what: round(self.mean(method, b, what), 4) for what in ("recall", "whole", "used", "cuts")
-                }
-                for b in BUDGETS
+                str(b): {what: round(self.mean(method, b, what), 4) for what in _COLUMNS} for b in BUDGETS
             }
             for method in self.methods
         }
@@ -247,14 +246,14 @@ class _Asked:
     def _baselines(self, scores: FloatArray) -> Iterator[tuple[str, FloatArray, NDArray[np.int64]]]:
         """Names, a value for each line, and the pieces that are taken whole."""
         item, pieces = self.item, self.document.pieces
-        best = np.full(int(pieces.max(initial=-1)) + 1, -np.inf)
-        np.maximum.at(best, pieces, scores)
         each = np.arange(len(pieces))
-        yield OWN_FUNCTIONS, best[pieces], pieces
-        by_words = bm25_functions(item.words, item.code)
-        best = np.full_like(best, -np.inf)
-        np.maximum.at(best, pieces, by_words)
-        yield "functions by BM25", best[pieces], pieces
+        for name, values in (
+            (OWN_FUNCTIONS, scores),
+            ("functions by BM25", bm25_functions(item.words, item.code)),
+        ):
+            best = np.full(int(pieces.max(initial=-1)) + 1, -np.inf)
+            np.maximum.at(best, pieces, values)
+            yield name, best[pieces], pieces
         yield "windows by BM25", bm25_windows(item.words, item.code), each
         yield "grep\u00b15", grep(item.words, item.code), each
 
@@ -263,14 +262,11 @@ class _Asked:
         kept = np.zeros(len(pieces), np.bool_)
         if self.tokens <= limit:
             return ~kept
-        marker = self.counter.count_tokens(
-            f"    {self.document.language.comment.wrap('... 100-200 pruned')}\n"
-        )
+        marker = self.counter.count_tokens(sample_marker(self.document))
         numbers, first = np.unique(pieces, return_index=True)
         for piece in numbers[np.lexsort((first, -values[first]))]:
             more = kept | (pieces == piece)
-            cuts = np.count_nonzero(more[1:] < more[:-1]) + (not more[0])
-            if self.prices[more].sum() + marker * cuts <= limit:
+            if self.prices[more].sum() + marker * len(cuts_of(more)) <= limit:
                 kept = more
         return kept
 
@@ -295,5 +291,4 @@ class _Asked:
         gold = self.item.gold & self.item.counted
         recall = float((kept & gold).sum() / gold.sum())
         used = self.counter.count_tokens(text) / max(1, min(limit, self.tokens))
-        edges = np.diff(np.concatenate(([1], kept.astype(np.int8), [1])))
-        return Bought(method, str(budget), recall, float(recall == 1), used, int((edges == -1).sum()), shares)
+        return Bought(method, str(budget), recall, float(recall == 1), used, len(cuts_of(kept)), shares)

@@ -21,7 +21,7 @@ from lamr_postprocess.lines import BoolArray, IntArray
 from lamr_postprocess.listing import read_listing
 from lamr_postprocess.outcomes import Outcome
 from lamr_postprocess.pieces import Float64Array, values_of
-from lamr_postprocess.render import COMMENT, NAMED, Style, render
+from lamr_postprocess.render import COMMENT, NAMED, Style, render, sample_marker
 from lamr_postprocess.repair import CUT, DEPENDENCY, KEEP, REASONS, SELECTED, Codes, adding
 from lamr_postprocess.result import PrunedCode
 from lamr_postprocess.selection import (
@@ -43,7 +43,6 @@ MOST_OUTCOMES = 200
 """Lines that say how a tool's run ended that are kept where no budget says how many."""
 _MAY_ANSWER = 0.5
 """The share of the threshold from which on a line may answer: within a budget, what binds names is paid after such."""
-_NAMES = ": one_name, another \u2026"
 BARE = "the budget doesn't pay for what binds the names of the best lines"
 """The note of a result in which lines use names that no kept line imports or defines, though the text does."""
 
@@ -171,7 +170,7 @@ class _Budget:
         prices = [self.count(line) for line in lines] if self.price_lines is None else self.price_lines(lines)
         search = BudgetSearch(
             *(document, ranking, answers, wanted, np.asarray(prices, np.float64)),
-            self.count(_sample_marker(document, style)),
+            self.count(sample_marker(document, style)),
             lambda kept: self.count(render(document, kept, style)[0]),
         )
         search.keep_always(first, self.limit)
@@ -197,13 +196,6 @@ def _shown_lines(document: Document, line_numbers: bool) -> list[str]:
     """The lines as a result shows them."""
     lines = [document.text[start:stop] for start, stop in document.spans.tolist()]
     return [f"{number}\t{line}" for number, line in zip(document.numbers, lines)] if line_numbers else lines  # noqa: B905
-
-
-def _sample_marker(document: Document, style: Style) -> str:
-    """A marker such as a result of this text has, at some indentation."""
-    last = len(document.blank)
-    words = f"... {last}-{last} pruned{_NAMES if style.markers == NAMED else ''}"
-    return f"    {document.language.comment.wrap(words)}\n"
 
 
 def _overrun(used: int, limit: int, max_tokens: int | None) -> str | None:

@@ -1,12 +1,12 @@
 """Kept lines and markers to text.
 
 A cut is a maximal run of lines that are not kept. It becomes one marker line. In `comment` style the marker is a
-comment of the language, `# ... 34-45 pruned`, at the smallest indentation of the statements that it stands
-for; where the cut empties a body, the filler statement comes before it. In `named` style the marker goes on with the
-definitions that begin inside the cut, `# ... 155-326 pruned: get, put_nowait …`, where the document knows
-them. In `swe-pruner` style the marker is the bare `(filtered 12 lines)`, which is no comment, so that the result may
-not parse; without repair the whole text is then SWE-Pruner's (`lamr_postprocess.swepruner`). A marker ends as the last
-line of its cut does.
+comment of the language, `# ... 34-45 pruned`, at the smallest indentation of the statements that it stands for; where
+the cut empties a body, the filler statement comes before it. In `named` style the marker goes on with the definitions
+that begin inside the cut, `# ... 155-326 pruned: get, put_nowait …`, where the document knows them. In `swe-pruner`
+style the marker is the bare `(filtered 12 lines)`, which is no comment, so that the result may not parse; without
+repair the whole text is then SWE-Pruner's (`lamr_postprocess.swepruner`). A marker ends as the last line of its cut
+does.
 """
 
 from __future__ import annotations
@@ -103,6 +103,17 @@ def _lines(document: Document, first: int, stop: int, style: Style) -> str:
     return "".join(f"{document.numbers[row]}\t{document.line(row)}" for row in range(first, stop))
 
 
+def sample_marker(document: Document, style: Style | None = None) -> str:
+    """A marker of about the length that those of a document have, at some indentation."""
+    last = len(document.blank)
+    names = ": one_name, another \u2026" if style is not None and style.markers == NAMED else ""
+    return f"    {document.language.comment.wrap(_words(last, last) + names)}\n"
+
+
+def _words(first: int, last: int) -> str:
+    return f"... {first}-{last} pruned"
+
+
 def _marker(document: Document, cut: Cut, lead: str, comment: Comment, style: Style) -> str:
     """The line that stands for a cut; `lead` is its indentation and filler."""
     ending = document.line(cut.end - 1)
@@ -114,10 +125,9 @@ def _marker(document: Document, cut: Cut, lead: str, comment: Comment, style: St
         return f"{head}(filtered {cut.lines} lines){newline}"
     told = document.told[cut.start - 1 : cut.end]
     first, last = (told[told > 0][[0, -1]] if (told > 0).any() else told[[0, -1]]).tolist()
-    where = f"{first}-{last}" if cut.lines > 1 else f"{first}"
-    words = f"... {where} pruned"
+    words = _words(first, last) if cut.lines > 1 else f"... {first} pruned"
     if last - first + 1 != cut.lines or first < 1:  # of a listing that leaves out numbers
-        numbers = f" ({where})" if 0 < first < last else ""
+        numbers = f" ({first}-{last})" if 0 < first < last else ""
         words = f"... {cut.lines} line{'s' if cut.lines > 1 else ''} pruned{numbers}"
     if style.markers == NAMED and document.definitions is not None:
         words += document.definitions.label(cut.start - 1, cut.end - 1)

@@ -15,7 +15,7 @@ from lamr_contract.counters import Counter
 from lamr_errors import visible
 from lamr_postprocess import BudgetError, Cut
 from lamr_postprocess.document import Document
-from lamr_postprocess.render import Style
+from lamr_postprocess.render import Style, sample_marker
 
 from lamr_repositories.allocation import Allocation, Competitor, Part, Prices
 from lamr_repositories.formats import About, FileText, Format
@@ -205,8 +205,7 @@ class Writer:
         lines = [document.text[a:b] for a, b in document.spans.tolist()]
         if self.line_numbers:
             lines = [f"{number}\t{line}" for number, line in enumerate(lines, 1)]
-        count = str(len(lines))
-        marker = document.language.comment.wrap(f"... {count}-{count} pruned") + "\n"
+        marker = sample_marker(document).lstrip()
         prices = self.counter.count_each([form.inside(line) for line in [heading, marker, *lines]])
         return Prices(int(prices[0]), prices[2:], int(prices[1]) + self.line_numbers)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from lamr_contract.choices import TokenizerName
 from lamr_postprocess import LEAST_CUT
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -39,9 +40,7 @@ class PruneBody(Body):
     threshold: float | None = Field(None, ge=0, le=1, description="Lines that score at least this are kept.")
     ratio: float | None = Field(None, ge=1, description="A budget: 4 keeps about a quarter.")
     max_tokens: int | None = Field(None, ge=1, description="Never more tokens than this, by `tokenizer`.")
-    tokenizer: Literal["o200k", "cl100k", "claude", "qwen", "llama", "any", "model"] | None = Field(
-        None, description="What counts tokens; o200k by default."
-    )
+    tokenizer: TokenizerName | None = Field(None, description="What counts tokens; o200k by default.")
     keep: list[int | tuple[int, int] | str] = Field(
         default_factory=list,
         max_length=MOST_KEPT,
