@@ -27,7 +27,7 @@ def nothing_is_lost(again: str, *above: str) -> bool:
 
 def is_cut(shown: str) -> bool:
     """Whether a text has a marker, with or without the numbers of its lines."""
-    return " pruned" in shown
+    return re.search(r"\.\.\. \d+(?:-\d+| lines?)? pruned", shown) is not None
 
 
 def largest_cut(shown: str) -> tuple[int, int]:

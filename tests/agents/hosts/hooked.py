@@ -169,7 +169,7 @@ def check_with_and_without(player: Player, folder: Path) -> None:
     without, _ = player.play(folder / "without", same, None)
     assert "Done." in said
     assert "def handler_30(request, response):" in whole
-    assert "): handler_" in whole  # the cuts are named
+    assert " pruned: handler_" in whole  # the cuts are named
     hidden = hidden_line(whole)
     assert hidden not in whole
     assert "of the lines 1-" in whole

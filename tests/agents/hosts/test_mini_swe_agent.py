@@ -81,7 +81,7 @@ def test_a_session_with_pruned_reads_and_without(tmp_path: Path, monkeypatch: py
     whole, ranged, again = with_lamr
     assert whole == shown
     assert "def handler_30(" in whole
-    assert "): handler_" in whole  # the cuts are named
+    assert " pruned: handler_" in whole  # the cuts are named
     assert hidden_line(whole) not in whole
     assert hidden_line(whole) in ranged  # the cut can be undone in one step
     assert nothing_is_lost(again, whole, ranged)

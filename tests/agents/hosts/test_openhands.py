@@ -75,7 +75,7 @@ def test_a_session_with_pruned_reads_and_without(tmp_path: Path) -> None:
     without = play(tmp_path / "own", script(project(tmp_path / "own"), largest_cut(whole)), "own")
     number = line_of("def handler_30(")
     assert f"{number:6}\t{LINES[number - 1]}" in whole
-    assert "): handler_" in whole  # the cuts are named
+    assert " pruned: handler_" in whole  # the cuts are named
     assert hidden_line(whole) not in whole
     assert hidden_line(whole) in ranged  # the cut can be undone in one step
     assert "[lamr" not in ranged
