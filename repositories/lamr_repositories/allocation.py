@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from lamr_contract.arrays import Float64Array
@@ -65,6 +65,8 @@ class Part:
         document: its lines and the rules of its repair.
         prices: what it costs.
         selected: bool [L], lines that won their place.
+        binds: whether these bring the imports and definitions of the names in them, and not only what they need to
+            parse.
         codes: why each line is kept (see `repair.REASONS`).
         tokens: what the part costs.
         order: the places, from 0, of the items that were taken.
@@ -75,6 +77,7 @@ class Part:
     prices: Prices
     selected: BoolArray
     codes: Codes
+    binds: bool = False
     tokens: int = 0
     order: list[int] = field(default_factory=list)
 
@@ -95,6 +98,11 @@ class Part:
         rows = np.flatnonzero(self.kept)
         codes = self.codes[rows].tolist()
         return {row + 1: REASONS[code] for row, code in zip(rows.tolist(), codes, strict=True)}
+
+    def closed(self, selected: BoolArray) -> Codes:
+        """Return a selection, bool [L], closed under the rules of repair."""
+        nothing = np.zeros_like(selected)
+        return self.document.repair(*((selected, None) if self.binds else (nothing, selected)))
 
     def render(self, style: Style) -> tuple[str, tuple[Cut, ...]]:
         """Return the part's text and its cuts."""
@@ -168,8 +176,17 @@ class Allocation:
         part = self._parts[file]
         part.selected[rows] = False
         part.order.pop()
-        self._keep(part, part.document.repair(part.selected))
+        self._keep(part, part.closed(part.selected))
         return True
+
+    def bind(self, limit: int) -> None:
+        """Let files bring what names in their lines mean, best first, as long as all cost no more than a limit."""
+        for part in self.parts:
+            bound = replace(part, binds=True)
+            codes = bound.closed(part.selected)
+            if self.tokens - part.tokens + part.prices.of(codes != 0) <= limit:
+                part.binds = True
+                self._keep(part, codes)
 
     def _take(self, item: _Item, limit: int) -> bool:
         part = self._parts.get(item.file) or self._open(item.file)
@@ -177,7 +194,7 @@ class Allocation:
             return True
         selected = part.selected.copy()
         selected[item.rows] = True
-        codes = part.document.repair(selected)
+        codes = part.closed(selected)
         if self.tokens - part.tokens + part.prices.of(codes != 0) > limit:
             return False
         part.order.append(len(self._taken))

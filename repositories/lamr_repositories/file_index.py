@@ -27,13 +27,16 @@ from numpy.typing import NDArray
 
 from lamr_repositories.pieces import cut
 
-FORMAT = "4"
+FORMAT = "5"
 """Changes whenever pieces, words or outlines of the same content would."""
+LEAST_COPIED = 60
+"""Characters that aren't white space of a piece that counts as a copy of an equal one."""
 MOST_OUTLINE_CHARS = 120
 MOST_OUTLINE_ENTRIES = 400
 _ARRAYS = {
     "spans": "<i4",
     "lengths": "<f4",
+    "digests": "<u8",
     "hashes": "<u8",
     "bounds": "<i4",
     "piece_of": "<i4",
@@ -44,8 +47,12 @@ _ARRAYS = {
 @lru_cache(maxsize=1 << 18)
 def term_hash(term: str) -> int:
     """Return the 64-bit number that stands for a term in an index."""
+    return _number(term)
+
+
+def _number(text: str) -> int:
     return int.from_bytes(
-        hashlib.blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little"
+        hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little"
     )
 
 
@@ -67,6 +74,7 @@ class FileIndex:
         lines: L.
         spans: int [P, 2], first and one-past-last row of each piece.
         lengths: float [P], how many terms each piece has.
+        digests: uint64 [P], the same for pieces with the same text but for white space; 0 for pieces of a few letters.
         hashes: uint64 [V], the terms' numbers, ascending.
         bounds: int [V + 1]; term v occurs in the pieces `piece_of[bounds[v]:bounds[v + 1]]`, each as often as `times`
             says at the same place.
@@ -78,6 +86,7 @@ class FileIndex:
     lines: int
     spans: NDArray[Any]
     lengths: NDArray[Any]
+    digests: NDArray[Any]
     hashes: NDArray[Any]
     bounds: NDArray[Any]
     piece_of: NDArray[Any]
@@ -149,7 +158,7 @@ class FileIndex:
         """Return whether every number of a part names something in another, so that nothing is looked up in vain."""
         bounds, rows, pieces = self.bounds, self.spans.reshape(-1), len(self.spans)
         return bool(
-            len(self.lengths) == pieces
+            len(self.lengths) == len(self.digests) == pieces
             and len(bounds) == len(self.hashes) + 1
             and len(self.piece_of) == len(self.times) == bounds[-1]
             and bounds[0] == 0
@@ -177,7 +186,14 @@ def index_file(text: str, language: str) -> FileIndex:
         for head, depth in islice(depths.items(), MOST_OUTLINE_ENTRIES)
     )
     index = _counted(TermIndex.of(text, layout), spans)
-    return replace(index, language=language, lines=len(lines), outline=outline)
+    digests = np.array([_digest("".join(lines[a:b])) for a, b in spans.tolist()], np.uint64)
+    return replace(index, language=language, lines=len(lines), digests=digests, outline=outline)
+
+
+def _digest(text: str) -> int:
+    """Return the number of a piece's text, whatever its white space; 0 where it has too few letters to be a copy."""
+    letters = "".join(text.split())
+    return _number(letters) if len(letters) >= LEAST_COPIED else 0
 
 
 def _counted(terms: TermIndex, spans: IntArray) -> FileIndex:
@@ -198,6 +214,7 @@ def _counted(terms: TermIndex, spans: IntArray) -> FileIndex:
         lines=0,
         spans=spans,
         lengths=lengths,
+        digests=np.zeros(pieces, np.uint64),
         hashes=hashes[order],
         bounds=np.searchsorted(row, np.arange(len(order) + 1)),
         piece_of=piece_of,

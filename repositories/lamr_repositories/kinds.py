@@ -1,4 +1,4 @@
-"""What a file's path and first lines say about it: vendored, generated, minified; tests, prose or data.
+"""What a file's path and first lines say about it: vendored, generated, minified; tests, prose, data, translations.
 
 These are facts about names and forms. What follows from them (a file is left out, or competes at a lower weight) is
 decided elsewhere.
@@ -31,9 +31,27 @@ _TEST = re.compile(
     r"(?:^|/)(?:test|tests|conftest)\.\w+$|(?:^|/)test_[^/]*$|[._-](?:test|tests|spec|specs)\.[^/]*$|"
     r"(?:^|/)\w*(?:Test|Tests|TestCase|Spec)\.\w+$"
 )
+_LANGUAGE = r"[a-z]{2,3}(?:[-_@][a-z0-9]{2,8})*"
+_TRANSLATION = re.compile(
+    rf"(?:^|/)(?:locales?|i18n|l10n|translations?)/(?:.*/)?{_LANGUAGE}(?:/|\.\w+$)",
+    re.IGNORECASE,
+)
+_BUILT = re.compile(r"(?:^|/)(?:dist|_?build|out|output|bundles?|compiled|min|_site)/", re.IGNORECASE)
 _HEAD_CHARS = 2_000
 _LONG_LINE = 300  # characters of a file's mean line, above which a machine wrote it
-_NOT_CODE = frozenset(["text", "yaml", "toml", "ini", "ignore", "xml", "markdown", "json", "latex", "diff"])
+_PROSE = frozenset(["text", "markdown", "mdx", "restructuredtext", "asciidoc", "latex", "bibtex", "roff"])
+_DATA_NAMES = """
+    yaml toml ini ignore xml json jsonc jsonl diff gomod requirements robots yarn http neon systemd cabal dtd mermaid
+    plantuml graphviz windows-resource
+    """
+_DATA = frozenset(_DATA_NAMES.split())
+_TRANSLATED = frozenset(["gettext", "fluent"])
+ASKED_BY = {
+    "test": "test tests testing spec specs fixture fixtures",
+    "prose": "readme changelog documentation",
+    "translation": "translation translations translate translated locale locales language languages i18n l10n gettext",
+}
+"""The words of a query by which it asks for other files than the sources."""
 
 
 def left_out_by_path(path: str) -> str | None:
@@ -62,5 +80,19 @@ def is_test(path: str) -> bool:
 
 
 def is_code(language: str) -> bool:
-    """Return whether a language, by its name, is a programming language rather than prose, data or settings."""
-    return language not in _NOT_CODE
+    """Return whether a language, by its name, is a programming language rather than prose, data or translations."""
+    return language not in _PROSE | _DATA | _TRANSLATED
+
+
+def is_built(path: str) -> bool:
+    """Return whether a folder on the way to a file is named as what a build writes into."""
+    return bool(_BUILT.search(path))
+
+
+def kind_of(path: str, language: str) -> str:
+    """Return `code`, `test`, `prose`, `data` or `translation`."""
+    if language in _TRANSLATED or _TRANSLATION.search(path):
+        return "translation"
+    if not is_code(language):
+        return "prose" if language in _PROSE else "data"
+    return "test" if is_test(path) else "code"

@@ -14,6 +14,7 @@ from lamr_contract.arrays import Float64Array
 from lamr_contract.scoring.bm25 import idf, length_norm, saturated
 from lamr_contract.words import query_terms, terms
 from lamr_postprocess.lines import IntArray
+from numpy.typing import NDArray
 
 from lamr_repositories.file_index import FileIndex, term_hashes
 
@@ -46,6 +47,7 @@ class PieceTable:
     paths: list[str] = field(default_factory=list)
     _spans: list[IntArray] = field(default_factory=list)
     _lengths: list[Float64Array] = field(default_factory=list)
+    _digests: list[NDArray[np.uint64]] = field(default_factory=list)
     _cells: list[tuple[IntArray, IntArray, Float64Array]] = field(default_factory=list)
     _on_path: list[Float64Array] = field(default_factory=list)
     _pieces: int = 0
@@ -60,6 +62,7 @@ class PieceTable:
         self.paths.append(path)
         self._spans.append(index.spans.astype(np.int64))
         self._lengths.append(index.lengths.astype(np.float64))
+        self._digests.append(index.digests.astype(np.uint64))
         self._cells.append((piece + self._pieces, term, times))
         self._on_path.append(self._path_terms(path))
         self._pieces += len(index.spans)
@@ -75,7 +78,8 @@ class PieceTable:
         spans = np.concatenate([np.zeros((0, 2), np.int64), *self._spans])
         lengths = np.concatenate([np.zeros(0), *self._lengths])
         on_path = np.array(self._on_path).reshape(len(counts), len(self.terms))
-        return Pieces(tuple(self.paths), file, spans, lengths, *self._scores(file, lengths, on_path))
+        digests = np.concatenate([np.zeros(0, np.uint64), *self._digests])
+        return Pieces(tuple(self.paths), file, spans, lengths, digests, *self._scores(file, lengths, on_path))
 
     def _scores(
         self, file: IntArray, lengths: Float64Array, on_path: Float64Array
@@ -113,6 +117,7 @@ class Pieces:
         file: int64 [P], each piece's file.
         spans: int64 [P, 2], its first and one-past-last row.
         lengths: float64 [P], how many terms it has.
+        digests: uint64 [P], equal for equal pieces (see `FileIndex`).
         by_piece: float64 [P], BM25 of the piece.
         by_file: float64 [F], BM25 of each file as a whole.
     """
@@ -121,6 +126,7 @@ class Pieces:
     file: IntArray
     spans: IntArray
     lengths: Float64Array
+    digests: NDArray[np.uint64]
     by_piece: Float64Array
     by_file: Float64Array
 

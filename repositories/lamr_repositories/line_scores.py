@@ -18,8 +18,8 @@ from lamr_repositories.judging import Judged
 KEEP_SHARE = 0.6
 """How far a line's own log-odds move towards the mean of its piece: a single line rarely answers."""
 OFF_TOPIC = 1.5
-"""What tests lose where the query doesn't speak of tests, and what prose and data lose: more than words can give, so
-they come after all code that shares a word with the query."""
+"""What tests, prose, data and translations lose unless the query asks for them, and what copies lose: more than words
+can give, so they come after all code that shares a word with the query."""
 FILE_WEIGHT = 0.3
 """What the file's BM25 counts beside its piece's."""
 BEST_WEIGHT, NEAR_WEIGHT = 0.1, 0.2
@@ -37,13 +37,13 @@ class PieceScores:
         spans: int64 [P, 2], their rows.
         lexical: float64 [P], BM25 of each piece, the repository's best being 1.
         file: BM25 of the file, the repository's best being 1.
-        penalty: what the file loses for being no code, or a test.
+        penalty: float64 [P], what pieces lose for being no code, a test, or a copy.
     """
 
     spans: IntArray
     lexical: Float64Array
     file: float
-    penalty: float
+    penalty: Float64Array
 
 
 Ranker = Callable[[PieceScores, "Judged | None", int], Float64Array]

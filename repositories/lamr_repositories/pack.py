@@ -7,7 +7,7 @@ import functools
 import math
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -35,6 +35,7 @@ from lamr_repositories.reading_time import Reading
 from lamr_repositories.remote import fetched, is_url, name_of
 from lamr_repositories.result import PackResult
 from lamr_repositories.revisions import Revision, is_bare
+from lamr_repositories.several import Several, unique
 from lamr_repositories.sources import Source
 from lamr_repositories.walk import WalkOptions
 
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
 
 WRITING_SECONDS = 7e-5
 """That writing takes for a token of the budget, which is left for it where a pack is wanted within some time."""
+
+Root = str | os.PathLike[str]
+"""A repository: its folder or its URL."""
 
 
 class Using(TypedDict, total=False):
@@ -82,13 +86,14 @@ class Using(TypedDict, total=False):
 
 
 def pack(
-    root: str | os.PathLike[str], query: str, max_tokens: int = 32_000, **using: Unpack[Using]
+    root: Root | Sequence[Root], query: str, max_tokens: int = 32_000, **using: Unpack[Using]
 ) -> PackResult:
     """Choose the lines of a repository that a question is about, within a budget of tokens.
 
     Args:
         root: the repository's folder; a bare repository, of which `HEAD` is packed unless options name another
-            revision; or a URL, which git fetches.
+            revision; or a URL, which git fetches. Several of these make one pack, in which each file's path begins with
+            its repository's name; a second one of the same name gets a number.
         query: what is looked for.
         max_tokens: the most tokens of the finished text, everything in it included; `options` has its own, which this
             takes the place of.
@@ -107,7 +112,7 @@ def pack(
 
 
 async def pack_async(
-    root: str | os.PathLike[str], query: str, max_tokens: int = 32_000, **using: Unpack[Using]
+    root: Root | Sequence[Root], query: str, max_tokens: int = 32_000, **using: Unpack[Using]
 ) -> PackResult:
     """`pack` without blocking the event loop: it runs in a thread. Arguments and errors are the same."""
     import asyncio  # noqa: PLC0415  # for this alone
@@ -116,7 +121,7 @@ async def pack_async(
 
 
 @contextlib.contextmanager
-def prepare(root: str | os.PathLike[str], query: str, **using: Unpack[Using]) -> Iterator[Prepared]:
+def prepare(root: Root | Sequence[Root], query: str, **using: Unpack[Using]) -> Iterator[Prepared]:
     """Do all of `pack` but the sharing of the budget, so that several budgets, rankers and formats share the rest.
 
     Arguments and errors are those of `pack`; the budget of `options` is the largest that will be asked for.
@@ -130,8 +135,10 @@ def prepare(root: str | os.PathLike[str], query: str, **using: Unpack[Using]) ->
     with contextlib.ExitStack() as stack:
         begin = time.perf_counter()
         until = Deadline(options.within).earlier(WRITING_SECONDS * options.max_tokens)
-        source, name = _source(os.fspath(root), options, stack, on_progress)
-        fetch = time.perf_counter() - begin if is_url(os.fspath(root)) else 0.0
+        roots = [root] if isinstance(root, (str, os.PathLike)) else root
+        given = [os.fspath(each) for each in roots]
+        source, name = _sources(given, options, stack, on_progress)
+        fetch = time.perf_counter() - begin if any(map(is_url, given)) else 0.0
         file = using.get("cache")
         cache = stack.enter_context(Cache(None if file is None else Path(file), notes.append))
         repository = bundled_repository() if model is None else Path(model)
@@ -180,10 +187,26 @@ def _scorer(scorer: CausalScorer | None, ranker: str) -> CausalScorer:
     return scorer
 
 
+def _sources(
+    roots: Sequence[str], options: PackOptions, stack: contextlib.ExitStack, on_progress: OnProgress
+) -> tuple[Source, str]:
+    """Return where the files come from, and what the repository, or all of several, are called."""
+    if len(roots) == 1:
+        return _source(roots[0], options, stack, on_progress)
+    if not roots or options.names is not None or options.revision is not None:
+        raise InvalidInputError(
+            "give a repository" if not roots else "a revision and a list of files are of one repository",
+            argument="root",
+        )
+    sources, names = zip(*(_source(root, options, stack, on_progress) for root in roots), strict=True)
+    named = dict(zip(unique([name or "root" for name in names]), sources, strict=True))
+    return Several(named), ", ".join(named)
+
+
 def _source(
     root: str, options: PackOptions, stack: contextlib.ExitStack, on_progress: OnProgress
 ) -> tuple[Source, str]:
-    """Return where the files come from, and the repository's name."""
+    """Return where one repository's files come from, and its name."""
     if is_url(root):
         if options.names is not None:
             raise InvalidInputError("a list of files is of a folder, not of a URL", argument="names")

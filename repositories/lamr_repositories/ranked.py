@@ -9,9 +9,10 @@ from lamr_contract.words import query_terms
 from lamr_postprocess.lines import IntArray, line_spans
 
 from lamr_repositories.allocation import Competitor
-from lamr_repositories.indexing import Indexed, RepositoryIndex
+from lamr_repositories.copies import copied
+from lamr_repositories.indexing import RepositoryIndex
 from lamr_repositories.judging import Judged
-from lamr_repositories.kinds import is_code, is_test
+from lamr_repositories.kinds import ASKED_BY, kind_of
 from lamr_repositories.lexical import Pieces, by_rank, scaled
 from lamr_repositories.line_scores import OFF_TOPIC, RANKERS, PieceScores, coarse
 from lamr_repositories.writing import Outlined
@@ -43,8 +44,11 @@ class Ranked:
         self.pieces: Pieces = index.table.finish()
         self._lexical = scaled(self.pieces.by_piece)
         self._file = scaled(self.pieces.by_file)
-        about_tests = any(term in ("test", "spec") for term in query_terms(query))
-        self._penalty = np.array([_penalty(each, about_tests) for each in index.files])
+        asked = set(query_terms(query))
+        allowed = {"code"} | {kind for kind, words in ASKED_BY.items() if asked & set(query_terms(words))}
+        kinds = [kind_of(each.listed.path, each.language) for each in index.files]
+        losses = np.array([0.0 if kind in allowed else OFF_TOPIC for kind in kinds])
+        self._penalty = losses[self.pieces.file] + OFF_TOPIC * copied(self.pieces, losses)
         self._bounds = np.searchsorted(self.pieces.file, np.arange(len(index.files) + 1))
         scores = [coarse(self._scores(file)) for file in range(len(index.files))]
         self._coarse = np.concatenate([np.zeros(0), *scores])
@@ -56,7 +60,7 @@ class Ranked:
             self.pieces.spans[own],
             self._lexical[own],
             float(self._file[file]),
-            float(self._penalty[file]),
+            self._penalty[own],
         )
 
     def best_files(self, terms: float, chunks: int) -> list[int]:
@@ -102,9 +106,3 @@ class Ranked:
                 lines = [f"{'  ' * (entry.depth + 1)}{entry.line}: {entry.text}" for entry in each.outline]
                 outer = [line for line, entry in zip(lines, each.outline, strict=True) if not entry.depth]
                 yield Outlined(each.listed.path, tuple(lines), tuple(outer))
-
-
-def _penalty(each: Indexed, about_tests: bool) -> float:
-    if not is_code(each.language):
-        return OFF_TOPIC
-    return OFF_TOPIC if is_test(each.listed.path) and not about_tests else 0.0

@@ -84,8 +84,10 @@ def tree_within(paths: Sequence[str], limit: int, count_tokens: Callable[[str], 
     return best
 
 
-TREE_SHARE, OUTLINE_SHARE = 0.05, 0.05
+TREE_SHARE, OUTLINE_SHARE = 0.02, 0.0
 """The shares of a budget that the tree may take, and that are kept for outlines; lines get the rest."""
+NAMES_SHARE = 0.05
+"""The share of what lines get that is kept for the imports and definitions of names in the best files' lines."""
 MOST_OUTLINES = 200
 ONE_OUTLINE_SHARE = 0.25
 """The share of the room for outlines that one file may take; a longer outline is shortened, or left out."""
@@ -178,6 +180,8 @@ class Writer:
         limit = self.max_tokens - self.counter.count_tokens(around)
         limit -= int(self.max_tokens * OUTLINE_SHARE) if outlines else 0
         allocation = Allocation(competitors, self._prices)
+        allocation.fill(int(limit * (1 - NAMES_SHARE)), on_progress)
+        allocation.bind(limit)
         for _ in range(_ROUNDS):
             allocation.fill(limit, on_progress)
             written = self._written(head + tree, allocation, outlines)

@@ -6,9 +6,9 @@ import numpy as np
 from lamr_repositories.line_scores import RANKERS, PieceScores, coarse
 
 
-def scores_of(lexical: list[float], file: float = 0.5, penalty: float = 0.0) -> PieceScores:
+def scores_of(lexical: list[float], file: float = 0.5) -> PieceScores:
     rows = np.arange(len(lexical))
-    return PieceScores(np.stack([rows, rows + 1], axis=1), np.array(lexical), file, penalty)
+    return PieceScores(np.stack([rows, rows + 1], axis=1), np.array(lexical), file, np.zeros(len(lexical)))
 
 
 def test_a_piece_gains_by_its_neighbours_and_by_the_best_of_its_file() -> None:

@@ -1,0 +1,51 @@
+"""Finds pieces that a repository holds more than once: build output, committed bundles, the same function twice.
+
+The copy at the source counts; the others come after everything else.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from lamr_contract.arrays import Float64Array
+from lamr_postprocess.lines import BoolArray
+
+from lamr_repositories.kinds import is_built
+from lamr_repositories.lexical import Pieces
+
+_MOSTLY = 0.8
+"""The share of a file's terms in copied pieces from which all of the file is a copy."""
+_BUILT_MOSTLY = 0.2
+"""The same for a file in a folder that builds write into: bundlers change a part of what they copy."""
+
+
+def copied(pieces: Pieces, penalty: Float64Array) -> BoolArray:
+    """Return which of P pieces are copies, bool [P].
+
+    Args:
+        pieces: all pieces of F files.
+        penalty: float64 [F], what files lose for being no source. Of equal pieces that of the least penalty is the
+            source, then one outside of folders for build output, of the shortest file, nearest to the root.
+    """
+    order = _by_source(pieces, penalty)[pieces.file]
+    by_digest = np.lexsort((order, pieces.digests))
+    digests = pieces.digests[by_digest]
+    copies = np.zeros(len(digests), np.bool_)
+    copies[by_digest[1:]] = (digests[1:] == digests[:-1]) & (digests[1:] != 0)
+    files = len(pieces.paths)
+    every = np.bincount(pieces.file, pieces.lengths, files)
+    share = np.bincount(pieces.file, pieces.lengths * copies, files) / np.maximum(every, 1.0)
+    built = np.array([is_built(path) for path in pieces.paths], np.bool_)
+    whole = share >= np.where(built, _BUILT_MOSTLY, _MOSTLY)
+    return np.asarray(copies | whole[pieces.file], np.bool_)
+
+
+def _by_source(pieces: Pieces, penalty: Float64Array) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return each file's place among all, int64 [F], those first that others are copied from."""
+    sizes = np.bincount(pieces.file, pieces.lengths, len(pieces.paths))
+    keys = [
+        (loss, is_built(path), size, path.count("/"), path)
+        for loss, size, path in zip(penalty.tolist(), sizes.tolist(), pieces.paths, strict=True)
+    ]
+    place = np.empty(len(keys), np.int64)
+    place[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(len(keys))
+    return place
