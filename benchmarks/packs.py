@@ -1,11 +1,11 @@
 """What `lamr pack` takes of time and memory on whole repositories, and what a second question takes.
 
-    python -m benchmarks.packs REPOSITORY [REPOSITORY ...] [--effort full] [--rev HEAD] [--max-tokens 16000] [--json]
+    python -m benchmarks.packs REPOSITORY [REPOSITORY ...] [--rev HEAD] [--max-tokens 16000] [--json]
 
 Each repository is packed three times by the command, with a cache of its own that begins empty: a question, another
 one, and the first one again. A repository may be a work tree or bare; its last revision is packed. Seconds are those
 of the stages as the command tells them, and those of the whole process by the clock; memory is the process's largest
-resident set. What is unchanged for the second question is the index, and for the repeated one the model's answers, too.
+resident set. What is unchanged for later questions is the index.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def pack(repository: Path, question: str, cache: Path, options: argparse.Namespa
     """
     command = [sys.executable, "-m", "lamr_cli.main", "pack", str(repository), "-q", question]
     command += ["--revision", options.rev, "--max-tokens", str(options.max_tokens), "--cache", str(cache)]
-    command += ["--json", "--quiet", "--effort", options.effort]
+    command += ["--json", "--quiet"]
     with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as complained:
         begun = time.perf_counter()
         redirected = [(os.POSIX_SPAWN_DUP2, said.fileno(), 1), (os.POSIX_SPAWN_DUP2, complained.fileno(), 2)]
@@ -71,7 +71,7 @@ def figures(runs: Sequence[Run], budget: int) -> Iterator[Figure]:
     yield Figure("tokens in", first.result["tokens_in"])
     for name, each in zip(("tokens out", "tokens out, second question"), runs, strict=False):
         yield Figure(name, each.result["tokens"], "", budget)
-    for stage in ("index", "rank", "judge", "allocate"):
+    for stage in ("index", "rank", "model", "allocate"):
         yield Figure(f"first question: {stage}", took[stage], "s")
     yield Figure("first question: the whole", first.seconds, "s")
     yield Figure("second question: the whole", second.seconds, "s")
@@ -82,14 +82,6 @@ def figures(runs: Sequence[Run], budget: int) -> Iterator[Figure]:
     yield Figure(
         "unchanged part, first / second question: index",
         took["index"] / second.result["seconds"]["index"],
-        "x",
-        FASTER,
-        at_least=True,
-    )
-    yield Figure(
-        "unchanged part, first / again: index and judge",
-        (took["index"] + took["judge"])
-        / (again.result["seconds"]["index"] + again.result["seconds"]["judge"]),
         "x",
         FASTER,
         at_least=True,
@@ -114,7 +106,6 @@ def measure(options: argparse.Namespace) -> Iterator[Figure | str]:
 PARSER = option_parser(__doc__)
 PARSER.add_argument("repositories", nargs="+", type=Path, help="git repositories")
 PARSER.add_argument("--rev", default="HEAD", help="what is packed of each (%(default)s)")
-PARSER.add_argument("--effort", default="full", help="of each pack; auto depends on the clock (%(default)s)")
 PARSER.add_argument("--max-tokens", type=int, default=16_000, help="of each pack (%(default)s)")
 
 if __name__ == "__main__":

@@ -270,8 +270,8 @@ def packed(items: list[Item], tools: Tools, chance: random.Random) -> Iterator[t
         found: list[Any] = []
 
         def call() -> Outcome:
-            options = PackOptions(effort="instant", walk=WalkOptions(include_secrets=True, everything=True))
-            found.append(pack(name, query, budget, pruner=tools.pruner, options=options))
+            options = PackOptions(walk=WalkOptions(include_secrets=True, everything=True))
+            found.append(pack(name, query, budget, options=options))
             tokens = token_counter(None, tools.encoder).count_tokens(found[0].text)
             return Outcome(case, None, budget=budget, tokens=tokens)
 

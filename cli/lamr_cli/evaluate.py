@@ -13,7 +13,7 @@ from lamr_contract.choices import EffortName
 from lamr_cli.arguments import EFFORT_HELP, Model, Server, Tokenizer, Within, credentials
 from lamr_cli.exits import end_with, needs_extra
 from lamr_cli.printing import bar, say
-from lamr_cli.scorers import embedder, scorer_of
+from lamr_cli.scorers import embedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -84,13 +84,6 @@ def evaluate(
             file_okay=False,
         ),
     ] = None,
-    perplexity: Annotated[
-        str | None,
-        typer.Option(
-            help="With repositories: also measure packs by this causal language model; as in `lamr pack`.",
-            metavar="MODEL",
-        ),
-    ] = None,
     strict: Annotated[
         bool,
         typer.Option("--strict", help="End at the first item that can't be used, instead of leaving it out."),
@@ -113,9 +106,8 @@ def evaluate(
 
     lamr eval --suite questions --by tokens --effort instant
 
-    With repositories: recall of gold lines and files within budgets of tokens, for packs by each ranker, whole files
-    and functions by BM25, and a map of definitions; with --cosine, functions and windows by embeddings, and with
-    --perplexity, packs by a causal language model.
+    With repositories: recall of gold lines and files, and whole answers, within budgets of tokens, for packs, for whole
+    files, functions and windows by BM25, and for grep.
     """
     if sum(each is not None for each in (data, suite, repositories)) != 1:
         raise typer.BadParameter("give one of --data, --suite and --repositories")
@@ -127,17 +119,13 @@ def evaluate(
         raise typer.BadParameter("--by tokens goes with --data or --suite, without --plot and --cosine")
     if encoder is not None and not cosine:
         raise typer.BadParameter("--encoder goes with --cosine")
-    if perplexity is not None and repositories is None:
-        raise typer.BadParameter("--perplexity goes with repositories")
-    asked = Asked(
-        *(server, model, timeout, embedder(encoder) if cosine else None, perplexity),
-        *(effort, within, history),
-    )
     if repositories is not None:
-        packs = _of_packs(repositories, mirror, asked, strict)
+        packs = _of_packs(repositories, mirror, model, tokenizer, strict)
         say(packs.to_json() if as_json else packs.table())
         end_with(str(repositories), packs.left_out)
         return
+    embed = embedder(encoder) if cosine else None
+    asked = Asked(server, model, timeout, embed, effort, within, history)
     if plot is not None:
         with needs_extra("train"):  # better now than after the work
             import matplotlib  # noqa: F401
@@ -163,7 +151,6 @@ class Asked:
     Attributes:
         server, model, timeout: of the pruner.
         embed: the sentence encoder; None measures none.
-        perplexity: names the causal language model (`scorers.scorer_of`); None measures none.
         effort, within: of the pruner's calls.
         history: whether files' items tell what their sessions said before.
     """
@@ -172,7 +159,6 @@ class Asked:
     model: Path | None
     timeout: float
     embed: Embedder | None
-    perplexity: str | None
     effort: str
     within: float | None
     history: bool
@@ -268,12 +254,14 @@ def _of_budgets(items: Items, asked: Asked, tokenizer: str | None, strict: bool)
     return replace(report, left_out=tuple(sorted(problems)))
 
 
-def _of_packs(file: Path, mirror: Path | None, asked: Asked, strict: bool) -> RepositoryReport:
+def _of_packs(
+    file: Path, mirror: Path | None, model: Path | None, tokenizer: str | None, strict: bool
+) -> RepositoryReport:
     """Measure packs, and what they are compared with, on items about whole repositories."""
     from lamr_contract.private_files import cache_folder
     from lamr_evaluation import RecordError
     from lamr_evaluation.mirrors import clone, locate
-    from lamr_evaluation.repositories import METHODS, cosine_methods, evaluate_repositories, read_items
+    from lamr_evaluation.repositories import evaluate_repositories, read_items
     from lamr_repositories import PackOptions, default_cache_file
 
     problems: list[Problem] = []
@@ -285,17 +273,15 @@ def _of_packs(file: Path, mirror: Path | None, asked: Asked, strict: bool) -> Re
     def place(repository: str) -> Path:
         return locate(repository, mirror) if mirror else clone(repository, cache_folder() / "repositories")
 
-    with contextlib.ExitStack() as stack, _named(str(file), file):
+    with bar() as progress, _named(str(file), file):
         report = evaluate_repositories(
             items,
             place,
-            stack.enter_context(asked.pruner()),
+            model=model,
             cache=default_cache_file(),
-            options=PackOptions(**asked.options),
-            methods={**METHODS, **(cosine_methods(asked.embed) if asked.embed else {})},
-            scorer=stack.enter_context(scorer_of(asked.perplexity)) if asked.perplexity else None,
+            options=PackOptions(tokenizer=tokenizer),
             on_problem=on_problem,
-            progress=stack.enter_context(bar()),
+            progress=progress,
         )
     return replace(report, left_out=tuple(sorted(problems)))
 

@@ -102,21 +102,17 @@ def mcp(
         from lamr_agents.mcp.roots import Reach
         from lamr_agents.mcp.server import create_server
     from lamr_agents.workspace import Workspace
-    from lamr_client import AsyncPruner, Pruner
-    from lamr_repositories import PackOptions, default_cache_file
+    from lamr_client import AsyncPruner
+    from lamr_repositories import default_cache_file
 
     kept = cache_file(cache, no_cache, default_cache_file())
 
     def make_pruner() -> AsyncPruner:
         return AsyncPruner(server, model=model, timeout=timeout, **credentials(server))
 
-    def make_packing() -> Pruner:
-        return Pruner(server, model=model, timeout=timeout, cache=kept, **credentials(server))
-
     folders = Workspace(root or [Path.cwd()]).roots
     reach = Reach(folders, not root and transport == "stdio")
-    options = PackOptions(effort=effort, within=within)
-    packer = Packer(make_packing, {"model": model, "server": server, "cache": kept, "options": options})
+    packer = Packer({"model": model, "cache": kept})
     made = create_server(reach, make_pruner, packer, effort, within)
     if transport == "stdio":
         made.run("stdio")

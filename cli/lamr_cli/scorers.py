@@ -24,12 +24,9 @@ MODEL_HELP = (
     "that `lamr export --perplexity` wrote, HOST:PORT of a server of that, or http://HOST/v1 of vLLM, SGLang or "
     "llama.cpp."
 )
-_METAVAR = "MODEL"
-_ENVIRONMENT = "LAMR_PERPLEXITY"
 Perplexity = Annotated[
-    str, typer.Option("--model", "--perplexity", help=MODEL_HELP, envvar=_ENVIRONMENT, metavar=_METAVAR)
+    str, typer.Option("--model", "--perplexity", help=MODEL_HELP, envvar="LAMR_PERPLEXITY", metavar="MODEL")
 ]
-OfPerplexity = Annotated[str | None, typer.Option(help=MODEL_HELP, envvar=_ENVIRONMENT, metavar=_METAVAR)]
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 

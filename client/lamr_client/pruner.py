@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from lamr_contract.admission import TIMEOUT_SECONDS
 from lamr_contract.choices import EffortName, OnError
-from lamr_contract.encoding import Chunk, PromptEncoder
-from lamr_contract.errors import DeadlineExceededError, InvalidInputError, LamrError
-from lamr_contract.model_io import ChunkResult
+from lamr_contract.encoding import PromptEncoder
+from lamr_contract.errors import InvalidInputError, LamrError
 from lamr_contract.scoring.scorer import Scorer
 from lamr_contract.spec import ModelSpec, bundled_repository
 from lamr_postprocess import LEAST_CUT
@@ -24,11 +23,9 @@ from lamr_postprocess.selection import Keep, keep_list
 from lamr_client.connection import Connection, parse_connection
 from lamr_client.deadline import Retry
 from lamr_client.deferred import BATCH_SIZE, DeferredTransport
-from lamr_client.dispatch import Dispatcher, grouped
-from lamr_client.effort import TIME
+from lamr_client.dispatch import Dispatcher
 from lamr_client.job import OnProgress, PruneJob, Shared
 from lamr_client.prune_options import CallDefaults, PruneOptions, decode_code
-from lamr_client.reading_plan import ReadingPlan, in_order
 from lamr_client.result import PruneResult, passthrough
 from lamr_client.tracing import in_trace
 from lamr_client.transport import Closing, Transport
@@ -244,10 +241,6 @@ class Pruner(Closing):
         """
         self._dispatcher.warm()
 
-    def reads(self, query: str) -> bool:
-        """Return whether the model reads a query's language; where it doesn't, lines are found by words alone."""
-        return self._scorer.reads(query)
-
     @property
     def answers_at_once(self) -> bool:
         """Whether the model has a line model, so that it can answer without its encoder (`effort="instant"`)."""
@@ -255,58 +248,8 @@ class Pruner(Closing):
 
     @property
     def encoder(self) -> PromptEncoder:
-        """The model's prompt and tokenizer, for callers that make requests of their own (see `ask`)."""
+        """The model's prompt and tokenizer, for callers that count or cut as the model does."""
         return self._encoder
-
-    def ask(
-        self,
-        chunks: Iterable[Chunk],
-        on_answer: Callable[[int, ChunkResult], None],
-        *,
-        want_rubrics: bool = False,
-        timeout: float | None = None,
-        within: float | None = None,
-    ) -> str:
-        """Ask the model about chunks of any number of files, with the pruner's concurrency and retries.
-
-        Args:
-            chunks: taken one by one, as they are sent.
-            on_answer: takes a chunk's place, from 0, and the answer, in the caller's thread and in any order.
-            want_rubrics: whether answers must carry `rubric_prob`.
-            timeout: seconds for all of them; default the pruner's.
-            within: seconds after which no answer is taken any more: the chunks are read in their order, no call is
-                begun that can't end in time, and what is late is left behind. None reads all of them.
-
-        Returns:
-            why not all were read (`effort.TIME`); empty where all were.
-
-        Raises:
-            ServerUnavailableError, OverloadedError, DeadlineExceededError: after the retries that were safe.
-            ModelMismatchError: the server serves another model than the client's files are of.
-            ClosedError: the pruner was closed.
-        """
-        deadline = self._defaults.begin(timeout, None).deadline
-        numbered = (dataclasses.replace(chunk, tokens=(place, place)) for place, chunk in enumerate(chunks))
-        dispatcher = self._dispatcher
-
-        def deliver(place: tuple[int, int], result: ChunkResult) -> None:
-            on_answer(place[0], result)
-
-        if within is None:
-            dispatcher.run(grouped(numbered, dispatcher.batch_size), want_rubrics, deliver, deadline)
-            return ""
-        until = deadline.earlier(most=within)
-        plan = ReadingPlan(list(numbered), in_order, dispatcher.pace, until, dispatcher.work)
-
-        def answered(place: tuple[int, int], result: ChunkResult) -> None:
-            plan.answered()
-            deliver(place, result)
-
-        try:
-            dispatcher.run(plan.groups(dispatcher.batch_size), want_rubrics, answered, until, leave=True)
-        except DeadlineExceededError:
-            return TIME
-        return plan.why
 
     def close(self) -> None:
         """Close the transport; calls under way fail. Closing twice is harmless."""

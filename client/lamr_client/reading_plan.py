@@ -100,11 +100,6 @@ Gains = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 """Gives what reading each of some chunks is expected to bring, float64 [C], by their places int64 [C]."""
 
 
-def in_order(places: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return gains by which chunks are read in the order in which they lie there, and all of them."""
-    return 1.0 / (1.0 + places)
-
-
 class ReadingPlan:
     """Takes chunks in the order of what they promise, which is judged anew whenever twice as many were read."""
 

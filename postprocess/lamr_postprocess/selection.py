@@ -172,11 +172,6 @@ class BudgetSearch:
     always: Sequence[int] = ()
     exact: bool = False
 
-    def smallest(self) -> tuple[Codes, int]:
-        """The output with nothing but the forced lines, and its tokens."""
-        codes = self._codes(self.ranking[:0], self.ranking[:0])
-        return codes, self.measure(codes != CUT)
-
     def keep_always(self, rows: Sequence[int], limit: int) -> None:
         """Keep rows beside every selection, as many from the first on as at most `limit` tokens hold."""
         none = self.ranking[:0]

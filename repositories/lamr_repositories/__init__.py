@@ -1,16 +1,14 @@
 """Whole repositories: a question and a budget in, the code that matters out.
 
-    from lamr_repositories import pack
-    print(pack("path/to/repository", "How are retries limited?", 16_000).text)
+from lamr_repositories import pack
+print(pack("path/to/repository", "How are retries limited?", 16_000).text)
 
-Importing this package loads no model; a call that needs one does.
 """
 
 from lamr_contract.cache import default_cache_file
 
 from lamr_repositories.errors import RepositoryError
 from lamr_repositories.formats import FORMATS
-from lamr_repositories.line_scores import RANKERS
 from lamr_repositories.options import PackOptions
 from lamr_repositories.pack import Using, pack, pack_async, prepare
 from lamr_repositories.page import render_page
@@ -20,7 +18,6 @@ from lamr_repositories.walk import WalkOptions
 
 __all__ = [
     "FORMATS",
-    "RANKERS",
     "PackCounts",
     "PackOptions",
     "PackResult",

@@ -185,7 +185,7 @@ def index_file(text: str, language: str) -> FileIndex:
         OutlineEntry(head + 1, depth, lines[head].strip()[:MOST_OUTLINE_CHARS])
         for head, depth in islice(depths.items(), MOST_OUTLINE_ENTRIES)
     )
-    index = _counted(TermIndex.of(text, layout), spans)
+    index = counted(TermIndex.of(text, layout), spans)
     digests = np.array([_digest("".join(lines[a:b])) for a, b in spans.tolist()], np.uint64)
     return replace(index, language=language, lines=len(lines), digests=digests, outline=outline)
 
@@ -196,8 +196,8 @@ def _digest(text: str) -> int:
     return _number(letters) if len(letters) >= LEAST_COPIED else 0
 
 
-def _counted(terms: TermIndex, spans: IntArray) -> FileIndex:
-    """Return an index with its arrays alone."""
+def counted(terms: TermIndex, spans: IntArray) -> FileIndex:
+    """Return the index of a text in any pieces int [P, 2], with its arrays alone."""
     names, term, line = terms.occurrences()
     pieces = len(spans)
     piece = np.searchsorted(spans[:, 1], line, side="right")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import math
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -12,26 +11,20 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from lamr_client import Pruner
-from lamr_client.deadline import Deadline
 from lamr_client.prune_options import check_query, check_words
 from lamr_contract.cache import Cache
-from lamr_contract.choices import EffortName
 from lamr_contract.counters import token_counter
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import InvalidInputError
-from lamr_contract.perplexity.causal_scorer import CausalScorer
+from lamr_contract.scoring.scorer import Scorer
 from lamr_contract.spec import bundled_repository
 
 from lamr_repositories.folders import Folder, NamedFiles
-from lamr_repositories.foreseeing import Foreseer
 from lamr_repositories.formats import About
-from lamr_repositories.judging import Judge, model_key
-from lamr_repositories.line_scores import NEEDS_MODEL, NEEDS_SCORER
+from lamr_repositories.line_model import LineModel
 from lamr_repositories.options import PackOptions
 from lamr_repositories.prepared import Prepared, Tools
 from lamr_repositories.progress import OnProgress
-from lamr_repositories.reading_time import Reading
 from lamr_repositories.remote import fetched, is_url, name_of
 from lamr_repositories.result import PackResult
 from lamr_repositories.revisions import Revision, is_bare
@@ -43,8 +36,10 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-WRITING_SECONDS = 7e-5
-"""That writing takes for a token of the budget, which is left for it where a pack is wanted within some time."""
+_FOREIGN = (
+    "the model doesn't read the question's language: files were ranked by the words of it that they have; "
+    "ask in English for a better answer"
+)
 
 Root = str | os.PathLike[str]
 """A repository: its folder or its URL."""
@@ -54,35 +49,25 @@ class Using(TypedDict, total=False):
     """What `pack`, `pack_async` and `prepare` take by keyword, all of it optional, beside the fields of `PackOptions`.
 
     Attributes:
-        pruner: asks the model; without one, one is made for the call (not for the ranker `bm25`, which needs none).
-        model, server: of the pruner, as in `Pruner`; they name the model's answers in the cache.
-        cache: a file that keeps indexes and answers for later questions; None keeps nothing. A broken one is set
-            aside, and the result's notes say so.
+        model: the folder of a model repository, whose line model ranks; default the bundled one.
+        cache: a file that keeps indexes for later questions; None keeps nothing. A broken one is set aside, and the
+            result's notes say so.
         on_progress: called with a stage's name, what is done of it and how much there is.
         options: what keywords don't say.
-        scorer: the causal language model of the ranker `perplexity`, which no other ranker asks.
     """
 
-    pruner: Pruner | None
     model: str | os.PathLike[str] | None
-    server: str | None
     cache: str | os.PathLike[str] | None
     on_progress: OnProgress | None
     options: PackOptions | None
-    scorer: CausalScorer | None
     revision: str | None
     task: str
     names: tuple[str, ...] | None
     walk: WalkOptions
-    ranker: str
     form: str
     order: str
     line_numbers: bool
     tokenizer: str | Path | None
-    most_chunks: int | None
-    effort: EffortName
-    within: float | None
-    degrade: bool
 
 
 def pack(
@@ -104,7 +89,7 @@ def pack(
         InvalidInputError: the query or an option can't be used.
         BudgetError: not even the head of the pack fits into the budget.
         TypeError: there is no such keyword.
-        ServerError, ModelMismatchError, MissingPackageError: see `Pruner`.
+        ModelMismatchError: the model repository can't be used.
     """
     using["options"] = replace(_options(using), max_tokens=max_tokens)
     with prepare(root, query, **using) as prepared:
@@ -122,7 +107,7 @@ async def pack_async(
 
 @contextlib.contextmanager
 def prepare(root: Root | Sequence[Root], query: str, **using: Unpack[Using]) -> Iterator[Prepared]:
-    """Do all of `pack` but the sharing of the budget, so that several budgets, rankers and formats share the rest.
+    """Do all of `pack` but the sharing of the budget, so that several budgets and formats share the rest.
 
     Arguments and errors are those of `pack`; the budget of `options` is the largest that will be asked for.
     """
@@ -130,37 +115,22 @@ def prepare(root: Root | Sequence[Root], query: str, **using: Unpack[Using]) -> 
     options = _options(using)
     check_words(options.task, "task")
     on_progress = using.get("on_progress") or (lambda *_: None)
-    model, server, pruner = using.get("model"), using.get("server"), using.get("pruner")
-    notes: list[str] = []
+    repository = bundled_repository() if (model := using.get("model")) is None else Path(model)
+    encoder = PromptEncoder.from_repository(repository)
+    words = LineModel(Scorer.from_repository(repository, encoder.spec), encoder, query, options.task)
+    notes = [] if words.reads or not words.scorer.instant else [_FOREIGN]
     with contextlib.ExitStack() as stack:
         begin = time.perf_counter()
-        until = Deadline(options.within).earlier(WRITING_SECONDS * options.max_tokens)
         roots = [root] if isinstance(root, (str, os.PathLike)) else root
         given = [os.fspath(each) for each in roots]
         source, name = _sources(given, options, stack, on_progress)
         fetch = time.perf_counter() - begin if any(map(is_url, given)) else 0.0
         file = using.get("cache")
         cache = stack.enter_context(Cache(None if file is None else Path(file), notes.append))
-        repository = bundled_repository() if model is None else Path(model)
-        if pruner is None and options.ranker in NEEDS_MODEL:
-            pruner = stack.enter_context(Pruner(server, model=repository, timeout=math.inf, cache=file))
-        reads = pruner is None or pruner.reads(query)
-        if not reads:
-            notes.append(
-                "the model doesn't read the question's language: files were ranked by the words of it that they have; "
-                "ask in English for a better answer"
-            )
-        judge: Judge | Foreseer | None = None
-        if options.ranker in NEEDS_SCORER:
-            judge = Foreseer(_scorer(using.get("scorer"), options.ranker), query, cache)
-        elif pruner is not None and options.ranker in NEEDS_MODEL and options.effort != "instant" and reads:
-            key = model_key(pruner, repository, server)
-            reading = Reading(options.effort, options.degrade, until)
-            judge = Judge(pruner, query, cache, key, options.task, reading)
-        encoder = pruner.encoder if pruner is not None else PromptEncoder.from_repository(repository)
         counter = token_counter(options.tokenizer, encoder)
-        tools = Tools(counter, cache, judge, on_progress, notes, fetch)
-        yield Prepared(source, About(query, name), options, tools)
+        yield Prepared(
+            source, About(query, name), options, Tools(counter, cache, words, on_progress, notes, fetch)
+        )
 
 
 def _options(using: Using) -> PackOptions:
@@ -176,15 +146,6 @@ def _options(using: Using) -> PackOptions:
         )
     given: dict[str, Any] = {name: value for name, value in using.items() if name in known}
     return replace(using.get("options") or PackOptions(), **given)
-
-
-def _scorer(scorer: CausalScorer | None, ranker: str) -> CausalScorer:
-    if scorer is None:
-        raise InvalidInputError(
-            f"the ranker {ranker!r} asks a causal language model: give one (`scorer`, --perplexity)",
-            argument="scorer",
-        )
-    return scorer
 
 
 def _sources(

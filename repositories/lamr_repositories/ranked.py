@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+from lamr_contract.arrays import Float64Array
 from lamr_contract.words import query_terms
 from lamr_postprocess.lines import IntArray, line_spans
 
 from lamr_repositories.allocation import Competitor
 from lamr_repositories.copies import copied
 from lamr_repositories.indexing import RepositoryIndex
-from lamr_repositories.judging import Judged
 from lamr_repositories.kinds import ASKED_BY, kind_of
 from lamr_repositories.lexical import Pieces, by_rank, scaled
-from lamr_repositories.line_scores import OFF_TOPIC, RANKERS, PieceScores, coarse
+from lamr_repositories.scores import OFF_TOPIC, PieceScores
 from lamr_repositories.writing import Outlined
 
 _LEAST_PIECES, _MOST_FILES = 50, 400
-_TERMS_OF_TOKENS = 0.3
-"""The terms of pieces that fit into a token of a budget: headings, markers and repair take theirs."""
+_USUAL = 0.25
+"""The quantile of what the model says of pieces that counts as nothing said, since it reads the best files alone."""
 
 
 class Ranked:
@@ -50,9 +51,8 @@ class Ranked:
         losses = np.array([0.0 if kind in allowed else OFF_TOPIC for kind in kinds])
         self._penalty = losses[self.pieces.file] + OFF_TOPIC * copied(self.pieces, losses)
         self._bounds = np.searchsorted(self.pieces.file, np.arange(len(index.files) + 1))
-        scores = [coarse(self._scores(file)) for file in range(len(index.files))]
-        self._coarse = np.concatenate([np.zeros(0), *scores])
-        self.order: IntArray = by_rank(self._coarse)
+        scores = [self._scores(file).by_words for file in range(len(index.files))]
+        self.order: IntArray = by_rank(np.concatenate([np.zeros(0), *scores]))
 
     def _scores(self, file: int) -> PieceScores:
         own = slice(int(self._bounds[file]), int(self._bounds[file + 1]))
@@ -63,40 +63,41 @@ class Ranked:
             self._penalty[own],
         )
 
-    def best_files(self, terms: float, chunks: int) -> list[int]:
-        """Return the files of the best pieces, best first: of so many pieces or of pieces with so many terms."""
+    def best_files(self, terms: float) -> list[int]:
+        """Return the files of the best pieces, best first: of pieces with so many terms."""
         sizes = np.cumsum(self.pieces.lengths[self.order] + 1)
-        enough = max(int(np.searchsorted(sizes, terms)), chunks, _LEAST_PIECES)
+        enough = max(int(np.searchsorted(sizes, terms)), _LEAST_PIECES)
         return list(dict.fromkeys(self.pieces.file[self.order[:enough]].tolist()))[:_MOST_FILES]
 
-    def candidates(
-        self, place: dict[int, int], undecided: int | None = None
-    ) -> Iterator[tuple[int, int, int]]:
-        """Yield the pieces of some files: the file's place, the first and the one-past-last row.
+    def competitors(
+        self, chosen: Sequence[tuple[int, str]], log_odds: Sequence[Float64Array | None]
+    ) -> list[Competitor]:
+        """Return files with their line scores.
 
         Args:
-            place: the files' places.
-            undecided: a budget of tokens; those pieces come first that score like the last one that fits into it, since
-                the model's opinion may decide about them. None for the best first.
+            chosen: the files' places and texts.
+            log_odds: what the line model says of the first of them; see `LineModel`.
         """
-        order = self.order
-        if undecided is not None and len(order):
-            used = np.cumsum(self.pieces.lengths[order] + 1)
-            last = order[min(int(np.searchsorted(used, _TERMS_OF_TOKENS * undecided)), len(order) - 1)]
-            order = by_rank(-np.abs(self._coarse - self._coarse[last]))
-        for piece in order.tolist():
-            at = place.get(int(self.pieces.file[piece]))
-            if at is not None:
-                first, stop = self.pieces.spans[piece].tolist()
-                yield at, first, stop
+        scores = [self._scores(file) for file, _ in chosen]
+        by_model = [
+            None if said is None else own.by_model(said)
+            for own, said in itertools.zip_longest(scores, log_odds)
+        ]
+        said = np.concatenate([np.zeros(0), *(each for each in by_model if each is not None)])
+        usual = float(np.quantile(said, _USUAL)) if len(said) else 0.0
+        return [
+            self._competitor(file, text, own, each, usual)
+            for (file, text), own, each in zip(chosen, scores, by_model, strict=True)
+        ]
 
-    def competitor(self, file: int, text: str, judged: Judged | None, ranker: str) -> Competitor:
-        """Return a file with its line scores."""
-        own = self._scores(file)
+    def _competitor(
+        self, file: int, text: str, own: PieceScores, by_model: Float64Array | None, usual: float
+    ) -> Competitor:
         lines = len(line_spans(text))
-        scores = RANKERS[ranker](own, judged, lines)
         piece = np.searchsorted(own.spans[:, 1], np.arange(lines), side="right")
-        return Competitor(self.index.files[file].listed.path, text, scores, piece)
+        return Competitor(
+            self.index.files[file].listed.path, text, own.of_lines(lines, by_model, usual), piece
+        )
 
     def outlines(self) -> Iterator[Outlined]:
         """Yield the files that define something, by their best piece."""

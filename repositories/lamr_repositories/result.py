@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lamr_client.effort import Effort
 from lamr_postprocess import Cut
 
 
@@ -23,7 +22,7 @@ class PackedFile:
         kept_lines: the numbers of the lines in `text`.
         reasons: why each was kept: `semantic` or `repair:<kind>`.
         cuts: the removed runs of lines.
-        score: the best score of the file's lines, by the ranker.
+        score: the best score of the file's lines.
         tokens: what the file's part costs in the pack.
     """
 
@@ -40,19 +39,19 @@ class PackedFile:
 
 @dataclass(frozen=True)
 class StageSeconds:
-    """The seconds that the stages took: fetching a URL; listing, reading and indexing; ranking by words; the model;
-    sharing the budget and writing."""
+    """The seconds that the stages took: fetching a URL; listing, reading and indexing; ranking by words; the line
+    model; sharing the budget and writing."""
 
     fetch: float = 0.0
     index: float = 0.0
     rank: float = 0.0
-    judge: float = 0.0
+    model: float = 0.0
     allocate: float = 0.0
 
     @property
     def total(self) -> float:
         """All stages together."""
-        return self.fetch + self.index + self.rank + self.judge + self.allocate
+        return self.fetch + self.index + self.rank + self.model + self.allocate
 
 
 @dataclass(frozen=True)
@@ -65,8 +64,7 @@ class PackCounts:
         ranked: files that compete.
         pieces: the pieces that they were cut into.
         lines: their lines.
-        chunks: chunks that a model judged.
-        cached_files, cached_chunks: how many indexes and judged chunks came from the cache.
+        cached_files: how many indexes came from the cache.
     """
 
     files: int = 0
@@ -74,9 +72,7 @@ class PackCounts:
     ranked: int = 0
     pieces: int = 0
     lines: int = 0
-    chunks: int = 0
     cached_files: int = 0
-    cached_chunks: int = 0
 
 
 @dataclass(frozen=True)
@@ -86,13 +82,11 @@ class PackResult:
     Attributes:
         text: the whole pack, in the format that was asked for.
         query: the question.
-        files: the files that are in it with at least a line, in the order of their paths.
+        files: the files that are in it with at least a line, best first, or in the order of their paths.
         outlined: the paths of the files that it names with their definitions only.
         tokens: how many tokens `text` has.
         max_tokens: the budget.
         tokens_in: about how many tokens the files that compete have, by their bytes.
-        ranker: by what lines were ranked.
-        effort: what the encoder read of the best candidates' chunks and why no more; None where the ranker asks none.
         counts, seconds: what was seen, and how long it took.
         notes: what was not done as usual, in sentences.
     """
@@ -104,10 +98,8 @@ class PackResult:
     tokens: int
     max_tokens: int
     tokens_in: int
-    ranker: str
     counts: PackCounts
     seconds: StageSeconds
-    effort: Effort | None = None
     notes: tuple[str, ...] = ()
 
     def summary(self) -> str:
@@ -115,11 +107,7 @@ class PackResult:
         counts, seconds = self.counts, self.seconds
         kept = sum(len(each.kept_lines) for each in self.files)
         left_out = ", ".join(f"{count:,} {reason}" for reason, count in counts.left_out.items())
-        found = [f"{counts.cached_files:,} indexes" if counts.cached_files else ""]
-        found += [f"{counts.cached_chunks:,} chunks" if counts.cached_chunks else ""]
-        cached = " and ".join(each for each in found if each)
         fetched = f"fetch {seconds.fetch:.1f}, " if seconds.fetch else ""
-        read = f"{counts.chunks:,} chunks" if self.effort is None else str(self.effort)
         rows = [
             f"packed: {kept:,} of {counts.lines:,} lines in {len(self.files):,} of {counts.ranked:,} files · "
             f"about {self.tokens_in:,} → {self.tokens:,} tokens of {self.max_tokens:,} · "
@@ -127,19 +115,15 @@ class PackResult:
             f"{counts.files:,} files: {counts.ranked:,} ranked in {counts.pieces:,} pieces"
             + (f"; left out {left_out}" if left_out else ""),
             f"{seconds.total:.1f} s: {fetched}index {seconds.index:.1f}, rank {seconds.rank:.1f}, "
-            f"model {seconds.judge:.1f} ({read}), write {seconds.allocate:.1f}"
-            + (f" · from the cache: {cached}" if cached else ""),
+            f"model {seconds.model:.1f}, write {seconds.allocate:.1f}"
+            + (f" · from the cache: {counts.cached_files:,} indexes" if counts.cached_files else ""),
             *self.notes,
         ]
         return "\n".join(rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name, in JSON's types: `reasons` by line as a string, cuts as `{start, end}`.
-
-        The effort becomes its few words.
-        """
+        """Return the fields by name, in JSON's types: `reasons` by line as a string, cuts as `{start, end}`."""
         data = dataclasses.asdict(self)
-        data["effort"] = None if self.effort is None else str(self.effort)
         for row in data["files"]:
             row["kept_lines"] = list(row["kept_lines"])
             row["reasons"] = {str(line): reason for line, reason in row["reasons"].items()}

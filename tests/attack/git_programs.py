@@ -165,9 +165,7 @@ def _in_the_callers_environment(place: Place) -> str:
         "PATH": f".:{os.environ['PATH']}",
     }
     said = [
-        place.lamr(
-            "pack", *how, "-q", "retries", "--ranker", "bm25", "--no-cache", cwd=programs, variables=variables
-        )
+        place.lamr("pack", *how, "-q", "retries", "--no-cache", cwd=programs, variables=variables)
         for how in ((hostile.root,), (hostile.root, "--revision", "HEAD"), (hostile.root.as_uri(),))
     ]
     found = " ".join(f"{each.code}{'+' * (b'def retry' in each.out)}" for each in said)

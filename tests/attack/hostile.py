@@ -103,7 +103,7 @@ class Hostile:
 
 def packed(root: Path | str, revision: str | None = None) -> PackResult:
     """Pack a repository by words alone."""
-    return pack(root, "How many retries", 4_000, options=PackOptions(ranker="bm25", revision=revision))
+    return pack(root, "How many retries", 4_000, options=PackOptions(revision=revision))
 
 
 def shown(root: Path | str, revision: str | None = None) -> str:

@@ -416,7 +416,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case("terminal", "prune", _command("prune", "NAME", "-q", "what does f7 return"), "exit 0; visible"),
     Case("terminal", "view", _command("view", "NAME", "-q", "what does f7 return"), "exit 0; visible"),
-    Case("terminal", "pack", _command("pack", ".", "-q", "f7", "--ranker", "bm25"), "exit 4; visible"),
+    Case("terminal", "pack", _command("pack", ".", "-q", "f7"), "exit 4; visible"),
     Case("terminal", "what isn't there", _command("prune", "no/NAME", "-q", "x"), "exit 2; visible"),
     *(
         Case("mcp", f"a path: {path[:20]!r}", _read(path), "(OutsideRoots|InvalidInput)Error", quick=True)

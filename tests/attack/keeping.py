@@ -23,7 +23,7 @@ KEY, TOKEN = LOT.key(), LOT.tokens()["github"]
 WORD = "zebra7391"
 _NEEDLES = (WORD, TOKEN, *KEY.splitlines()[1:3])
 _NOBODY = 65534
-_BY_WORDS = ("-q", "Where is the zebra launched?", "--ranker", "bm25")
+_BY_WORDS = ("-q", "Where is the zebra launched?")
 _AS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 
 
@@ -107,7 +107,7 @@ def _taken(place: Place) -> str:
 def _batch(place: Place) -> str:
     root = _repository(place.folder, {".env": f"A={WORD}\n", "src/a.py": f"x = '{TOKEN}'\n"})
     jobs = place.folder / "jobs.jsonl"
-    row = {"id": "1", "query": "Where is the zebra launched?", "repo": str(root), "ranker": "bm25"}
+    row = {"id": "1", "query": "Where is the zebra launched?", "repo": str(root)}
     jobs.write_text(json.dumps(row) + "\n")
     out = place.folder / "out"
     ran = place.lamr("batch", jobs, "--output", out, "--workers", "1", "--no-cache", seconds=40)
@@ -233,7 +233,7 @@ def _hostile_page(place: Place) -> str:
     code = "".join(f"def zebra_{n}():\n    # {_EVIL}\n    return {n}\n" for n in range(9))
     root = _repository(place.folder, {"a<script>alert(1)' onmouseover=x.py": code})
     page = place.folder / "p.html"
-    ran = place.lamr("pack", root, "-q", f"zebra {_EVIL}", "--ranker", "bm25", "--no-cache", "--html", page)
+    ran = place.lamr("pack", root, "-q", f"zebra {_EVIL}", "--no-cache", "--html", page)
     text = page.read_text(encoding="utf-8")
     bad = [
         mark

@@ -105,7 +105,7 @@ CASES = (
     Case(
         "folder",
         "packing it",
-        from_the_folder("pack", ".", "-q", "b", "--ranker", "bm25", "--no-cache"),
+        from_the_folder("pack", ".", "-q", "b", "--no-cache"),
         FOLDER_HOLDS,
         3,
         quick=True,

@@ -12,9 +12,8 @@ from typing import get_args
 
 import pytest
 from lamr_cli.main import app
-from lamr_cli.pack import Form, RankerName
-from lamr_client import ServerUnavailableError
-from lamr_repositories import FORMATS, RANKERS
+from lamr_cli.pack import Form
+from lamr_repositories import FORMATS
 from typer.testing import CliRunner, Result
 
 from tests.client.conftest import free_port
@@ -39,25 +38,24 @@ def lamr(*arguments: str | Path, stdin: str = "") -> Result:
 
 def test_options_name_what_there_is() -> None:
     assert set(get_args(Form)) == FORMATS.keys()
-    assert set(get_args(RankerName)) == RANKERS.keys()
 
 
 def test_a_folder_is_packed_and_summed_up(folder: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache.sqlite"
-    done = lamr(folder, "-q", QUESTION, "--max-tokens", "400", "--ranker", "bm25", "--cache", cache)
+    done = lamr(folder, "-q", QUESTION, "--max-tokens", "400", "--cache", cache)
     assert done.exit_code == 0
     assert '<file path="area.py">\ndef area' in done.stdout
     assert "mix(red" not in done.stdout.split("<outlines>")[0]
     assert "of 400" in done.stderr
     assert cache.exists()
-    again = lamr(folder, "-q", QUESTION, "--max-tokens", "400", "--ranker", "bm25", "--cache", cache)
+    again = lamr(folder, "-q", QUESTION, "--max-tokens", "400", "--cache", cache)
     assert again.stdout == done.stdout
     assert "from the cache: 2 indexes" in again.stderr
 
 
 def test_files_are_ranked_by_the_words_of_a_task_too(folder: Path) -> None:
     def packed(*options: str) -> list[str]:
-        done = lamr(folder, "-q", "I'll look.", "--ranker", "bm25", "--no-cache", "--json", *options)
+        done = lamr(folder, "-q", "I'll look.", "--no-cache", "--json", *options)
         data = json.loads(done.stdout)
         assert data["query"] == "I'll look."
         return [each["path"] for each in data["files"]]
@@ -71,10 +69,10 @@ def test_a_pack_without_a_line_says_why_and_exits_with_4(folder: Path, tmp_path:
     (empty := tmp_path / "empty").mkdir()
     for root, question, tokens, why in (
         (folder, "zzyzx quux", "400", "no file has a word of the question"),
-        (folder, QUESTION, "115", "the budget has no room for the best ones"),
+        (folder, QUESTION, "85", "the budget has no room for the best ones"),
         (empty, QUESTION, "400", "there is no file to choose from"),
     ):
-        done = lamr(root, "-q", question, "--max-tokens", tokens, "--ranker", "bm25", "--no-cache")
+        done = lamr(root, "-q", question, "--max-tokens", tokens, "--no-cache")
         assert done.exit_code == 4, done.stderr
         assert f"no line is kept: {why}" in done.stderr
         assert done.stdout
@@ -89,7 +87,7 @@ def test_a_question_in_another_language_is_answered_by_its_words(folder: Path) -
 
 def test_a_list_of_files_and_json(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    done = lamr("-", "-q", QUESTION, "--ranker", "bm25", "--no-cache", "--json", "--quiet", stdin="area.py\n")
+    done = lamr("-", "-q", QUESTION, "--no-cache", "--json", "--quiet", stdin="area.py\n")
     data = json.loads(done.stdout)
     assert [each["path"] for each in data["files"]] == ["area.py"]
     assert done.stderr == ""
@@ -102,14 +100,14 @@ def test_a_url_and_a_page_to_look_at(folder: Path, tmp_path: Path) -> None:
         subprocess.run(["git", *author, *arguments], cwd=folder, check=True)
     subprocess.run(["git", "clone", "-q", "--bare", folder, bare], check=True)
     page = tmp_path / "page.html"
-    asked = ("-q", QUESTION, "--ranker", "bm25", "--no-cache", "--html", page)
+    asked = ("-q", QUESTION, "--no-cache", "--html", page)
     done = lamr(bare.as_uri(), *asked, "--revision", "old")
     assert done.exit_code == 0
     assert "parts of shapes that" in done.stdout
     assert "def area" in done.stdout
     assert "fetch" in done.stderr
     assert "area.py" in page.read_text()
-    wrong = lamr(folder, "-q", QUESTION, "--ranker", "bm25", "--html", tmp_path / "none" / "page.html")
+    wrong = lamr(folder, "-q", QUESTION, "--html", tmp_path / "none" / "page.html")
     assert wrong.exit_code == 2
     assert "no folder" in wrong.output
 
@@ -132,8 +130,6 @@ def test_errors_name_the_cause(folder: Path, arguments: list[str], words: str) -
         "pack",
         str(folder),
         *arguments,
-        "--ranker",
-        "bm25",
         "--no-cache",
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -144,11 +140,11 @@ def test_errors_name_the_cause(folder: Path, arguments: list[str], words: str) -
 
 def test_files_with_secrets_are_counted_and_taken_when_asked(folder: Path) -> None:
     (folder / ".env").write_text("AREA=zebra7391\n")
-    done = lamr(folder, "-q", QUESTION, "--ranker", "bm25", "--no-cache")
+    done = lamr(folder, "-q", QUESTION, "--no-cache")
     assert "zebra7391" not in done.stdout
     assert "left out 1 with secrets" in done.stderr
     assert ".env (include_secrets, --include-secrets takes them)" in done.stderr
-    taken = lamr(folder, "-q", QUESTION, "--ranker", "bm25", "--no-cache", "--include-secrets")
+    taken = lamr(folder, "-q", QUESTION, "--no-cache", "--include-secrets")
     assert "zebra7391" in taken.stdout
     assert "secrets" not in taken.stderr
 
@@ -158,22 +154,19 @@ def test_a_new_page_is_for_its_owner_and_an_old_one_keeps_its_mode(folder: Path,
     old.touch()
     old.chmod(0o644)
     for page in (old, new):
-        lamr(folder, "-q", QUESTION, "--ranker", "bm25", "--no-cache", "--quiet", "--html", page)
+        lamr(folder, "-q", QUESTION, "--no-cache", "--quiet", "--html", page)
     assert (stat.S_IMODE(old.stat().st_mode), stat.S_IMODE(new.stat().st_mode)) == (0o644, 0o600)
     texts = [re.sub(r"\d+\.\d", "", page.read_text()) for page in (old, new)]  # but for how long it took
     assert texts[0] == texts[1]
 
 
-def test_what_the_encoder_reads_is_chosen_and_said(folder: Path, free_port: int) -> None:
-    asked = (folder, "-q", QUESTION, "--max-tokens", "400", "--no-cache")
-    instant = lamr(*asked, "--effort", "instant")
-    assert instant.exit_code == 0
-    assert "(words)" in instant.stderr
-    away = lamr(*asked, "--server", f"127.0.0.1:{free_port}")
-    assert away.exit_code == 0
-    assert "words; server unavailable" in away.stderr
-    assert away.stdout == instant.stdout
-    failed = lamr(*asked, "--server", f"127.0.0.1:{free_port}", "--no-degrade")
-    assert isinstance(failed.exception, ServerUnavailableError)
-    assert lamr(*asked, "--effort", "lazy").exit_code == 2
-    assert lamr(*asked, "--within", "0").exit_code == 2
+def test_several_repositories_make_one_pack(folder: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other" / folder.name
+    other.mkdir(parents=True)
+    (other / "room.py").write_text("def room(width, height):\n    return width, height\n")
+    done = lamr(folder, other, "-q", QUESTION, "--max-tokens", "600", "--no-cache")
+    assert done.exit_code == 0, done.stderr
+    assert f'<file path="{folder.name}/area.py">' in done.stdout
+    assert f'<file path="{folder.name}-2/room.py">' in done.stdout
+    assert lamr(folder, other, "-q", QUESTION, "--no-cache", "--revision", "main").exit_code != 0
+    assert lamr(folder, "-", "-q", QUESTION, "--no-cache").exit_code == 2

@@ -47,7 +47,7 @@ def in_force() -> dict[str, tuple[object, str]]:
 
 
 def packed(*options: str) -> tuple[set[str], int]:
-    asked = ("pack", ".", "-q", "area width height", "--ranker", "bm25", "--no-cache", "--json", "--quiet")
+    asked = ("pack", ".", "-q", "area width height", "--no-cache", "--json", "--quiet")
     data = json.loads(lamr(*asked, *options).stdout)
     return {each["path"] for each in data["files"]} - {"lamr.toml"}, data["max_tokens"]
 

@@ -31,7 +31,7 @@ from lamr_client import (
 )
 from lamr_client.deadline import Attempts, Deadline, Retry, until_answered
 from lamr_client.deferred import DeferredTransport
-from lamr_client.effort import TIME, Effort, EncoderLoadingError, why_degraded
+from lamr_client.effort import Effort, EncoderLoadingError, why_degraded
 from lamr_client.reading_plan import Pace
 from lamr_contract.model_io import ChunkRequest
 
@@ -326,19 +326,6 @@ def test_what_was_read_is_told_in_a_few_words() -> None:
         "the one chunk",
         "line model; settled",
     }
-
-
-def test_chunks_of_many_files_are_read_in_their_order_as_long_as_there_is_time() -> None:
-    transport = MockTransport(answer)
-    with Pruner(transport=transport) as pruner:
-        ids = pruner.encoder.encode_query(QUERY)
-        chunks = [pruner.encoder.chunk(ids, *pruner.encoder.encode_document(CODE), CODE)[0]] * 3
-        places: list[int] = []
-        assert not pruner.ask(chunks, lambda place, _: places.append(place), within=3600)
-        assert sorted(places) == [0, 1, 2]
-        places.clear()
-        assert pruner.ask(chunks, lambda place, _: places.append(place), within=0) == TIME
-        assert places == []
 
 
 def failing(*errors: LamrError):

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lamr_client import MockTransport, Pruner
 from lamr_evaluation import Problem, RecordError
 from lamr_evaluation.repositories import (
     RepositoryItem,
@@ -17,7 +16,6 @@ from lamr_evaluation.repositories import (
     read_items,
 )
 from lamr_evaluation.repositories.baselines import METHODS, Corpus
-from lamr_repositories import PackOptions
 from lamr_repositories.file_index import index_file
 from numpy.typing import NDArray
 from tokenizers import pre_tokenizers
@@ -102,18 +100,14 @@ def test_a_report_measures_all_methods_at_all_budgets(repository: Path) -> None:
         query="colour of the mixed retry",
         gold={"src/retry.go": (7,), "src/pool.py": (1,)},
     )
-    with Pruner(transport=MockTransport()) as pruner:
-        report = evaluate_repositories(
-            [item(repository), hard],
-            lambda _: repository / ".git",
-            pruner,
-            budgets=(400, 16_000),
-            options=PackOptions(most_chunks=8),
-        )
-    assert set(report.methods) == {"pack", "pack --ranker bm25", "pack --ranker relevance", *METHODS}
+    report = evaluate_repositories(
+        [item(repository), hard], lambda _: repository / ".git", budgets=(400, 16_000)
+    )
+    assert set(report.methods) == {"pack", *METHODS}
     assert len(report.outcomes) == 2 * 2 * len(report.methods)
     assert report.over_budget == 0
     assert report.mean("pack", 16_000, among=lambda each: each.id == "1") == 1.0
+    assert report.mean("pack", 16_000, "whole", among=lambda each: each.id == "1") == 1.0
     assert report.mean("pack", 16_000, "files", among=lambda each: each.id == "1") == 1.0
     assert "packs over budget: 0" in report.table()
     assert json.loads(report.to_json())["means"]["lines"]["bm25 files"]["16000"] > 0
@@ -122,31 +116,28 @@ def test_a_report_measures_all_methods_at_all_budgets(repository: Path) -> None:
 def test_an_item_that_cant_be_measured_is_counted_and_named(repository: Path) -> None:
     items = [item(repository), item(repository, id="gone", revision="0" * 40), item(repository, id="3")]
     problems: list[Problem] = []
-    with Pruner(transport=MockTransport()) as pruner:
 
-        def report(*rows: RepositoryItem, tell: bool = True) -> RepositoryReport:
-            return evaluate_repositories(
-                rows,
-                lambda _: repository / ".git",
-                pruner,
-                budgets=(400,),
-                options=PackOptions(most_chunks=2),
-                on_problem=problems.append if tell else None,
-            )
+    def report(*rows: RepositoryItem, tell: bool = True) -> RepositoryReport:
+        return evaluate_repositories(
+            rows,
+            lambda _: repository / ".git",
+            budgets=(400,),
+            on_problem=problems.append if tell else None,
+        )
 
-        found = report(*items)
-        assert [each.id for each in found.items] == ["1", "3"]
-        assert {each.item for each in found.outcomes} == {"1", "3"}
-        assert found.left_out == tuple(problems)
-        assert (problems[0].line, problems[0].reason.split(":")[0]) == (2, "gone")
-        assert "has no revision" in problems[0].reason
-        assert "2 items of 1 repositories; 1 left out" in found.table()
-        assert json.loads(found.to_json())["left_out"][0]["line"] == 2
-        assert found.interval("pack", "bm25 files", 400)
-        with pytest.raises(RecordError, match=r"line 2: gone: .*has no revision"):
-            report(*items, tell=False)
-        with pytest.raises(RecordError, match="no item can be measured; line 1: gone"):
-            report(items[1])
+    found = report(*items)
+    assert [each.id for each in found.items] == ["1", "3"]
+    assert {each.item for each in found.outcomes} == {"1", "3"}
+    assert found.left_out == tuple(problems)
+    assert (problems[0].line, problems[0].reason.split(":")[0]) == (2, "gone")
+    assert "has no revision" in problems[0].reason
+    assert "2 items of 1 repositories; 1 left out" in found.table()
+    assert json.loads(found.to_json())["left_out"][0]["line"] == 2
+    assert found.interval("pack", "bm25 files", 400)
+    with pytest.raises(RecordError, match=r"line 2: gone: .*has no revision"):
+        report(*items, tell=False)
+    with pytest.raises(RecordError, match="no item can be measured; line 1: gone"):
+        report(items[1])
 
 
 def test_rows_that_are_no_items_can_be_passed_over(tmp_path: Path) -> None:

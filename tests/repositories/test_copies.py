@@ -37,7 +37,7 @@ MESSAGES = "".join(
 def test_a_copy_comes_after_all_else_and_the_source_first(tmp_path: Path, copy: str, text: str) -> None:
     other = "export function limitOf(request) {\n  return request.limit || 3;\n}\n"
     write_files(tmp_path, {"src/retry.js": RETRY, "src/limit.js": other, copy: text})
-    names = [each.path for each in pack(tmp_path, QUERY, 1_000, effort="instant").files]
+    names = [each.path for each in pack(tmp_path, QUERY, 1_000).files]
     assert names[0] == "src/retry.js"
     assert copy not in names[:-1]
 
@@ -47,7 +47,7 @@ def test_the_same_function_in_two_files_is_shown_once_in_a_tight_budget(tmp_path
     write_files(tmp_path, {"v1/http.js": RETRY, "v2/http.js": beside * 3 + RETRY})
     more = "export function limitOf(request) {\n  return request.limit || 3;\n}\n"
     write_files(tmp_path, {f"src/limit{n}.js": f"// {n}\n{more}" for n in range(9)})
-    kept = {each.path: each.kept_lines for each in pack(tmp_path, QUERY, 400, effort="instant").files}
+    kept = {each.path: each.kept_lines for each in pack(tmp_path, QUERY, 400).files}
     assert 1 in kept["v1/http.js"]
     assert len(kept) > 2
     assert not set(range(13, 20)) & set(kept.get("v2/http.js", ()))
@@ -55,9 +55,9 @@ def test_the_same_function_in_two_files_is_shown_once_in_a_tight_budget(tmp_path
 
 def test_translations_come_after_code_unless_they_are_asked_for(tmp_path: Path) -> None:
     write_files(tmp_path, {"src/retry.js": RETRY, "locale/de/LC_MESSAGES/app.po": MESSAGES})
-    assert pack(tmp_path, QUERY, 2_000, effort="instant").files[0].path == "src/retry.js"
+    assert pack(tmp_path, QUERY, 2_000).files[0].path == "src/retry.js"
     asked = "Which translation says that a failed request is retried until the limit is reached?"
-    assert pack(tmp_path, asked, 2_000, effort="instant").files[0].path == "locale/de/LC_MESSAGES/app.po"
+    assert pack(tmp_path, asked, 2_000).files[0].path == "locale/de/LC_MESSAGES/app.po"
 
 
 @pytest.mark.parametrize(

@@ -6,26 +6,19 @@ import json
 import os
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from lamr_client import Pruner
-from lamr_client.mock_transport import MockTransport, uniform_answer
 from lamr_contract.cache import Cache
-from lamr_repositories import PackOptions, PackResult, pack
+from lamr_repositories import PackResult, pack
 from lamr_repositories.file_index import FileIndex, index_file
 
 from tests.repositories.conftest import POOL, QUERY
 
 Damage = Callable[[bytes], bytes]
-KINDS = ("index", "seen", "tokens", "answer")
-
-
-def _floats(*values: float) -> Damage:
-    """Marginals of these values, as many as the answer had."""
-    return lambda old: old[:4] + np.resize(np.array(values, np.float16), (len(old) - 4) // 2).tobytes()
+KINDS = ("index", "seen")
 
 
 DAMAGE: dict[str, Damage] = {
@@ -47,23 +40,15 @@ DAMAGE: dict[str, Damage] = {
     "a list": lambda _: b"[1, 2, 3, 4]",
     "another reason": lambda _: json.dumps(["\x1b[31mred", "python", "", 3]).encode(),
     "minus tokens": lambda old: old.replace(b"]", b"").rsplit(b",", 1)[0] + b", -5]",
-    "NaN": _floats(float("nan")),
-    "infinity": _floats(float("inf")),
-    "more than 1": _floats(1.5),
-    "less than 0": _floats(-0.25),
-    "no relevance": lambda old: np.float32("nan").tobytes() + old[4:],
 }
 
 
 @pytest.fixture(scope="module")
-def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Path], PackResult]]:
+def ask(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], PackResult]:
     root = tmp_path_factory.mktemp("r")
     (root / "pool.py").write_text(POOL)
     (root / "view.py").write_text("def view(pool):\n    return pool.waiting\n")
-    with Pruner(transport=MockTransport(uniform_answer)) as pruner:
-        yield lambda cache: pack(
-            root, QUERY, 800, pruner=pruner, cache=cache, options=PackOptions(most_chunks=4)
-        )
+    return lambda cache: pack(root, QUERY, 800, cache=cache)
 
 
 @pytest.mark.parametrize("damage", DAMAGE)

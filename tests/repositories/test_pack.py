@@ -1,4 +1,4 @@
-"""Packs: budgets that hold, parts that parse, formats, rankers, and the model's answers used and kept."""
+"""Packs: budgets that hold, parts that parse, formats, and what the line model moves."""
 
 from __future__ import annotations
 
@@ -11,35 +11,29 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from lamr_client import ChunkRequest, ChunkResult, MockTransport, Pruner, uniform_answer
 from lamr_contract.errors import InvalidInputError
 from lamr_postprocess import BudgetError, split_lines
 from lamr_repositories import (
     FORMATS,
-    RANKERS,
     PackOptions,
     PackResult,
-    WalkOptions,
     pack,
     pack_async,
     prepare,
 )
-from lamr_repositories.line_scores import NEEDS_SCORER
 from tokenizers import Tokenizer
 
 from tests.repositories.conftest import FILES, POOL, QUERY, git, write_files
 from tests.tiny import byte_bpe
 
-BM25 = PackOptions(ranker="bm25")
 
-
-def in_words(root: Path, tokens: int = 2_000, **fields: object) -> PackResult:
-    """A pack without a model."""
-    return pack(root, QUERY, tokens, options=PackOptions(ranker="bm25", **fields))  # type: ignore[arg-type]
+def packed(root: Path, tokens: int = 2_000, **fields: object) -> PackResult:
+    """A pack by some options."""
+    return pack(root, QUERY, tokens, options=PackOptions(**fields))  # type: ignore[arg-type]
 
 
 def test_the_code_that_a_question_is_about_is_kept_within_the_budget(folder: Path) -> None:
-    result = in_words(folder, 450)
+    result = packed(folder, 450)
     assert result.tokens <= 450
     first = max(result.files, key=lambda each: each.score)
     assert first.path == "src/pool.py"
@@ -52,7 +46,7 @@ def test_the_code_that_a_question_is_about_is_kept_within_the_budget(folder: Pat
 
 
 def test_kept_lines_and_cuts_are_those_of_the_file(folder: Path) -> None:
-    for each in in_words(folder, 600).files:
+    for each in packed(folder, 600).files:
         lines = split_lines(FILES[each.path])
         kept = [lines[number - 1] for number in each.kept_lines]
         shown = split_lines(each.text)
@@ -65,7 +59,7 @@ def test_kept_lines_and_cuts_are_those_of_the_file(folder: Path) -> None:
 @pytest.mark.parametrize("form", FORMATS)
 def test_no_format_exceeds_a_budget_or_breaks_a_file(folder: Path, form: str) -> None:
     rng = random.Random(form)
-    with prepare(folder, QUERY, options=PackOptions(ranker="bm25", form=form)) as prepared:
+    with prepare(folder, QUERY, options=PackOptions(form=form)) as prepared:
         with pytest.raises(BudgetError) as caught:
             prepared.pack(20)
         least = caught.value.needed
@@ -82,20 +76,20 @@ def test_tokens_are_counted_by_the_readers_tokenizer(folder: Path, tmp_path: Pat
     file = tmp_path / "tokenizer.json"
     tokenizer: Tokenizer = byte_bpe()
     tokenizer.save(str(file))
-    result = in_words(folder, 1500, tokenizer=file)
+    result = packed(folder, 1500, tokenizer=file)
     assert result.tokens == len(tokenizer.encode(result.text, add_special_tokens=False)) <= 1500
     file.write_text("{}")
     with pytest.raises(InvalidInputError, match="is no tokenizer"):
-        in_words(folder, 1500, tokenizer=file)
+        packed(folder, 1500, tokenizer=file)
 
 
 def test_xml_has_repomixs_shape(folder: Path) -> None:
     write_files(folder, {'src/a"<b>&.py': "closed = 'pool'\n"})
-    text = in_words(folder).text
+    text = packed(folder).text
     paths = re.findall(r'^<file path="([^"]+)">$', text, re.MULTILINE)
     assert paths != sorted(paths)
     assert paths[0] == "src/pool.py"
-    by_path = re.findall(r'^<file path="([^"]+)">$', in_words(folder, order="path").text, re.MULTILINE)
+    by_path = re.findall(r'^<file path="([^"]+)">$', packed(folder, order="path").text, re.MULTILINE)
     assert by_path == sorted(paths)
     assert "src/a&quot;&lt;b>&amp;.py" in paths
     assert text.index("<directory_structure>") < text.index("<files>") < text.index("</files>")
@@ -110,147 +104,103 @@ def test_xml_has_repomixs_shape(folder: Path) -> None:
 
 
 def test_options_are_keywords_too_and_others_are_an_error(folder: Path, tmp_path: Path) -> None:
-    packed = pack(folder, QUERY, 2_000, ranker="bm25", form="json", cache=str(tmp_path / "cache.sqlite"))
-    assert json.loads(packed.text)["question"] == QUERY
+    result = pack(folder, QUERY, 2_000, form="json", cache=str(tmp_path / "cache.sqlite"))
+    assert json.loads(result.text)["question"] == QUERY
     assert (tmp_path / "cache.sqlite").exists()
     with pytest.raises(TypeError, match="there is no keyword efort; there are"):
-        pack(folder, QUERY, 2_000, efort="instant")  # type: ignore[call-arg]
+        pack(folder, QUERY, 2_000, efort="full")  # type: ignore[call-arg]
     with pytest.raises(InvalidInputError, match="order must be one of score, path"):
-        pack(folder, QUERY, 2_000, ranker="bm25", order="size")
+        pack(folder, QUERY, 2_000, order="size")
 
 
 def test_json_can_be_read_back(folder: Path) -> None:
-    data = json.loads(in_words(folder, form="json").text)
+    data = json.loads(packed(folder, form="json").text)
     assert data["question"] == QUERY
     by_path = {each["path"]: each for each in data["files"]}
     assert by_path["src/pool.py"]["content"].startswith('"""Connections')
     assert data["directory_structure"]
     outlines = {each["path"]: each["definitions"] for each in data["outlines"]}
     assert outlines["src/retry.go"] == ["4: func Retry(f func() error, limit int) error {"]
-    assert "outlines" not in json.loads(in_words(folder, 330, form="json").text)
+    assert "outlines" not in json.loads(packed(folder, 330, form="json").text)
 
 
 def test_markdown_fences_are_longer_than_any_inside(folder: Path) -> None:
     write_files(folder, {"pool.md": "closed pool\n```python\nx\n```\n````\n"})
-    text = in_words(folder, form="markdown").text
+    text = packed(folder, form="markdown").text
     assert "## File: pool.md\n`````markdown\n" in text
 
 
 def test_line_numbers_are_the_originals(folder: Path) -> None:
     lines = split_lines(POOL)
-    part = next(each for each in in_words(folder, 600, line_numbers=True).files if each.path == "src/pool.py")
+    part = next(each for each in packed(folder, 600, line_numbers=True).files if each.path == "src/pool.py")
     numbered = re.findall(r"^(\d+)\t(.*\n)", part.text, re.MULTILINE)
     assert numbered
     assert all(lines[int(number) - 1] == line for number, line in numbered)
 
 
 def test_the_same_question_gives_the_same_pack(folder: Path) -> None:
-    assert in_words(folder, 700).text == in_words(folder, 700).text
+    assert packed(folder, 700).text == packed(folder, 700).text
 
 
 def test_a_budget_that_is_too_small_says_how_much_it_takes(folder: Path) -> None:
     with pytest.raises(BudgetError) as caught:
-        in_words(folder, 10)
-    assert in_words(folder, caught.value.needed).tokens <= caught.value.needed
+        packed(folder, 10)
+    assert packed(folder, caught.value.needed).tokens <= caught.value.needed
 
 
 def test_a_repository_without_files_gives_an_empty_pack(tmp_path: Path) -> None:
-    result = pack(tmp_path, QUERY, 500, options=BM25)
+    result = pack(tmp_path, QUERY, 500)
     assert result.files == ()
     assert "<files>" in result.text
 
 
 def test_options_are_checked(folder: Path) -> None:
     for wrong in (
-        {"ranker": "none"},
         {"form": "none"},
-        {"most_chunks": -1},
+        {"max_tokens": 0},
         {"revision": "a", "names": ("b",)},
     ):
         with pytest.raises(InvalidInputError):
             PackOptions(**wrong)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="the query is empty"):
-        pack(folder, " ", 500, options=BM25)
+        pack(folder, " ", 500)
 
 
-def mixing_is_the_answer(request: ChunkRequest) -> ChunkResult:
-    """Say that what was asked about first is irrelevant, and everything in long chunks relevant."""
-    tokens = request.document_span[1] - request.document_span[0]
-    return uniform_answer(request, 0.99 if tokens > 150 else 0.01)
+def test_the_line_model_tells_apart_what_words_dont(folder: Path) -> None:
+    write_files(
+        folder,
+        {
+            "src/a.py": "def callers(closed):\n    happens = [pool, waiting, closed]\n    return happens\n",
+            "src/b.py": "def shut(pool, waiting):\n    for each in waiting:\n        each.cancel()\n    pool.stop()\n",
+        },
+    )
+    with prepare(folder, "Which waiting callers are cancelled when the pool stops?") as prepared:
+        scores = {each.path: each.score for each in prepared.pack(3_000).files}
+    assert scores["src/b.py"] > scores["src/a.py"]
 
 
-def test_the_model_moves_files_and_its_answers_are_kept(folder: Path, tmp_path: Path) -> None:
+def test_indexes_are_kept_and_changed_files_are_read_again(folder: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache.sqlite"
-    transport = MockTransport(mixing_is_the_answer)
-    with Pruner(transport=transport) as pruner:
-        by_model = PackOptions(ranker="relevance")
-        first = pack(folder, QUERY, 900, pruner=pruner, cache=cache, options=by_model)
-        asked = len(transport.requests)
-        assert asked == first.counts.chunks > 0
-        best = max(first.files, key=lambda each: each.score)
-        assert best.path == "src/colours.py"
-        again = pack(folder, QUERY, 900, pruner=pruner, cache=cache, options=by_model)
-        assert len(transport.requests) == asked
-        assert again.counts.cached_chunks == asked
-        assert again.counts.cached_files == again.counts.ranked
-        assert again.text == first.text
-        write_files(folder, {"src/pool.py": POOL + "\n\ndef closed(pool):\n    return pool.closed\n"})
-        changed = pack(folder, QUERY, 900, pruner=pruner, cache=cache, options=by_model)
-        assert changed.counts.cached_files == changed.counts.ranked - 1
-        assert 0 < len(transport.requests) - asked < asked
-        pack(folder, "Which colours are mixed?", 900, pruner=pruner, cache=cache, options=by_model)
-        assert len(transport.requests) > asked + 1
-
-
-def test_the_number_of_chunks_is_bounded(folder: Path) -> None:
-    with Pruner(transport=MockTransport()) as pruner:
-        assert pack(folder, QUERY, 900, pruner=pruner, options=PackOptions(most_chunks=3)).counts.chunks == 3
-        assert pack(folder, QUERY, 900, pruner=pruner, options=PackOptions(most_chunks=0)).counts.chunks == 0
-
-
-def test_answers_that_came_before_an_interrupt_are_kept(folder: Path, tmp_path: Path) -> None:
-    cache = tmp_path / "cache.sqlite"
-    asked = 0
-
-    def interrupted(request: ChunkRequest) -> ChunkResult:
-        nonlocal asked
-        asked += 1
-        if asked == 4:
-            raise KeyboardInterrupt
-        return uniform_answer(request)
-
-    with (
-        Pruner(transport=MockTransport(interrupted), max_concurrency=1) as pruner,
-        pytest.raises(KeyboardInterrupt),
-    ):
-        pack(folder, QUERY, 900, pruner=pruner, cache=cache)
-    with Pruner(transport=MockTransport()) as pruner:
-        result = pack(folder, QUERY, 900, pruner=pruner, cache=cache)
-    assert result.counts.cached_chunks >= 2
-    assert result.counts.cached_files == result.counts.ranked
-
-
-def test_every_ranker_packs_with_the_real_model(folder: Path) -> None:
-    options = PackOptions(most_chunks=12, walk=WalkOptions(include=("src/",)))
-    with prepare(folder, QUERY, options=options) as prepared:
-        for ranker in RANKERS.keys() - NEEDS_SCORER:
-            result = prepared.pack(700, ranker=ranker)
-            assert result.tokens <= 700
-            assert max(result.files, key=lambda each: each.score).path == "src/pool.py"
+    first, again = (pack(folder, QUERY, 900, cache=cache) for _ in range(2))
+    assert again.text == first.text
+    assert (first.counts.cached_files, again.counts.cached_files) == (0, again.counts.ranked)
+    write_files(folder, {"src/pool.py": POOL + "\n\ndef closed(pool):\n    return pool.closed\n"})
+    changed = pack(folder, QUERY, 900, cache=cache)
+    assert changed.counts.cached_files == changed.counts.ranked - 1
 
 
 def test_packing_does_not_block_an_event_loop(folder: Path) -> None:
     async def both() -> PackResult:
-        task = asyncio.ensure_future(pack_async(folder, QUERY, 900, options=BM25))
+        task = asyncio.ensure_future(pack_async(folder, QUERY, 900))
         await asyncio.sleep(0)
         assert not task.done()
         return await task
 
-    assert asyncio.run(both()).text == in_words(folder, 900).text
+    assert asyncio.run(both()).text == packed(folder, 900).text
 
 
 def test_a_result_is_plain_data(folder: Path) -> None:
-    result = in_words(folder, 500)
+    result = packed(folder, 500)
     data = json.loads(result.to_json())
     assert data["tokens"] == result.tokens
     assert data["files"][0]["kept_lines"] == list(result.files[0].kept_lines)
@@ -260,8 +210,7 @@ def test_a_result_is_plain_data(folder: Path) -> None:
 def test_a_question_that_is_too_long_for_the_model_is_read_in_part(folder: Path) -> None:
     noise = " ".join(f"On machine {n} the disk was full again." for n in range(300))
     question = f"{noise} {QUERY} {noise}"
-    with Pruner(timeout=300) as pruner, prepare(folder, question, pruner=pruner) as prepared:
-        result = prepared.pack(9_000)
+    result = pack(folder, question, 9_000)
     (note,) = [each for each in result.notes if each.startswith("of the question the model read: ")]
     assert QUERY in note
     assert len(note) < len(question) / 5
@@ -272,5 +221,5 @@ def test_a_question_that_is_too_long_for_the_model_is_read_in_part(folder: Path)
 def test_of_a_bare_repository_the_last_revision_is_packed(repository: Path) -> None:
     bare = repository.parent / "bare.git"
     git(repository, "clone", "-q", "--bare", ".", str(bare))
-    assert in_words(bare).text == in_words(bare, revision="HEAD").text
-    assert "src/pool.py" in {each.path for each in in_words(bare).files}
+    assert packed(bare).text == packed(bare, revision="HEAD").text
+    assert "src/pool.py" in {each.path for each in packed(bare).files}

@@ -17,7 +17,7 @@ from tests.repositories.conftest import FILES, POOL, QUERY, write_files
 def test_a_page_shows_what_is_kept_and_what_is_cut(folder: Path, line_numbers: bool) -> None:
     text = POOL + FILES["src/colours.py"]  # of which most is cut
     write_files(folder, {"src/pool.py": text})
-    result = pack(folder, QUERY, 900, options=PackOptions(ranker="bm25", line_numbers=line_numbers))
+    result = pack(folder, QUERY, 900, options=PackOptions(line_numbers=line_numbers))
     page = render_page(result)
     number = [each.path for each in result.files].index("src/pool.py")
     part = page.split(f'id="file-{number}"')[1].split("</details>")[0]
@@ -33,7 +33,7 @@ def test_a_page_runs_and_loads_nothing(folder: Path) -> None:
     evil = "<script>alert(1)</script>"
     write_files(folder, {f"src/pool {evil.replace('/', '')}.py": f"closed = 'pool {evil} \x1b[31m'\n"})
     query = f"{QUERY} {evil} <img src=x>"
-    result = pack(folder, query, 2_600, options=PackOptions(ranker="bm25"))
+    result = pack(folder, query, 2_600)
     page = render_page(result)
     assert result.outlined
     assert all(path in page for path in result.outlined)

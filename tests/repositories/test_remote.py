@@ -12,7 +12,7 @@ from lamr_repositories.remote import fetched, is_url, name_of, shown
 
 from tests.repositories.conftest import QUERY, git, write_files
 
-BM25 = PackOptions(ranker="bm25")
+BM25 = PackOptions()
 
 
 @pytest.fixture(autouse=True)
@@ -69,7 +69,7 @@ def test_branches_tags_and_commits_are_fetched(repository: Path) -> None:
     git(repository, "checkout", "-q", "main")
     url = repository.as_uri()
     for revision, there in ((None, False), ("v1", False), (first, False), ("topic/new", True)):
-        options = PackOptions(ranker="bm25", revision=revision)
+        options = PackOptions(revision=revision)
         assert (
             "src/closed.py" in {each.path for each in pack(url, QUERY, 900, options=options).files}
         ) is there
@@ -87,7 +87,7 @@ def test_branches_tags_and_commits_are_fetched(repository: Path) -> None:
 )
 def test_revisions_that_cannot_be_had_are_named(repository: Path, revision: str, words: str) -> None:
     with pytest.raises(RepositoryError, match=words):
-        pack(repository.as_uri(), QUERY, 700, options=PackOptions(ranker="bm25", revision=revision))
+        pack(repository.as_uri(), QUERY, 700, options=PackOptions(revision=revision))
 
 
 def test_urls_that_cannot_be_fetched_are_named_without_their_passwords(
@@ -101,7 +101,7 @@ def test_urls_that_cannot_be_fetched_are_named_without_their_passwords(
     assert caught.value.path == f"http://127.0.0.1:{free_port}/a"
     assert shown("fatal: https://me:secret@example.com/a failed") == "fatal: https://example.com/a failed"
     with pytest.raises(InvalidInputError, match="not of a URL"):
-        pack(tmp_path.as_uri(), QUERY, 700, options=PackOptions(ranker="bm25", names=("a",)))
+        pack(tmp_path.as_uri(), QUERY, 700, options=PackOptions(names=("a",)))
 
 
 def test_nothing_of_a_repository_runs_and_interrupts_clean_up(

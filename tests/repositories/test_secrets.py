@@ -206,7 +206,7 @@ def test_a_pack_leaves_them_out_says_so_and_takes_them_when_asked(tmp_path: Path
     words = (LOT.tokens()["github"], "zebra7391", _LINES[1])
     for form in ("xml", "markdown", "plain", "json"):
         for _ in range(2):
-            result = pack(tmp_path / "r", query, options=PackOptions(ranker="bm25", form=form), cache=cache)
+            result = pack(tmp_path / "r", query, options=PackOptions(form=form), cache=cache)
             assert result.counts.left_out == {"with secrets": 3}
             assert "left out 3 with secrets" in result.summary()
             assert result.notes == (
@@ -219,17 +219,17 @@ def test_a_pack_leaves_them_out_says_so_and_takes_them_when_asked(tmp_path: Path
         word.encode() in file.read_bytes() for file in tmp_path.glob("c.sqlite*") for word in words
     )
     everything = WalkOptions(include_secrets=True)
-    taken = pack(tmp_path / "r", query, options=PackOptions(ranker="bm25", walk=everything), cache=cache)
+    taken = pack(tmp_path / "r", query, options=PackOptions(walk=everything), cache=cache)
     assert taken.counts.left_out == {}
     assert words[0] in taken.text
-    again = pack(tmp_path / "r", query, options=PackOptions(ranker="bm25"), cache=cache)
+    again = pack(tmp_path / "r", query, cache=cache)
     assert again.counts.left_out == {"with secrets": 3}
 
 
 def test_a_file_that_gets_a_secret_leaves_the_pack(tmp_path: Path) -> None:
     _repository(tmp_path / "r")
     (tmp_path / "r/src/launch.py").write_text("def launch():\n    return 1\n")
-    options = PackOptions(ranker="bm25")
+    options = PackOptions()
     assert "def launch" in pack(tmp_path / "r", "launch", options=options, cache=tmp_path / "c").text
     _repository(tmp_path / "r")
     assert "def launch" not in pack(tmp_path / "r", "launch", options=options, cache=tmp_path / "c").text

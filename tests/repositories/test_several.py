@@ -18,7 +18,7 @@ def test_files_of_all_compete_and_their_paths_begin_with_the_repositorys_name(tm
     write_files(second, FILES)
     git(second, "init", "-q")
     git(second, "add", "-A")
-    result = pack([first, second], QUERY, 3_000, effort="instant")
+    result = pack([first, second], QUERY, 3_000)
     assert {"app/src/view.py", "app-2/src/pool.py"} <= {each.path for each in result.files}
     assert result.files[0].path == "app-2/src/pool.py"
     assert 'path="app-2/src/pool.py"' in result.text
@@ -30,7 +30,7 @@ def test_each_ones_ignore_file_is_for_its_own_files(tmp_path: Path) -> None:
     names = ("pool.py", "src/pool.py", "src/inner/pool.py", "src/keep.py")
     for name, rows in ignored.items():
         write_files(tmp_path / name, {".lamrignore": rows, **dict.fromkeys(names, POOL)})
-    result = pack([tmp_path / name for name in ignored], QUERY, 30_000, effort="instant")
+    result = pack([tmp_path / name for name in ignored], QUERY, 30_000)
     listed = {each.path for each in result.files}
     assert not {"a/pool.py", "b/pool.py", "b/src/pool.py", "c/src/inner/pool.py"} & listed
     assert result.counts.left_out["excluded"] == 1 + 3 + 1

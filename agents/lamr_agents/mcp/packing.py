@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lamr_client import InvalidInputError, Pruner
+from lamr_client import InvalidInputError
 from lamr_errors import visible
 from lamr_repositories import PackOptions, PackResult, Using, WalkOptions, pack
 
@@ -41,17 +40,14 @@ class Wanted:
 
 
 class Packer:
-    """Packs with one pruner, which is made when it is first needed; blocking, for threads.
+    """Packs with one model; blocking, for threads.
 
     Args:
-        make_pruner: gives the pruner.
-        using: which model that is, what keeps its answers, and how much is read, as for `lamr_repositories.pack`.
+        using: which model ranks, and what keeps indexes, as for `lamr_repositories.pack`.
     """
 
-    def __init__(self, make_pruner: Callable[[], Pruner], using: Using) -> None:
-        self._make, self._using = make_pruner, using
-        self._making = threading.Lock()
-        self._pruner: Pruner | None = None
+    def __init__(self, using: Using) -> None:
+        self._using = using
 
     def pack(self, workspace: Workspace, wanted: Wanted) -> str:
         """The pack, and what a caller should know of it.
@@ -65,7 +61,6 @@ class Packer:
         root, inside = _placed(workspace, wanted.paths)
         patterns = tuple(f"/{_MEANS_MORE.sub(_ESCAPED, path)}" for path in inside)
         using = self._using.copy()
-        using["pruner"] = self._warm()
         using["options"] = replace(
             using.get("options") or PackOptions(),
             task=wanted.task,
@@ -75,16 +70,6 @@ class Packer:
         )
         result = pack(root, wanted.question, wanted.max_tokens, **using)
         return result.text + "".join(f"{NOTE} {words}]\n" for words in _remarks(result, root, workspace))
-
-    def close(self) -> None:
-        """Close the pruner, if one was made."""
-        if self._pruner is not None:
-            self._pruner.close()
-
-    def _warm(self) -> Pruner:
-        with self._making:
-            self._pruner = self._pruner or self._make()
-            return self._pruner
 
 
 def _placed(workspace: Workspace, paths: Sequence[str]) -> tuple[Path, list[str]]:

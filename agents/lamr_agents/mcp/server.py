@@ -61,7 +61,7 @@ def create_server(
     Args:
         reach: the folders whose files may be read.
         make_pruner: gives the pruner; called in a thread, when a tool first needs it.
-        packer: packs folders; closed with the server.
+        packer: packs folders.
         effort, within: of each pruning, see `lamr_client.Pruner.prune`.
     """
     warm = _Warm(make_pruner)
@@ -72,7 +72,6 @@ def create_server(
             yield
         finally:
             await warm.close()
-            packer.close()
 
     server = _Server(
         "lamr",

@@ -22,7 +22,6 @@ from lamr_client.result import Timings
 from lamr_contract.cache import Cache
 from lamr_contract.names import ENSEMBLE, SCORING_FILE, version_folder
 from lamr_postprocess import approximate_tokens, prune_lines
-from lamr_repositories.judging import model_key
 
 from lamr_agents.judge import Prunes
 
@@ -74,9 +73,13 @@ def model_of(pruner: Pruner, repository: Path, server: str | None) -> str:
         repository: the model repository that it reads.
         server: its address; None in process.
     """
+    digest = hashlib.blake2b(
+        pruner.spec.to_json().encode(), digest_size=16
+    )  # which has the fingerprint of the weights
+    digest.update((server or "").encode())
     scoring = version_folder(repository, ENSEMBLE) / SCORING_FILE
-    own = hashlib.blake2b(scoring.read_bytes() if scoring.exists() else b"", digest_size=8).hexdigest()
-    return f"{version('lamr-server')} {model_key(pruner, repository, server)} {own}"
+    digest.update(scoring.read_bytes() if scoring.exists() else b"")
+    return f"{version('lamr-server')} {digest.hexdigest()}"
 
 
 class ScoredOnce:

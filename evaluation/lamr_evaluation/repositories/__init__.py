@@ -1,6 +1,6 @@
 """Does a pack hold the code that a change needed? Items out of git histories, baselines, and recall at budgets."""
 
-from lamr_evaluation.repositories.baselines import METHODS, cosine_methods
+from lamr_evaluation.repositories.baselines import METHODS
 from lamr_evaluation.repositories.items import RepositoryItem, read_items
 from lamr_evaluation.repositories.measure import BUDGETS, evaluate_repositories
 from lamr_evaluation.repositories.report import RepositoryReport
@@ -10,7 +10,6 @@ __all__ = [
     "METHODS",
     "RepositoryItem",
     "RepositoryReport",
-    "cosine_methods",
     "evaluate_repositories",
     "read_items",
 ]

@@ -11,7 +11,7 @@ import numpy as np
 from lamr_evaluation.problems import Problem
 from lamr_evaluation.repositories.items import RepositoryItem
 
-MAIN, MAIN_BUDGET = "pack", 16_000
+MAIN, MAIN_BUDGET = "pack", 8_000
 _RESAMPLES = 2_000
 
 
@@ -32,6 +32,11 @@ class Outcome:
     lines: float
     files: float
     tokens: int | None = None
+
+    @property
+    def whole(self) -> float:
+        """1 where all gold lines are shown."""
+        return float(self.lines == 1.0)
 
 
 @dataclass(frozen=True)
@@ -104,7 +109,8 @@ class RepositoryReport:
         projects = len({item.repository for item in self.items})
         left_out = f"; {len(self.left_out)} left out" if self.left_out else ""
         rows = [f"{count} items of {projects} repositories{left_out}", ""]
-        rows += [*self._recalls("lines"), "", *self._recalls("files"), ""]
+        for what in ("lines", "whole", "files"):
+            rows += [*self._recalls(what), ""]
         budget = MAIN_BUDGET if MAIN_BUDGET in self.budgets else self.budgets[-1]
         rows += self._groups(budget, "language", lambda item: item.language)
         rows += self._groups(budget, "query", lambda item: "names it" if item.names_it else "doesn't name it")
@@ -116,7 +122,8 @@ class RepositoryReport:
         return "\n".join(rows)
 
     def _recalls(self, what: str) -> list[str]:
-        head = f"{'recall of gold ' + what:<34}" + "".join(f"{budget:>9,}" for budget in self.budgets)
+        name = "whole answers" if what == "whole" else f"recall of gold {what}"
+        head = f"{name:<34}" + "".join(f"{budget:>9,}" for budget in self.budgets)
         rows = [
             f"{method:<34}" + "".join(f"{self.mean(method, budget, what):>9.3f}" for budget in self.budgets)
             for method in self.methods
@@ -147,7 +154,7 @@ class RepositoryReport:
                 method: {str(b): round(self.mean(method, b, what), 4) for b in self.budgets}
                 for method in methods
             }
-            for what in ("lines", "files")
+            for what in ("lines", "whole", "files")
         }
         return json.dumps(
             {

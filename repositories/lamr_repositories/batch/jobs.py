@@ -14,7 +14,7 @@ from lamr_repositories.batch.options import EFFORT
 from lamr_repositories.batch.storage import open_place
 from lamr_repositories.errors import RepositoryError
 
-_TEXTS = ("query", "task", "path", "repo", "code", "revision", "ranker", "format", "effort")
+_TEXTS = ("query", "task", "path", "repo", "code", "revision", "format", "effort")
 _SOURCES = ("path", "repo", "code")
 
 
@@ -111,5 +111,6 @@ def _wrong_together(fields: dict[str, Any]) -> str:
     has_code = not {"path", "code"}.isdisjoint(fields)
     if ("repo" in fields) == has_code:
         return f"give one of {', '.join(_SOURCES)}; path may name the language of code"
-    wrong = sorted({"revision", "ranker", "format"} & fields.keys()) if has_code else []
-    return f"{wrong[0]} goes with repo" if wrong else ""
+    of_others = {"revision", "format"} if has_code else {"effort", "within"}
+    wrong = sorted(of_others & fields.keys())
+    return f"{wrong[0]} goes with {'repo' if has_code else 'code'}" if wrong else ""

@@ -28,7 +28,7 @@ class BatchOptions:
         cache: see `pack`.
         max_tokens: the budget of jobs that name none: of repositories, and of files if it isn't None.
         timeout: seconds for one file.
-        effort, within: of jobs that name none; see `Pruner.prune` and `PackOptions`.
+        effort, within: of files that name none; see `Pruner.prune`.
         shard_rows, shard_seconds: a shard is written after so many answers, or so long after the first of them.
         retry_errors: whether rows whose answer is an error are run again.
         format: of the answers; see `formats`.

@@ -90,27 +90,25 @@ def answer_job(fields: Mapping[str, Any], pruner: Pruner, options: WorkerOptions
         LamrError, OSError: the job can't be done.
     """
     batch = options.batch
-    read: dict[str, Any] = {
-        "effort": fields.get("effort") or batch.effort,
-        "within": fields.get("within") or batch.within,
-        "degrade": False,  # a row that meets a fault is an error, which is run again
-    }
     if "repo" in fields:
-        chosen = {name: fields[name] for name in ("task", "revision", "ranker") if name in fields}
+        chosen = {name: fields[name] for name in ("task", "revision") if name in fields}
         chosen |= {"form": fields["format"]} if "format" in fields else {}
         repo = batch.folder / fields["repo"]
         result = pack(
             fields["repo"] if is_url(fields["repo"]) and not repo.exists() else repo,
             fields["query"],
             fields.get("max_tokens") or batch.max_tokens or PackOptions().max_tokens,
-            pruner=pruner,
             model=batch.model,
-            server=options.server,
             cache=batch.cache,
-            options=PackOptions(**chosen, **read),
+            options=PackOptions(**chosen),
         )
         return {"text": result.text, "tokens": result.tokens, "files": [each.path for each in result.files],
-                "notes": list(result.notes), "effort": str(result.effort) if result.effort else None}  # fmt: skip
+                "notes": list(result.notes)}  # fmt: skip
+    read: dict[str, Any] = {
+        "effort": fields.get("effort") or batch.effort,
+        "within": fields.get("within") or batch.within,
+        "degrade": False,  # a row that meets a fault is an error, which is run again
+    }
     code = fields["code"] if "code" in fields else _read(place_in(batch.folder, fields["path"]))
     pruned = pruner.prune(
         fields["query"],

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,8 @@ from lamr_agents.mcp.numbered import MOST_CHARACTERS
 from lamr_agents.mcp.packing import Packer
 from lamr_agents.mcp.roots import Reach
 from lamr_agents.mcp.server import MOST_UNPRUNED_LINES, create_server
-from lamr_client import AccessDeniedError, AsyncPruner, ModelMismatchError, Pruner, ServerUnavailableError
-from lamr_client.mock_transport import AsyncMockTransport, MockTransport, uniform_answer
+from lamr_client import AccessDeniedError, AsyncPruner, ModelMismatchError, ServerUnavailableError
+from lamr_client.mock_transport import AsyncMockTransport, uniform_answer
 from lamr_postprocess import approximate_tokens
 
 from tests.agents.samples import CODE, LINES, line_of
@@ -39,29 +39,18 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def packer(errors: Sequence[Exception] = ()) -> Packer:
-    def make() -> Pruner:
-        transport = MockTransport(lambda request: uniform_answer(request, 0.5), errors=list(errors))
-        return Pruner(transport=transport, retries=0)
-
-    return Packer(make, {})
-
-
 def in_process(
     root: Path,
     *,
     transport: AsyncMockTransport | None = None,
     roots: Any = None,
-    packing_errors: Sequence[Exception] = (),
     **more: Any,
 ) -> mcp.Client:
     def make() -> AsyncPruner:
         asked = transport or AsyncMockTransport(lambda request: uniform_answer(request, 0.5))
         return AsyncPruner(transport=asked, retries=0)
 
-    return mcp.Client(
-        create_server(Reach([root]), make, packer(packing_errors)), list_roots_callback=roots, **more
-    )
+    return mcp.Client(create_server(Reach([root]), make, Packer({})), list_roots_callback=roots, **more)
 
 
 def listing(*folders: Path) -> Any:
@@ -184,7 +173,7 @@ async def test_effort_and_time_are_those_of_the_server(root: Path) -> None:
     def make() -> AsyncPruner:
         return AsyncPruner(transport=transport)
 
-    async with mcp.Client(create_server(Reach([root]), make, packer(), "instant", 5.0)) as client:
+    async with mcp.Client(create_server(Reach([root]), make, Packer({}), "instant", 5.0)) as client:
         assert re.search(r" 1-\d+ pruned", await text_of(client, "read_file", path="a.py", question=QUESTION))
         await text_of(client, "prune_text", text=CODE, question=QUESTION)
     assert not transport.requests

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from lamr_agents.mcp.packing import MOST_PATHS, MOST_TOKENS
-from lamr_client import ServerUnavailableError
 from lamr_postprocess import approximate_tokens
 
 from tests.agents.mcp.test_mcp import QUESTION, in_process, listing, text_of
@@ -122,12 +121,3 @@ async def test_what_a_caller_can_mend_is_told(root: Path, arguments: dict[str, o
         answer = await client.call_tool("pack", {"question": QUESTION, **arguments})
         assert answer.is_error
         assert words in answer.content[0].text
-
-
-async def test_a_server_that_fails_leaves_the_pack_to_words_and_says_so(root: Path) -> None:
-    errors = [ServerUnavailableError("it was killed")] * 99
-    async with in_process(root, packing_errors=errors) as client:
-        shown = await text_of(client, "pack", question=QUESTION)
-        assert "value_30 =" in shown
-        assert shown.splitlines()[-1].startswith("[lamr: ")
-        assert "it was killed" in shown.splitlines()[-1]

@@ -58,5 +58,5 @@ def poison(folder: Path) -> tuple[Path, dict[str, object]]:
         f'#!/bin/sh\ncase "$*" in *poisoned*) kill -9 $PPID ;; esac\nexec {shutil.which("git")} "$@"\n'
     )
     git.chmod(0o755)
-    row = {"id": "poison", "query": QUERY, "repo": str(repository), "max_tokens": 500, "ranker": "bm25"}
+    row = {"id": "poison", "query": QUERY, "repo": str(repository), "max_tokens": 500}
     return programs, row

@@ -43,7 +43,7 @@ def the_same_rows_get_the_same_answers_as_from_processes(nodes: Nodes, folder: P
         *code_rows(3),
         {"query": QUERY},
         {"id": "relative", "query": QUERY, "path": "pool.py", "max_tokens": 130},
-        {"id": "repo", "query": QUERY, "repo": "project", "max_tokens": 400, "ranker": "bm25"},
+        {"id": "repo", "query": QUERY, "repo": "project", "max_tokens": 400},
         {"id": "gone", "query": QUERY, "path": "gone.py"},
     ]
     jobs = write_jobs(folder / "jobs.jsonl", rows)

@@ -39,11 +39,12 @@ def test_rows_are_checked_one_by_one(tmp_path: Path) -> None:
         '{"query": "q", "code": "a", "effort": "lazy"}',
         '{"query": "q", "code": "a", "within": 0}',
         '{"query": "q", "code": "a", "within": true}',
-        '{"query": "q", "repo": "a", "effort": "lazy"}',
+        '{"query": "q", "repo": "a", "effort": "instant"}',
+        '{"query": "q", "repo": "a", "within": 2}',
     ]
     good = [
         '{"id": 7, "query": "q", "code": "a", "path": "a.py"}',
-        '{"query": "q", "repo": "b", "revision": "c", "effort": "instant", "within": 2}',
+        '{"query": "q", "repo": "b", "revision": "c"}',
     ]
     file.write_text("\n".join([*rows, "", *good]) + "\n")
     jobs = list(read_jobs(file))
@@ -76,7 +77,7 @@ def test_every_kind_of_job_is_answered_and_errors_are_named(folder: Path, tmp_pa
         {"id": "quick", "query": QUERY, "code": POOL, "path": "pool.py", "effort": "instant", "within": 60},
         {"id": "code", "query": QUERY, "code": POOL, "path": "pool.py", "max_tokens": 150},
         {"id": "path", "query": QUERY, "path": str(folder / "src" / "pool.py"), "max_tokens": 150, "task": ""},
-        {"id": "repo", "query": QUERY, "repo": str(folder), "max_tokens": 500, "ranker": "bm25", "format": "plain"},
+        {"id": "repo", "query": QUERY, "repo": str(folder), "max_tokens": 500, "format": "plain"},
         {"id": "gone", "query": QUERY, "path": str(tmp_path / "gone.py")},
         {"id": "small", "query": QUERY, "code": POOL, "path": "pool.py", "max_tokens": 1, "revision": None},
         {"id": "wrong", "query": QUERY},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from lamr_repositories.line_scores import RANKERS, PieceScores, coarse
+from lamr_repositories.scores import PieceScores
 
 
 def scores_of(lexical: list[float], file: float = 0.5) -> PieceScores:
@@ -12,13 +12,21 @@ def scores_of(lexical: list[float], file: float = 0.5) -> PieceScores:
 
 
 def test_a_piece_gains_by_its_neighbours_and_by_the_best_of_its_file() -> None:
-    scores = coarse(scores_of([0.2, 0.9, 0.2, 0.2, 0.2]))
+    scores = scores_of([0.2, 0.9, 0.2, 0.2, 0.2]).by_words
     assert scores.argmax() == 1
     assert scores[0] > scores[3]  # next to the best, though at the file's edge
-    assert scores[2] > scores[3] > coarse(scores_of([0.2, 0.2, 0.2, 0.2, 0.2]))[3]
-    assert len(coarse(scores_of([]))) == 0
+    assert scores[2] > scores[3] > scores_of([0.2, 0.2, 0.2, 0.2, 0.2]).by_words[3]
+    assert len(scores_of([]).by_words) == 0
 
 
 def test_only_pieces_with_a_word_in_them_or_beside_them_compete_by_words() -> None:
-    scores = RANKERS["bm25"](scores_of([0.0, 0.9, 0.0, 0.0]), None, 4)
+    scores = scores_of([0.0, 0.9, 0.0, 0.0]).of_lines(4, None)
     assert np.isfinite(scores).tolist() == [True, True, True, False]
+
+
+def test_what_the_model_says_of_a_pieces_best_lines_moves_it() -> None:
+    pieces = PieceScores(np.array([[0, 2], [2, 4]]), np.array([0.5, 0.5]), 0.5, np.zeros(2))
+    said = pieces.by_model(np.array([-5.0, -5.0, -5.0, 3.0]))
+    assert said.tolist() == [-5.0, -1.0]
+    first, *_, last = pieces.of_lines(5, said)[:4]
+    assert last > first
