@@ -95,7 +95,7 @@ class Settings:
         return None if setting is None else setting.value
 
 
-_OF_PACKS = ("max_tokens", "exclude", "effort", "tokenizer")
+_OF_PACKS = ("max_tokens", "exclude", "tokenizer")
 _OF_PRUNES = ("effort", "within", "tokenizer")
 _OF_HOOKS = ("holdout", "profile")
 _TYPED = ("pack", "prune", "view")

@@ -189,7 +189,7 @@ def _damaged(statement: str) -> Callable[[Place], str]:
             _repository(place.folder, {"b.py": "def other():\n    return 2\n"}),
             place.folder / "c.sqlite",
         )
-        pack = ("pack", root, "-q", "Where is the zebra launched?", "--chunks", "4", "--cache", cache)
+        pack = ("pack", root, "-q", "Where is the zebra launched?", "--cache", cache)
         first = place.lamr(*pack, seconds=30)
         with sqlite3.connect(cache) as connection:
             connection.execute(statement)

@@ -99,17 +99,3 @@ def test_exports_that_are_asked_wrongly_are_told(arguments, words, tmp_path) -> 
     assert done.exit_code == 2
     assert words in done.output
     assert not (tmp_path / "out").exists()
-
-
-def test_a_folder_is_packed_by_perplexity(checkpoint, tmp_path) -> None:
-    root = tmp_path / "code"
-    root.mkdir()
-    (root / "sample.py").write_text(SAMPLE)
-    asked = ("pack", root, "-q", QUESTION, "--max-tokens", "300", "--ranker", "perplexity", "--no-cache")
-    done = lamr(*asked, "--perplexity", checkpoint)
-    assert done.exit_code == 0, done.output
-    assert '<file path="sample.py">' in done.stdout
-    assert "of 300" in done.stderr
-    refused = lamr(*asked)
-    assert refused.exit_code == 2
-    assert "--perplexity" in refused.output

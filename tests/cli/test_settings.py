@@ -196,7 +196,7 @@ def test_effort_and_time_are_the_users_own_and_those_of_one_file(home: Path, pro
     (home / "lamr.toml").write_text('effort = "instant"\nwithin = 5\n')
     taken = defaults(Settings(project), typer.main.get_command(app))
     assert (taken["prune"]["effort"](), taken["prune"]["within"]()) == ("instant", 5)
-    assert taken["pack"]["effort"]() == "instant"
+    assert "effort" not in taken["pack"], "a pack asks no encoder"
     assert "effort" not in taken["eval"], "a measurement says itself what it measures"
     asked = ("prune", "area.py", "-q", "area width height")
     assert " · line model · " in lamr(*asked).stderr

@@ -69,15 +69,15 @@ def test_standard_input_that_is_closed_is_said(file: Path) -> None:
 
 
 def test_all_streams_may_be_closed_at_once(file: Path) -> None:
-    assert shell("$L pack . -q limit --effort instant --cache cache.db <&- >&- 2>&-", file).returncode == 2
-    assert shell("$L pack . -q limit --effort instant --cache cache.db", file).returncode == 0
+    assert shell("$L pack . -q limit --cache cache.db <&- >&- 2>&-", file).returncode == 2
+    assert shell("$L pack . -q limit --cache cache.db", file).returncode == 0
 
 
 def test_a_list_of_names_may_be_written_in_any_way(file: Path) -> None:
     strange = "naïve name.c"
     (file.parent / strange).write_text("int limit;\n")
     for listed in (f"a.c\n\n{strange}\n", f"a.c\r\n{strange}\r\n", f"a.c\0{strange}\0"):
-        done = shell("$L pack - -q limit --effort instant --no-cache --quiet", file, listed.encode())
+        done = shell("$L pack - -q limit --no-cache --quiet", file, listed.encode())
         assert (done.returncode, done.stdout.count(b"<file path=")) == (0, 2), done.stderr
 
 
