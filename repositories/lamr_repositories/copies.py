@@ -1,16 +1,16 @@
 """Finds pieces that a repository holds more than once: build output, committed bundles, the same function twice.
 
-The copy at the source counts; the others come after everything else.
+The one at the source counts. What else a file has that is mostly copies comes after everything else.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from lamr_contract.arrays import Float64Array
-from lamr_postprocess.lines import BoolArray
 
 from lamr_repositories.kinds import is_built
 from lamr_repositories.lexical import Pieces
+from lamr_repositories.scores import OFF_TOPIC
 
 _MOSTLY = 0.8
 """The share of a file's terms in copied pieces from which all of the file is a copy."""
@@ -18,13 +18,13 @@ _BUILT_MOSTLY = 0.2
 """The same for a file in a folder that builds write into: bundlers change a part of what they copy."""
 
 
-def copied(pieces: Pieces, penalty: Float64Array) -> BoolArray:
-    """Return which of P pieces are copies, bool [P].
+def penalties(pieces: Pieces, penalty: Float64Array) -> Float64Array:
+    """Return what P pieces lose, float64 [P]: what their files lose, and infinity for copies.
 
     Args:
         pieces: all pieces of F files.
-        penalty: float64 [F], what files lose for being no source. Of equal pieces that of the least penalty is the
-            source, then one outside of folders for build output, of the shortest file, nearest to the root.
+        penalty: float64 [F], what files lose for being no source. Of equal pieces that of the least penalty counts,
+            then one outside of folders for build output, of the shortest file, nearest to the root.
     """
     order = _by_source(pieces, penalty)[pieces.file]
     by_digest = np.lexsort((order, pieces.digests))
@@ -36,7 +36,8 @@ def copied(pieces: Pieces, penalty: Float64Array) -> BoolArray:
     share = np.bincount(pieces.file, pieces.lengths * copies, files) / np.maximum(every, 1.0)
     built = np.array([is_built(path) for path in pieces.paths], np.bool_)
     whole = share >= np.where(built, _BUILT_MOSTLY, _MOSTLY)
-    return np.asarray(copies | whole[pieces.file], np.bool_)
+    lost = penalty[pieces.file] + OFF_TOPIC * whole[pieces.file]
+    return np.asarray(np.where(copies, np.inf, lost), np.float64)
 
 
 def _by_source(pieces: Pieces, penalty: Float64Array) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

@@ -11,7 +11,7 @@ from lamr_contract.words import query_terms
 from lamr_postprocess.lines import IntArray, line_spans
 
 from lamr_repositories.allocation import Competitor
-from lamr_repositories.copies import copied
+from lamr_repositories.copies import penalties
 from lamr_repositories.indexing import RepositoryIndex
 from lamr_repositories.kinds import ASKED_BY, kind_of
 from lamr_repositories.lexical import Pieces, by_rank, scaled
@@ -49,7 +49,7 @@ class Ranked:
         allowed = {"code"} | {kind for kind, words in ASKED_BY.items() if asked & set(query_terms(words))}
         kinds = [kind_of(each.listed.path, each.language) for each in index.files]
         losses = np.array([0.0 if kind in allowed else OFF_TOPIC for kind in kinds])
-        self._penalty = losses[self.pieces.file] + OFF_TOPIC * copied(self.pieces, losses)
+        self._penalty = penalties(self.pieces, losses)
         self._bounds = np.searchsorted(self.pieces.file, np.arange(len(index.files) + 1))
         scores = [self._scores(file).by_words for file in range(len(index.files))]
         self.order: IntArray = by_rank(np.concatenate([np.zeros(0), *scores]))

@@ -13,8 +13,8 @@ from lamr_contract.arrays import Float64Array
 from lamr_postprocess.lines import IntArray
 
 OFF_TOPIC = 1.5
-"""What tests, prose, data and translations lose unless the query asks for them, and what copies lose: more than words
-can give, so they come after all code that shares a word with the query."""
+"""What tests, prose, data and translations lose unless the query asks for them, and files that mostly have copies: more
+than words can give, so they come after all code that shares a word with the query."""
 FILE_WEIGHT = 0.5
 """What the file's BM25 counts beside its piece's."""
 BEST_WEIGHT, NEAR_WEIGHT = 0.1, 0.2
@@ -32,7 +32,7 @@ class PieceScores:
         spans: int64 [P, 2], their rows.
         lexical: float64 [P], BM25 of each piece, the repository's best being 1.
         file: BM25 of the file, the repository's best being 1.
-        penalty: float64 [P], what pieces lose for being no code, a test, or a copy.
+        penalty: float64 [P], what pieces lose for being no code, a test, or copies.
     """
 
     spans: IntArray

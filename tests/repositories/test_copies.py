@@ -37,9 +37,10 @@ MESSAGES = "".join(
 def test_a_copy_comes_after_all_else_and_the_source_first(tmp_path: Path, copy: str, text: str) -> None:
     other = "export function limitOf(request) {\n  return request.limit || 3;\n}\n"
     write_files(tmp_path, {"src/retry.js": RETRY, "src/limit.js": other, copy: text})
-    names = [each.path for each in pack(tmp_path, QUERY, 1_000).files]
-    assert names[0] == "src/retry.js"
-    assert copy not in names[:-1]
+    result = pack(tmp_path, QUERY, 1_000)
+    assert result.files[0].path == "src/retry.js"
+    assert copy not in [each.path for each in result.files[:-1]]
+    assert result.text.count("attempt += 1") == 1
 
 
 def test_the_same_function_in_two_files_is_shown_once_in_a_tight_budget(tmp_path: Path) -> None:
