@@ -51,6 +51,13 @@ BENCHMARK = (
 )
 """The projects of this package's own benchmark."""
 
+PACKED = (
+    Reserved("bigskysoftware/htmx", ("htmx.org",)),
+    Reserved("caddyserver/caddy"),
+    Reserved("wagtail/wagtail", ("wagtail",)),
+)
+"""The projects of the questions about whole repositories (`data/repository-questions.jsonl`)."""
+
 SWE_BENCH = (
     Reserved("astropy/astropy", ("astropy",)),
     Reserved("django/django", ("django",)),
@@ -151,7 +158,7 @@ SESSIONS = (
 )
 """Repositories with tasks, or recorded sessions of agents, on projects of this table."""
 
-RESERVED = (*BENCHMARK, *SWE_BENCH, *OTHER_EVALUATIONS, *CONTEXTS, *SESSIONS)
+RESERVED = (*BENCHMARK, *PACKED, *SWE_BENCH, *OTHER_EVALUATIONS, *CONTEXTS, *SESSIONS)
 
 _VENDORED = """
     _vendor _vendored vendor vendored vendors third_party third-party thirdparty 3rdparty extern externals external deps
