@@ -1,8 +1,9 @@
 """Whole repositories: a question and a budget in, the code that matters out.
 
-from lamr_repositories import pack
-print(pack("path/to/repository", "How are retries limited?", 16_000).text)
+    from lamr_repositories import pack
+    print(pack("path/to/repository", "How are retries limited?", 16_000).text)
 
+Importing this package loads no model; a pack loads the line model.
 """
 
 from lamr_contract.cache import default_cache_file

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from lamr_contract.arrays import Float64Array
@@ -101,8 +101,9 @@ class Part:
 
     def closed(self, selected: BoolArray) -> Codes:
         """Return a selection, bool [L], closed under the rules of repair."""
-        nothing = np.zeros_like(selected)
-        return self.document.repair(*((selected, None) if self.binds else (nothing, selected)))
+        if self.binds:
+            return self.document.repair(selected)
+        return self.document.repair(np.zeros_like(selected), bare=selected)
 
     def render(self, style: Style) -> tuple[str, tuple[Cut, ...]]:
         """Return the part's text and its cuts."""
@@ -182,8 +183,7 @@ class Allocation:
     def bind(self, limit: int) -> None:
         """Let files bring what names in their lines mean, best first, as long as all cost no more than a limit."""
         for part in self.parts:
-            bound = replace(part, binds=True)
-            codes = bound.closed(part.selected)
+            codes = part.document.repair(part.selected)
             if self.tokens - part.tokens + part.prices.of(codes != 0) <= limit:
                 part.binds = True
                 self._keep(part, codes)

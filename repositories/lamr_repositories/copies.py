@@ -18,35 +18,26 @@ _BUILT_MOSTLY = 0.2
 """The same for a file in a folder that builds write into: bundlers change a part of what they copy."""
 
 
-def penalties(pieces: Pieces, penalty: Float64Array) -> Float64Array:
+def penalties(pieces: Pieces, of_files: Float64Array) -> Float64Array:
     """Return what P pieces lose, float64 [P]: what their files lose, and infinity for copies.
 
     Args:
         pieces: all pieces of F files.
-        penalty: float64 [F], what files lose for being no source. Of equal pieces that of the least penalty counts,
-            then one outside of folders for build output, of the shortest file, nearest to the root.
+        of_files: float64 [F], what files lose for being no source. Of equal pieces that of the least loss counts, then
+            one outside of folders for build output, of the shortest file, nearest to the root.
     """
-    order = _by_source(pieces, penalty)[pieces.file]
-    by_digest = np.lexsort((order, pieces.digests))
+    files = len(pieces.paths)
+    sizes = np.bincount(pieces.file, pieces.lengths, files)
+    built = np.array([is_built(path) for path in pieces.paths], np.bool_)
+    depths = [path.count("/") for path in pieces.paths]
+    source_first = list(zip(of_files, built, sizes, depths, pieces.paths, strict=True))
+    place = np.empty(files, np.int64)
+    place[sorted(range(files), key=source_first.__getitem__)] = np.arange(files)
+    by_digest = np.lexsort((place[pieces.file], pieces.digests))
     digests = pieces.digests[by_digest]
     copies = np.zeros(len(digests), np.bool_)
     copies[by_digest[1:]] = (digests[1:] == digests[:-1]) & (digests[1:] != 0)
-    files = len(pieces.paths)
-    every = np.bincount(pieces.file, pieces.lengths, files)
-    share = np.bincount(pieces.file, pieces.lengths * copies, files) / np.maximum(every, 1.0)
-    built = np.array([is_built(path) for path in pieces.paths], np.bool_)
+    share = np.bincount(pieces.file, pieces.lengths * copies, files) / np.maximum(sizes, 1.0)
     whole = share >= np.where(built, _BUILT_MOSTLY, _MOSTLY)
-    lost = penalty[pieces.file] + OFF_TOPIC * whole[pieces.file]
+    lost = of_files[pieces.file] + OFF_TOPIC * whole[pieces.file]
     return np.asarray(np.where(copies, np.inf, lost), np.float64)
-
-
-def _by_source(pieces: Pieces, penalty: Float64Array) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return each file's place among all, int64 [F], those first that others are copied from."""
-    sizes = np.bincount(pieces.file, pieces.lengths, len(pieces.paths))
-    keys = [
-        (loss, is_built(path), size, path.count("/"), path)
-        for loss, size, path in zip(penalty.tolist(), sizes.tolist(), pieces.paths, strict=True)
-    ]
-    place = np.empty(len(keys), np.int64)
-    place[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(len(keys))
-    return place

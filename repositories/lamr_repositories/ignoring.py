@@ -24,6 +24,7 @@ MOST_GLOBS = 10_000
 MOST_SECONDS = 30.0
 _LONGEST = 4_096  # bytes of a glob; names are shorter
 _SPECIAL = re.compile(rb"[*?\[\\]")
+_MEANS_MORE = re.compile(r"([\\*?\[\]!# ])")  # what a pattern of git's doesn't take as it is
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -190,6 +191,11 @@ def lines_of(data: bytes) -> list[bytes]:
     """Return the lines of a file of patterns, as git takes them apart."""
     lines = data.removeprefix(_BOM).split(b"\n")
     return [line[:-1] if line.endswith(b"\r") else line for line in lines]
+
+
+def literal(name: str) -> str:
+    """Return the pattern that matches a name as it stands."""
+    return _MEANS_MORE.sub(r"\\\1", name)
 
 
 def refuse_broken(lines: Iterable[bytes]) -> None:

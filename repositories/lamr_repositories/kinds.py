@@ -46,6 +46,7 @@ _DATA_NAMES = """
     """
 _DATA = frozenset(_DATA_NAMES.split())
 _TRANSLATED = frozenset(["gettext", "fluent"])
+_NOT_CODE = _PROSE | _DATA | _TRANSLATED
 ASKED_BY = {
     "test": "test tests testing spec specs fixture fixtures",
     "prose": "readme changelog documentation",
@@ -81,7 +82,7 @@ def is_test(path: str) -> bool:
 
 def is_code(language: str) -> bool:
     """Return whether a language, by its name, is a programming language rather than prose, data or translations."""
-    return language not in _PROSE | _DATA | _TRANSLATED
+    return language not in _NOT_CODE
 
 
 def is_built(path: str) -> bool:

@@ -91,8 +91,7 @@ def pack(
         TypeError: there is no such keyword.
         ModelMismatchError: the model repository can't be used.
     """
-    using["options"] = replace(_options(using), max_tokens=max_tokens)
-    with prepare(root, query, **using) as prepared:
+    with _prepared(root, query, replace(_options(using), max_tokens=max_tokens), using) as prepared:
         return prepared.pack()
 
 
@@ -105,20 +104,27 @@ async def pack_async(
     return await asyncio.to_thread(functools.partial(pack, root, query, max_tokens, **using))
 
 
-@contextlib.contextmanager
-def prepare(root: Root | Sequence[Root], query: str, **using: Unpack[Using]) -> Iterator[Prepared]:
+def prepare(
+    root: Root | Sequence[Root], query: str, **using: Unpack[Using]
+) -> contextlib.AbstractContextManager[Prepared]:
     """Do all of `pack` but the sharing of the budget, so that several budgets and formats share the rest.
 
     Arguments and errors are those of `pack`; the budget of `options` is the largest that will be asked for.
     """
+    return _prepared(root, query, _options(using), using)
+
+
+@contextlib.contextmanager
+def _prepared(
+    root: Root | Sequence[Root], query: str, options: PackOptions, using: Using
+) -> Iterator[Prepared]:
     check_query(query)
-    options = _options(using)
     check_words(options.task, "task")
     on_progress = using.get("on_progress") or (lambda *_: None)
     repository = bundled_repository() if (model := using.get("model")) is None else Path(model)
-    encoder = PromptEncoder.from_repository(repository)
-    words = LineModel(Scorer.from_repository(repository, encoder.spec), encoder, query, options.task)
-    notes = [] if words.reads or not words.scorer.instant else [_FOREIGN]
+    encoder, scorer = _loaded(repository)
+    words = LineModel(scorer, encoder, query, options.task)
+    notes = [] if words.reads or not scorer.instant else [_FOREIGN]
     with contextlib.ExitStack() as stack:
         begin = time.perf_counter()
         roots = [root] if isinstance(root, (str, os.PathLike)) else root
@@ -131,6 +137,13 @@ def prepare(root: Root | Sequence[Root], query: str, **using: Unpack[Using]) -> 
         yield Prepared(
             source, About(query, name), options, Tools(counter, cache, words, on_progress, notes, fetch)
         )
+
+
+@functools.lru_cache(maxsize=2)
+def _loaded(repository: Path) -> tuple[PromptEncoder, Scorer]:
+    """Return a model's prompt and line model, which a process that packs often reads once."""
+    encoder = PromptEncoder.from_repository(repository)
+    return encoder, Scorer.from_repository(repository, encoder.spec)
 
 
 def _options(using: Using) -> PackOptions:

@@ -172,10 +172,10 @@ class Prepared:
 
     def _log_odds(self) -> list[Float64Array | None]:
         """Return what the line model says of the best files."""
-        model, paths = self._tools.model, [each.listed.path for each in self._index.files]
+        model, indexed = self._tools.model, self._index.files
         if not model.reads or not self._ranked.pieces.by_piece.any():
             return []
-        files = [(paths[file], text) for file, text in self._chosen[:MOST_FILES]]
+        files = [(indexed[file].listed.path, text) for file, text in self._chosen[:MOST_FILES]]
         reading = model.read_query(files)
         if not reading.whole:
             self._tools.notes.append(f"of the question the model read: {' '.join(reading.text.split())}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from lamr_contract.arrays import Float64Array
+from lamr_contract.arrays import Float64Array, ranges
 from lamr_postprocess.lines import IntArray
 
 OFF_TOPIC = 1.5
@@ -70,11 +70,10 @@ class PieceScores:
             by_model: what the model says of the pieces [P]; None where it didn't read the file.
             usual: what it says of a piece when it says nothing.
         """
-        said = np.full(len(self.spans), -np.inf) if by_model is None else by_model
-        values = self.by_words + (0.0 if by_model is None else MODEL_WEIGHT * (by_model - usual))
-        values = np.where((self.lexical + self.near > 0) | (said > 0), values, -np.inf)
+        values, competes = self.by_words, self.lexical + self.near > 0
+        if by_model is not None:
+            values, competes = values + MODEL_WEIGHT * (by_model - usual), competes | (by_model > 0)
         scores = np.full(lines, -np.inf)
-        counts = self.spans[:, 1] - self.spans[:, 0]
-        rows = np.repeat(self.spans[:, 0] - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
-        scores[rows] = np.repeat(values, counts)
+        firsts, counts = self.spans[:, 0], np.diff(self.spans, axis=1)[:, 0]
+        scores[ranges(firsts, counts)] = np.repeat(np.where(competes, values, -np.inf), counts)
         return scores

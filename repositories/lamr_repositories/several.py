@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from lamr_repositories.ignoring import lines_of
+from lamr_repositories.ignoring import literal
 from lamr_repositories.sources import MOST_BYTES, Listed, Source
-from lamr_repositories.walk import IGNORE_FILE
+from lamr_repositories.walk import IGNORE_FILE, own_patterns
 
 
 def unique(names: Sequence[str]) -> list[str]:
@@ -36,7 +37,9 @@ class Several(Source):
     def read(self, path: str, most: int = MOST_BYTES) -> bytes | None:
         """Return a file's bytes. The ignore file of all has the patterns of each one's own."""
         if path == IGNORE_FILE:
-            rows = [_below(name, row) for name in self._sources for row in self._ignored(name, most)]
+            rows = [
+                _below(name, row) for name in self._sources for row in own_patterns(self._sources[name], most)
+            ]
             return b"\n".join(rows)
         name, _, inside = path.partition("/")
         return self._sources[name].read(inside, most) if name in self._sources else None
@@ -49,9 +52,6 @@ class Several(Source):
             read = self._sources[name].read_all(inside)
             yield from ((each, data) for each, (_, data) in zip(given, read, strict=True))
 
-    def _ignored(self, name: str, most: int) -> list[bytes]:
-        return lines_of(self._sources[name].read(IGNORE_FILE, most) or b"")
-
 
 def _below(name: str, pattern: bytes) -> bytes:
     """Return a pattern as it reads one folder further up. A slash in or before a pattern ties it to its folder."""
@@ -59,7 +59,4 @@ def _below(name: str, pattern: bytes) -> bytes:
         return pattern
     sign, rest = (b"!", pattern[1:]) if pattern.startswith(b"!") else (b"", pattern)
     anywhere = b"" if b"/" in rest.rstrip(b"/ ") else b"**/"
-    escaped = name.encode("utf-8", "surrogateescape")
-    for special in (b"\\", b"*", b"?", b"["):
-        escaped = escaped.replace(special, b"\\" + special)
-    return sign + b"/" + escaped + b"/" + anywhere + rest.lstrip(b"/")
+    return sign + b"/" + os.fsencode(literal(name)) + b"/" + anywhere + rest.lstrip(b"/")

@@ -8,7 +8,6 @@ is `sources`' matter; this module knows names, sizes and text.
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ from dataclasses import dataclass, field
 from lamr_postprocess import decode
 
 from lamr_repositories.errors import RepositoryError
-from lamr_repositories.ignoring import MOST_IGNORE_BYTES, Budget, Patterns, lines_of, refuse_broken
+from lamr_repositories.ignoring import MOST_IGNORE_BYTES, Budget, Patterns, lines_of, literal, refuse_broken
 from lamr_repositories.kinds import left_out_by_path, left_out_by_text
 from lamr_repositories.secrets import holds_secret
 from lamr_repositories.sources import MOST_BYTES, Listed, Source
@@ -156,10 +155,15 @@ def _rules(source: Source, options: WalkOptions, listed: Sequence[Listed]) -> _R
     budget = Budget()
     for given in (include, exclude):
         refuse_broken(given)
-    data = source.read(IGNORE_FILE, MOST_IGNORE_BYTES) or b""
-    wide = decode(data)  # of PowerShell, whose `>` writes UTF-16; git reads none of its own
-    own = lines_of(wide.text.encode() if wide and not wide.encoding.has_ascii else data)
+    own = own_patterns(source, MOST_IGNORE_BYTES)
     return _Rules(Patterns(include, budget) if include else None, Patterns([*own, *exclude], budget))
+
+
+def own_patterns(source: Source, most: int) -> list[bytes]:
+    """Return the patterns of a root's ignore file, of `most` bytes."""
+    data = source.read(IGNORE_FILE, most) or b""
+    wide = decode(data)  # of PowerShell, whose `>` writes UTF-16; git reads none of its own
+    return lines_of(wide.text.encode() if wide and not wide.encoding.has_ascii else data)
 
 
 def _pattern(given: str, listed: Sequence[Listed]) -> bytes:
@@ -170,7 +174,7 @@ def _pattern(given: str, listed: Sequence[Listed]) -> bytes:
     parts = (given.removeprefix(".") if given.startswith("./") else given).split("/")
     for at, part in enumerate(parts):
         if "[" in part and any(part in each.path.split("/") for each in listed if part in each.path):
-            parts[at] = re.sub(r"([\[\]*?\\])", r"\\\1", part)
+            parts[at] = literal(part)
     return os.fsencode("/".join(parts))
 
 

@@ -84,8 +84,8 @@ def tree_within(paths: Sequence[str], limit: int, count_tokens: Callable[[str], 
     return best
 
 
-TREE_SHARE, OUTLINE_SHARE = 0.02, 0.0
-"""The shares of a budget that the tree may take, and that are kept for outlines; lines get the rest."""
+TREE_SHARE = 0.02
+"""The share of a budget that the tree may take; lines get the rest, and outlines what these leave."""
 NAMES_SHARE = 0.05
 """The share of what lines get that is kept for the imports and definitions of names in the best files' lines."""
 MOST_OUTLINES = 200
@@ -178,7 +178,6 @@ class Writer:
         head, tree = self._head(about, paths)
         around = head + tree + "".join(self.form.files) + "".join(self.form.outlines) + self.form.tail
         limit = self.max_tokens - self.counter.count_tokens(around)
-        limit -= int(self.max_tokens * OUTLINE_SHARE) if outlines else 0
         allocation = Allocation(competitors, self._prices)
         allocation.fill(int(limit * (1 - NAMES_SHARE)), on_progress)
         allocation.bind(limit)

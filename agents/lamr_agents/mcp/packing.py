@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from lamr_client import InvalidInputError
 from lamr_errors import visible
-from lamr_repositories import PackOptions, PackResult, Using, WalkOptions, pack
+from lamr_repositories import PackResult, Using, WalkOptions, pack
+from lamr_repositories.ignoring import literal
 
 from lamr_agents.thin import NOTE
 from lamr_agents.workspace import OutsideRootsError, Workspace
@@ -17,9 +17,6 @@ from lamr_agents.workspace import OutsideRootsError, Workspace
 MOST_TOKENS = 16_000
 """Of one pack: more is longer than an answer may be."""
 MOST_PATHS = 100
-_MEANS_MORE = re.compile(r"([\\*?\[\]!# ])")
-"""What a pattern of git's doesn't take as it is."""
-_ESCAPED = r"\\\1"
 
 
 @dataclass(frozen=True)
@@ -59,15 +56,14 @@ class Packer:
         if not 1 <= wanted.max_tokens <= MOST_TOKENS:
             raise InvalidInputError(f"max_tokens: 1 to {MOST_TOKENS}", argument="max_tokens")
         root, inside = _placed(workspace, wanted.paths)
-        patterns = tuple(f"/{_MEANS_MORE.sub(_ESCAPED, path)}" for path in inside)
-        using = self._using.copy()
-        using["options"] = replace(
-            using.get("options") or PackOptions(),
-            task=wanted.task,
-            walk=WalkOptions(include=patterns),
-            form="markdown",
-            line_numbers=True,
-        )
+        patterns = tuple(f"/{literal(path)}" for path in inside)
+        using: Using = {
+            **self._using,
+            "task": wanted.task,
+            "walk": WalkOptions(include=patterns),
+            "form": "markdown",
+            "line_numbers": True,
+        }
         result = pack(root, wanted.question, wanted.max_tokens, **using)
         return result.text + "".join(f"{NOTE} {words}]\n" for words in _remarks(result, root, workspace))
 

@@ -48,7 +48,7 @@ class WorkerOptions:
 
 
 class RowWorker:
-    """Answers jobs with one pruner, which is made for the first of them."""
+    """Answers jobs with one pruner, which is made for the first that needs it."""
 
     def __init__(self, options: WorkerOptions) -> None:
         self._options = options
@@ -57,8 +57,10 @@ class RowWorker:
     def answer(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return the answer to a checked job, or `error` (its name) and `message`."""
         try:
+            if "repo" in fields:
+                return _packed(fields, self._options.batch)
             self._pruner = self._pruner or _pruner(self._options)
-            return answer_job(fields, self._pruner, self._options)
+            return _pruned(fields, self._pruner, self._options.batch)
         except (LamrError, OSError) as error:
             return {"error": type(error).__name__, "message": str(error)}
         except Exception as error:  # a defect must not take the row with it
@@ -83,32 +85,25 @@ def _work(pipe: Connection, worker: RowWorker) -> None:
         pipe.send(worker.answer(pipe.recv()))
 
 
-def answer_job(fields: Mapping[str, Any], pruner: Pruner, options: WorkerOptions) -> dict[str, Any]:
-    """Return the answer to one checked job.
+def _packed(fields: Mapping[str, Any], batch: BatchOptions) -> dict[str, Any]:
+    """Return the answer to a checked job about a repository."""
+    chosen = {name: fields[name] for name in ("task", "revision") if name in fields}
+    chosen |= {"form": fields["format"]} if "format" in fields else {}
+    repo = batch.folder / fields["repo"]
+    result = pack(
+        fields["repo"] if is_url(fields["repo"]) and not repo.exists() else repo,
+        fields["query"],
+        fields.get("max_tokens") or batch.max_tokens or PackOptions().max_tokens,
+        model=batch.model,
+        cache=batch.cache,
+        options=PackOptions(**chosen),
+    )
+    return {"text": result.text, "tokens": result.tokens, "files": [each.path for each in result.files],
+            "notes": list(result.notes)}  # fmt: skip
 
-    Raises:
-        LamrError, OSError: the job can't be done.
-    """
-    batch = options.batch
-    if "repo" in fields:
-        chosen = {name: fields[name] for name in ("task", "revision") if name in fields}
-        chosen |= {"form": fields["format"]} if "format" in fields else {}
-        repo = batch.folder / fields["repo"]
-        result = pack(
-            fields["repo"] if is_url(fields["repo"]) and not repo.exists() else repo,
-            fields["query"],
-            fields.get("max_tokens") or batch.max_tokens or PackOptions().max_tokens,
-            model=batch.model,
-            cache=batch.cache,
-            options=PackOptions(**chosen),
-        )
-        return {"text": result.text, "tokens": result.tokens, "files": [each.path for each in result.files],
-                "notes": list(result.notes)}  # fmt: skip
-    read: dict[str, Any] = {
-        "effort": fields.get("effort") or batch.effort,
-        "within": fields.get("within") or batch.within,
-        "degrade": False,  # a row that meets a fault is an error, which is run again
-    }
+
+def _pruned(fields: Mapping[str, Any], pruner: Pruner, batch: BatchOptions) -> dict[str, Any]:
+    """Return the answer to a checked job about code."""
     code = fields["code"] if "code" in fields else _read(place_in(batch.folder, fields["path"]))
     pruned = pruner.prune(
         fields["query"],
@@ -117,7 +112,9 @@ def answer_job(fields: Mapping[str, Any], pruner: Pruner, options: WorkerOptions
         path=fields.get("path"),
         max_tokens=fields.get("max_tokens") or batch.max_tokens,
         timeout=batch.timeout,
-        **read,
+        effort=fields.get("effort") or batch.effort,
+        within=fields.get("within") or batch.within,
+        degrade=False,  # a row that meets a fault is an error, which is run again
     )
     return {"text": pruned.text, "tokens": pruned.tokens_out, "kept_lines": list(pruned.kept_lines),
             "relevance": pruned.relevance, "reason": pruned.reason,
