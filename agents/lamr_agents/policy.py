@@ -90,7 +90,7 @@ class Policy:
             is how agents without a reading tool open a file (`sed -n 1,250p`).
         least_saving: the least share of tokens that a cut must save.
         least_fitting: the least share of what is kept that must stay where the host doesn't show all of that.
-        threshold: the least score of a line that is kept; None for the model's own.
+        threshold: how likely a line must be that is kept; None for the model's own.
         least_relevance: a file that holds an answer less likely is shown as an outline. The default is below what
             lamr-mini 0.10 gives 98 of 100 files that hold one, and above what it gives a quarter of the others.
         most_pointed: lines of a file up to which pointing at them means something.
@@ -183,10 +183,10 @@ _BEFORE: dict[str, Callable[[Policy, Asked], bool]] = {
 DEFAULT: ProfileName = "careful"
 PROFILES: Mapping[ProfileName, Policy] = {
     "lossless": Policy(prunes=False, repeats=False),
-    "careful": Policy(threshold=0.25, least_relevance=0.0, repeats=False),
-    "balanced": Policy(threshold=0.33, least_relevance=0.0, repeats=False),
+    "careful": Policy(threshold=0.18, least_relevance=0.0, repeats=False),
+    "balanced": Policy(threshold=0.25, least_relevance=0.0, repeats=False),
     "eager": Policy(repeats=False),
 }
-"""How boldly lamr cuts, from what loses nothing to what saves the most. The thresholds were chosen on recorded
-sessions; docs/lab/agents.md tells what each profile comes to on others."""
+"""How boldly lamr cuts, from what loses nothing to what saves the most. docs/lab/selection.md tells how the thresholds
+were chosen, docs/lab/agents.md what each profile comes to on recorded sessions."""
 assert set(PROFILES) == set(get_args(ProfileName))

@@ -55,7 +55,7 @@ def prune(
     threshold: Annotated[
         float | None,
         typer.Option(
-            help="Keep only lines that score at least this; default: the model's own.",
+            help="How likely a line must be to answer; default: the model's own.",
             min=0,
             max=1,
         ),

@@ -337,10 +337,8 @@ class PruneJob:
                 scores.scores,
                 path=None if options.path is None else os.fspath(options.path),
                 language=options.language,
-                threshold=options.threshold if self._has_budget else threshold,
-                answering=None
-                if options.threshold is not None
-                else scores.adapted(self._encoder.spec.threshold),
+                threshold=options.threshold if self._has_budget else None if options.repair else threshold,
+                answering=threshold,
                 count_tokens=self._count,
                 price_lines=self._counter.line_costs,
                 dependency=scores.dependency,

@@ -130,8 +130,10 @@ class Pruner(Closing):
             history: what the session said before the query, such as the agent's earlier words; the latest 3,000
                 characters say most. The line model reads it apart from the task, and either counts half.
             path, language: either names the language; without both it is guessed from the content.
-            threshold: lines that score at least this, in [0, 1], are kept; default the model's own. With a budget
-                (`ratio`, `max_tokens`), no line that scores less is taken to fill it; without one, any line may be.
+            threshold: how likely a line must be to answer, in [0, 1], where 900 tokens of better lines are kept; a
+                little less before, and more after. Default the model's own. Without repair, lines are kept that
+                score at least this. With a budget (`ratio`, `max_tokens`), no line that scores less is taken to fill
+                it; without a threshold, any line may be.
             ratio: a budget: 4 keeps about a quarter of the tokens.
             max_tokens: a budget: never more tokens than this, markers included. With both `ratio` and `max_tokens`,
                 the smaller counts.

@@ -63,8 +63,7 @@ class PruneResult:
         text: the kept lines, byte for byte and in order, with a marker for every cut; the original text if `status`
             is `passthrough`.
         kept_lines: the numbers of the lines that are in `text`.
-        line_scores: one score in [0, 1] for each line of the original, which the threshold is compared with; all 0
-            where nothing was scored.
+        line_scores: one score in [0, 1] for each line of the original; all 0 where nothing was scored.
         reasons: why each kept line was kept: `semantic`, `dependency`, `keep` (the caller's wish), `outcome` (it
             says how a tool's run ended) or `repair:<kind>`; empty where nothing was scored.
         relevance: how likely the code holds what the query looks for (P("yes") of the most relevant chunk, for a model
@@ -80,7 +79,7 @@ class PruneResult:
         language: the code's language by its usual name; None if it wasn't found out.
         cuts: the removed runs of lines.
         model: the model's name and version.
-        threshold: what the line scores were compared with: the caller's, or the model's as it adapted to the scores of
+        threshold: how likely lines had to be: as the caller said, or the model's as it adapted to the scores of
             this code. None where lines were taken in falling order of score (`ratio`, `max_tokens`) or not scored.
         query_read: what the model read of the query and the task, where they were too long to be read whole; None
             where they weren't.
@@ -145,21 +144,16 @@ class PruneResult:
         """Return the fields by name, in JSON's types: line numbers in `reasons` become strings, cuts `{start, end}`.
 
         The effort becomes its few words, the encoding its name.
-        Line scores are rounded to six places, but for those that rounding would move across the threshold, which isn't
-        rounded. So what is printed gives the same lines again.
+        Line scores are rounded to six places.
         """
         data = dataclasses.asdict(self)
         data["kept_lines"] = list(self.kept_lines)
-        data["line_scores"] = [self._rounded(score) for score in self.line_scores]
+        data["line_scores"] = [round(score, 6) for score in self.line_scores]
         data["reasons"] = {str(line): reason for line, reason in self.reasons.items()}
         data["effort"] = None if self.effort is None else str(self.effort)
         data["encoding"] = self.encoding.name
         data["cuts"] = [dataclasses.asdict(cut) for cut in self.cuts]
         return data
-
-    def _rounded(self, score: float) -> float:
-        short, bound = round(score, 6), self.threshold
-        return short if bound is None or (short >= bound) == (score >= bound) else score
 
     def to_bytes(self) -> bytes:
         """Return the text in the encoding of the code, so that kept lines are those of the file byte for byte."""

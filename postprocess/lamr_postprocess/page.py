@@ -22,6 +22,7 @@ from lamr_postprocess.listing import read_listing
 from lamr_postprocess.page_template import TEMPLATE
 from lamr_postprocess.prune import MOST_OUTCOMES
 from lamr_postprocess.repair import CUT, DEPENDENCY, REASONS, SELECTED, adding
+from lamr_postprocess.selection import highest_thresholds
 
 _STEPS = 41
 _CODES = "abcdefghijklmnopqrstuvwxyz"  # one letter a reason, in the order of REASONS
@@ -61,8 +62,9 @@ def render_html(  # noqa: PLR0913  # one keyword an option is what callers of a 
         raise ValueError(
             f"line_scores has shape {scores.shape} but the code has {lines} lines; give one value a line"
         )
-    steps = _steps(scores, threshold)
-    fates = _fates(document, scores, steps, dependency)
+    highest = highest_thresholds(document, scores)
+    steps = _steps(highest, threshold)
+    fates = _fates(document, highest, steps, dependency)
     data = {
         "steps": [float(step) for step in steps],
         "start": int(np.argmin(np.abs(steps - threshold))),
@@ -79,24 +81,25 @@ def render_html(  # noqa: PLR0913  # one keyword an option is what callers of a 
     return re.sub("@([A-Z]+)@", lambda match: parts[match[1]], TEMPLATE)
 
 
-def _steps(scores: NDArray[np.float64], threshold: float) -> NDArray[np.float64]:
+def _steps(highest: NDArray[np.float64], threshold: float) -> NDArray[np.float64]:
     """The thresholds that the slider offers: the given one, and others between which about equally many lines lie."""
-    if not scores.size:
+    if not highest.size:
         return np.array([threshold])
-    evenly = np.quantile(scores, np.linspace(0, 1, _STEPS), method="lower")
-    nothing = float(scores.max()) + 1e-3  # the last step keeps no line
+    evenly = np.quantile(highest, np.linspace(0, 1, _STEPS), method="lower")
+    nothing = float(highest.max()) + 1e-3  # the last step keeps no line
     steps: NDArray[np.float64] = np.unique(np.floor(np.append(evenly, [nothing, threshold]) * 1e6) / 1e6)
     return steps
 
 
 def _fates(
-    document: Document, scores: NDArray[np.float64], steps: NDArray[np.float64], dependency: ArrayLike | None
+    document: Document, highest: NDArray[np.float64], steps: NDArray[np.float64], dependency: ArrayLike | None
 ) -> list[str]:
     """A string for each line, with a letter for each step: why the line is kept there, `a` where it is cut."""
-    table = np.full((steps.shape[0], scores.shape[0]), CUT, dtype=np.int8)
+    table = np.full((steps.shape[0], highest.shape[0]), CUT, dtype=np.int8)
     always = document.outcome.order[:MOST_OUTCOMES]
+    nothing = np.zeros(len(highest), np.bool_)
     for row, step in enumerate(steps):
-        table[row] = adding(document.rules, document.repair(scores >= step), always)
+        table[row] = adding(document.rules, document.repair(nothing, highest >= step), always)
     if dependency is not None:
         table[(table == SELECTED) & np.asarray(dependency, dtype=np.bool_)[None, :]] = DEPENDENCY
     letters = np.array(list(_CODES))[table.T]

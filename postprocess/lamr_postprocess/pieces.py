@@ -1,7 +1,7 @@
 """The pieces of a file that answer as one: its innermost functions, and paragraphs between them.
 
-Questions are answered by functions more often than by single lines. So a line that is to be paid from a budget is worth
-what it scores, what the lines beside it score, and what its piece does (docs/lab/selection.md).
+Questions are answered by functions more often than by single lines. So a line is worth what it scores, what the lines
+beside it score, and what its piece does (docs/lab/selection.md).
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ def pieces_of(blank: BoolArray, spans: Iterable[DefinitionSpan]) -> IntArray:
 
 
 def values_of(scores: Float64Array, pieces: IntArray, blank: BoolArray) -> Float64Array:
-    """What each line is worth where a budget can't pay for all, float64 [L]; blank lines keep their scores.
+    """What each line is worth beside others, float64 [L]; blank lines keep their scores.
 
     Args:
-        scores: float [L].
+        scores: float [L]; what has 0 stays there, such as encoded data inside of a piece that answers.
         pieces: int [L], see `pieces_of`.
         blank: bool [L], rows of white space alone.
     """
@@ -56,5 +56,6 @@ def values_of(scores: Float64Array, pieces: IntArray, blank: BoolArray) -> Float
     first, stop = np.maximum(places - _AROUND, 0), np.minimum(places + _AROUND + 1, len(own))
     beside = (sums[stop] - sums[first]) / np.maximum(stop - first, 1)
     values = scores.astype(np.float64)
-    values[inked] = _OWN * own + _BESIDE * beside + _BEST * best[of_row] + _MEAN * means[of_row]
+    mixed = _OWN * own + _BESIDE * beside + _BEST * best[of_row] + _MEAN * means[of_row]
+    values[inked] = np.where(own == 0, 0, mixed)
     return values

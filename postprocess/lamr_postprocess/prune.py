@@ -31,6 +31,7 @@ from lamr_postprocess.selection import (
     Keep,
     PriceLines,
     approximate_tokens,
+    highest_thresholds,
     kept_by_request,
 )
 from lamr_postprocess.swepruner import single_gaps
@@ -76,14 +77,15 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
         line_scores: float [L]; higher scores are kept first. They need not be probabilities.
         path: the file's path, which tells the language.
         language: the language's name, instead of the path. Without both the language is guessed from the content.
-        threshold: the least score of a selected line; by default `THRESHOLD`, and any score with `ratio` or
-            `max_tokens`, which take lines in falling order of score.
+        threshold: the least score of a selected line; by default `THRESHOLD`, and any score with `ratio`,
+            `max_tokens` or `answering`.
         ratio: keep one part in `ratio` of the tokens (4 is a quarter), or the smallest valid output if that is more.
         max_tokens: the most tokens of the finished text, repair and markers included. A text that has no more is kept
             whole, unless a threshold is given as well.
         keep: lines to keep whatever they score: numbers, (first, last) ranges, regular expressions.
-        answering: the threshold by which a budget's lines are told that may answer, since what binds names is paid
-            after them. By default `THRESHOLD`.
+        answering: the threshold of lines that answer. Without `threshold` and without a budget, lines are kept whose
+            `highest_thresholds` reach it, and what binds their names isn't. A budget pays for what binds names after
+            all lines that may answer; there it is by default `THRESHOLD`.
         count_tokens: a function from a text to its number of tokens; by default `approximate_tokens`.
         price_lines: a function from lines to about how many tokens each has; by default by `count_tokens`.
         min_tokens: a text with fewer tokens passes untouched, and `note` says so.
@@ -127,7 +129,10 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
         codes, style = np.full(lines, SELECTED, dtype=np.int8), Style(markers, line_numbers)
         note = f"passed through: {tokens} tokens, fewer than min_tokens {min_tokens}"
     elif limit is None:
-        codes = document.repair((scores >= (THRESHOLD if threshold is None else threshold)) | wanted)
+        if threshold is None and answering is not None and repair:
+            codes = document.repair(wanted, (highest_thresholds(document, scores) >= answering) & ~wanted)
+        else:
+            codes = document.repair((scores >= (THRESHOLD if threshold is None else threshold)) | wanted)
         codes = adding(document.rules, codes, outcome.order[:MOST_OUTCOMES])
     elif tokens <= limit and not line_numbers and threshold is None:
         codes, style = np.full(lines, SELECTED, dtype=np.int8), Style(markers)

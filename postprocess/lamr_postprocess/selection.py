@@ -1,4 +1,4 @@
-"""Which lines to keep: those that the caller asks for, and as many more as a token budget allows.
+"""Which lines to keep: those that the caller asks for, those that likely answer, or as many as a token budget allows.
 
 A budget is searched with repair in the loop, and near its end with rendering, because the tokens of the finished text
 count.
@@ -19,7 +19,7 @@ from lamr_postprocess.document import Document
 from lamr_postprocess.lines import BoolArray, IntArray
 from lamr_postprocess.outline import NOBODY
 from lamr_postprocess.patterns import LineSearch, SearchTime
-from lamr_postprocess.pieces import Float64Array
+from lamr_postprocess.pieces import Float64Array, values_of
 from lamr_postprocess.repair import CUT, Codes, adding
 
 Keep = int | tuple[int, int] | str | re.Pattern[str]
@@ -34,6 +34,11 @@ _ENOUGH = 0.5  # the share of a budget from which on no line is stepped over
 _MOST_STEPS = 24  # lines that are stepped over
 _FAR = 1.3
 """How far a selection's price may be from its tokens, as a factor."""
+
+
+_USUAL = 900.0
+"""The tokens beside which a line must be just as likely as the threshold says."""
+_LEAST_SHARE = 0.75
 
 
 class BudgetError(InvalidInputError):
@@ -140,6 +145,28 @@ def _matching(document: Document, pattern: str | re.Pattern[str], seconds: Searc
     else:
         matching[[row for row, line in enumerate(lines) if pattern.search(line.rstrip("\r\n"))]] = True
     return matching
+
+
+def highest_thresholds(document: Document, scores: Float64Array) -> Float64Array:
+    """The threshold up to which each line is worth its tokens where no budget says how many, float64 [L].
+
+    The more is kept already, the likelier a line must be: the odds of its value (`values_of`) must reach those of the
+    threshold times the tokens of all better lines and its own, in 900s, and three quarters at the least. So a small
+    answer is kept whole, and a large file doesn't give all that looks a little like one (docs/lab/selection.md).
+
+    Args:
+        document: the text, of L lines.
+        scores: float [L], in [0, 1].
+    """
+    values = np.clip(values_of(scores, document.pieces, document.blank), 0, 1)
+    ranking = np.argsort(-values, kind="stable")
+    ranking = ranking[~document.blank[ranking]]
+    lines = [document.body[start:stop] for start, stop in document.body_spans[ranking].tolist()]
+    share = np.maximum(np.cumsum([approximate_tokens(line) for line in lines]) / _USUAL, _LEAST_SHARE)
+    best = values[ranking]
+    highest = np.zeros(len(values))
+    highest[ranking] = best / (best + share * (1 - best))
+    return highest
 
 
 @dataclass(eq=False)

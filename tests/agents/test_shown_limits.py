@@ -27,7 +27,7 @@ from tests.agents.samples import CODE, TASK, code_of, pruner
 FUNCTIONS = 600
 LONG = code_of(FUNCTIONS, "  # é")
 INTENT = intent_of(Known(said="I'll look at handler_30 first.", task=TASK))
-BOLD = Policy(threshold=0.1, least_relevance=0.0, least_fitting=0.0)
+BOLD = Policy(threshold=0.02, least_relevance=0.0, least_fitting=0.0)
 """Keeps more than the limits below, and cuts to them."""
 NOTE = re.compile(r"\[lamr: (\d+) of the lines 1-(\d+) are shown")
 

@@ -185,4 +185,4 @@ def test_the_guides_snippet_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     (snippet,) = (block for block in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "skim(" in block)
     monkeypatch.setattr(lamr_client, "Pruner", lambda _address: pruner())
     exec(snippet, {"code": CODE, "task": TASK})
-    assert "def handler_30(" in capsys.readouterr().out
+    assert " pruned" in capsys.readouterr().out

@@ -167,7 +167,7 @@ def test_view_writes_a_page_whose_slider_starts_at_the_threshold(file: Path, tmp
     assert data["steps"][data["start"]] == 0.25
     done = lamr("prune", file, "-q", QUERY + " <b>", "--effort", "full", "--quiet", "--json")
     scores = json.loads(done.stdout)["line_scores"]
-    expected = prune_lines(CODE, scores, path="shapes.py", threshold=0.25).kept_lines
+    expected = prune_lines(CODE, scores, path="shapes.py", answering=0.25).kept_lines
     fates = [data["reasons"][fate[data["start"]]] for fate in data["fates"]]
     assert tuple(number for number, why in enumerate(fates, 1) if why != "pruned") == expected
 
@@ -177,7 +177,7 @@ def test_the_slider_starts_where_a_prune_cuts(file: Path, tmp_path: Path, query:
     done = lamr("view", file, "-q", query, "-o", tmp_path / "page.html", "--json")
     start = json.loads(done.stdout)["threshold"]
     pruned = json.loads(lamr("prune", file, "-q", query, "--quiet", "--json", "--effort", "full").stdout)
-    expected = prune_lines(CODE, pruned["line_scores"], path="shapes.py", threshold=start).kept_lines
+    expected = prune_lines(CODE, pruned["line_scores"], path="shapes.py", answering=start).kept_lines
     assert tuple(pruned["kept_lines"]) == expected
     assert pruned["threshold"] == start
 

@@ -80,7 +80,7 @@ def test_result_equals_a_plain_reference(repository, end):
     with pruner(repository, MockTransport(answer)) as subject:
         result = subject.prune(QUERY, code, path="area.py", threshold=0.7)
     np.testing.assert_allclose(result.line_scores, lines, atol=1e-6)
-    expected = prune_lines(code, lines, path="area.py", threshold=0.7)
+    expected = prune_lines(code, lines, path="area.py", answering=0.7)
     assert (result.text, result.kept_lines, result.cuts) == (
         expected.text,
         expected.kept_lines,
@@ -395,7 +395,7 @@ def test_kept_text_comes_back_byte_for_byte(repository, code):
 
 def test_python_that_does_not_parse_says_so(repository):
     with pruner(repository, MockTransport(answer)) as subject:
-        result = subject.prune(QUERY, "def broken(:\n    return ]\n" * 30, language="python")
+        result = subject.prune(QUERY, "def broken(:\n    return ]\n" * 30, language="python", threshold=0.7)
     assert result.status == "pruned"
     assert "syntax errors in lines 1-60" in result.reason
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import ast
 import re
 import time
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from lamr_postprocess import BudgetError, approximate_tokens, language_named, line_spans, prune_lines
 from lamr_postprocess.document import analyse
+from lamr_postprocess.lines import split_lines
 from lamr_postprocess.prune import BARE
-from lamr_postprocess.selection import BudgetSearch
+from lamr_postprocess.selection import BudgetSearch, highest_thresholds
 
 CODE = (
     "import os\n\n\ndef first(a):\n    b = os.path.join(a, 'some name', 'another name')\n    return b\n\n\n"
@@ -228,3 +230,40 @@ def test_keep_takes_whatever_counts() -> None:
     for keep in ([5, (9, 10)], iter([5, [9, 10]]), (np.int64(5), (np.int32(9), 10), "no such")):
         kept = prune_lines(CODE, np.zeros(12), language="python", keep=keep).reasons  # type: ignore[arg-type]
         assert [line for line, why in kept.items() if why == "keep"] == [5, 9, 10]
+
+
+def test_without_a_budget_a_small_answer_is_whole_and_a_large_file_gives_less_of_what_looks_alike() -> None:
+    small, large = (
+        "\n\n\n".join(f"def f{n}(x):\n    y = x + {n}\n    return y" for n in range(functions)) + "\n"
+        for functions in (3, 300)
+    )
+    shares = []
+    for code in (small, large):
+        scores = [0.45] * len(split_lines(code))
+        scores[0] = scores[1] = 0.95
+        kept = prune_lines(code, scores, language="python", answering=0.4).kept_lines
+        assert kept[:3] == (1, 2, 3)  # the function is whole, though its last line scores little
+        shares.append(len(kept) / len(scores))
+    assert shares[0] == 1
+    assert 0.1 < shares[1] < 0.4
+
+
+def test_without_a_budget_a_higher_threshold_keeps_less(
+    python_files: list[tuple[str, str]], rng: np.random.Generator
+) -> None:
+    for path, code in python_files[:3]:
+        scores = rng.beta(0.5, 2, len(split_lines(code)))
+        kept = [
+            {*prune_lines(code, scores, path=path, answering=t).kept_lines} for t in (0, 0.1, 0.3, 0.6, 1)
+        ]
+        assert all(more >= less for more, less in pairwise(kept))
+        assert len(kept[0]) == len(scores)
+        assert not kept[-1]
+
+
+def test_what_scores_nothing_is_not_kept_for_the_function_that_it_stands_in() -> None:
+    code = "def icon():\n    return (\n        'iVBORw0KGgo'\n    )\n"
+    document = analyse(code, language_named("python"))
+    highest = highest_thresholds(document, np.array([0.9, 0.9, 0.0, 0.9]))
+    assert highest[2] == 0
+    assert highest[[0, 1, 3]].min() > 0.4

@@ -81,7 +81,7 @@ def test_page_is_self_contained_and_its_slider_exact() -> None:
     data = json.loads(reader.scripts[0])
     assert data["steps"][data["start"]] == 0.4
     for index, step in enumerate(data["steps"]):
-        pruned = prune_lines(CODE, step <= SCORES, language="python", threshold=0.5)
+        pruned = prune_lines(CODE, SCORES, language="python", answering=step)
         fates = [data["reasons"][fate[index]] for fate in data["fates"]]
         assert fates == [pruned.reasons.get(number, "pruned") for number in range(1, 8)], step
 

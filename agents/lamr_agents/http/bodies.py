@@ -37,7 +37,7 @@ class PruneBody(Body):
     )
     path: str | None = Field(None, description="The file's path, which tells its language.")
     language: str | None = Field(None, description="The language, instead of the path.")
-    threshold: float | None = Field(None, ge=0, le=1, description="Lines that score at least this are kept.")
+    threshold: float | None = Field(None, ge=0, le=1, description="How likely a line must be to answer.")
     ratio: float | None = Field(None, ge=1, description="A budget: 4 keeps about a quarter.")
     max_tokens: int | None = Field(None, ge=1, description="Never more tokens than this, by `tokenizer`.")
     tokenizer: TokenizerName | None = Field(None, description="What counts tokens; o200k by default.")

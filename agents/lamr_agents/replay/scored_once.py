@@ -142,7 +142,7 @@ def _selected(scores: _Scores, code: str, path: str, selecting: Mapping[str, Any
         code,
         np.array(scores.lines),
         path=path,
-        threshold=whole.threshold,
+        answering=whole.threshold,
         keep=list(selecting["keep"]),
         markers=selecting["markers"],
     )

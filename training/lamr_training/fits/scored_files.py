@@ -129,7 +129,7 @@ def selection(
             file.record.code,
             lines.scores,
             path=file.record.path or None,
-            threshold=lines.adapted(threshold),
+            answering=lines.adapted(threshold),
         )
         kept = np.zeros(len(inked), np.bool_)
         kept[np.array(pruned.kept_lines, np.int64) - 1] = True
