@@ -9,7 +9,7 @@ rows inside keep their structure then. What no attempt mends is blanked: it belo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from lamr_postprocess.blocks import Blocks
@@ -47,17 +47,15 @@ class Mending:
     edited: dict[int, bytes] = field(default_factory=dict)
     appended: dict[int, bytes] = field(default_factory=dict)
 
-    def rows(self, rows: Sequence[bytes]) -> list[bytes]:
-        """The text's rows with what was mended; as many rows as before."""
-        mended = list(rows)
+    def apply(self, rows: list[bytes]) -> None:
+        """Mend the text's rows in place; they stay as many."""
         for row in self.blanked:
-            mended[row] = blank(rows[row])
+            rows[row] = blank(rows[row])
         for row, text in self.edited.items():
-            mended[row] = text
+            rows[row] = text
         for row, more in self.appended.items():
-            text = mended[row].rstrip(b"\r\n")
-            mended[row] = text + more + mended[row][len(text) :]
-        return mended
+            text = rows[row].rstrip(b"\r\n")
+            rows[row] = text + more + rows[row][len(text) :]
 
     @property
     def touched(self) -> frozenset[int]:

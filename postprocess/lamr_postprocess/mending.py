@@ -9,6 +9,7 @@ are those of the text; the blanked ones belong to no tree and are cut by lines a
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
@@ -242,21 +243,21 @@ class _Mender:
         root = self._state.source.tree.root_node
         spans = [(0, len(self._own))] if root.is_error else list(self._damaged(blocks, root))
         rows, blanked, told = list(self._state.rows), set[int](), set[int]()
+        head = self._head(root)
         for span in spans:
-            mending = isolate(blocks, self._grammar, span, self._head(root))
-            rows = mending.rows(rows)
+            mending = isolate(blocks, self._grammar, span, head)
+            mending.apply(rows)
             blanked |= mending.blanked - mending.edited.keys()
             told |= mending.touched
         self._take(rows, _Change(frozenset(blanked), told=frozenset(told)))
 
     def _damaged(self, blocks: Blocks, root: tree_sitter.Node) -> Iterator[tuple[int, int]]:
         """The runs of outermost blocks, with the one before each, in which a node of the tree has an error."""
-        faults = [(n.start_point[0], n.end_point[0]) for n in root.children if n.has_error or n.is_missing]
-        outer = blocks.split(0, len(self._own))
-        hit = [any(first < stop and begin <= last for first, last in faults) for begin, stop in outer]
+        faults = [n for n in root.children if n.has_error or n.is_missing]
+        faulty = [row for n in faults for row in range(n.start_point[0], n.end_point[0] + 1)]
         run: tuple[int, int] | None = None
-        for at, (begin, stop) in enumerate(outer):
-            if hit[at]:
+        for begin, stop in blocks.split(0, len(self._own)):
+            if bisect_left(faulty, begin) < bisect_left(faulty, stop):
                 run = (begin if run is None else run[0], stop)
             elif run is not None:
                 yield run

@@ -18,6 +18,7 @@ from lamr_postprocess.outline import Outline
 
 _MOST_BINDINGS = 4  # that one use needs; further ones of the same name say nothing new
 _MOST_LOOKED_AT = 16  # bindings that a search backwards passes, which bounds the cost of one very long line
+_MOST_WILDCARDS = 16  # imports of all names that a use may need; more would cost uses times imports
 _NONE = -1
 # What a binding is to those who use it; without the one of a private name they don't parse.
 DEFINITION, IMPORT, PRIVATE = range(3)
@@ -40,7 +41,7 @@ def requirements_of(names: Names, outline: Outline, language: Language) -> IntAr
     here, outside = (np.flatnonzero((number != _NONE) & (local == each)) for each in (True, False))
     reaching, left = bindings.reaching(here, number[here], rows, outline)
     left = left[around[left] != _NONE]  # `x = x` in a class body reads the name from around the class
-    declaring, wildcards = np.flatnonzero(declared != _NONE), np.array(names.wildcards, np.int64)
+    declaring, wildcards = np.flatnonzero(declared != _NONE), np.array(names.wildcards[:_MOST_WILDCARDS], np.int64)
     needing = np.repeat(np.flatnonzero(wild), len(wildcards))
     needs = [bindings.outer(outside, number[outside]), *reaching, bindings.outer(left, around[left])]
     bound, at = np.concatenate(needs, axis=1)

@@ -291,15 +291,19 @@ def _tree(
 
     With `until_error`, an error may end it as well: what takes the most time is the search for its likeliest repair.
     """
-    piece = _PIECE
+    pieces = list[bytearray]()
+    parsed = False
 
     def ended(_offset: int, error: bool) -> bool:
         allowance.left -= 1
         return allowance.left < 0 or (until_error and error)
 
-    def read(offset: int, _point: tree_sitter.Point) -> bytes:
+    def read(offset: int, _point: tree_sitter.Point) -> bytes | bytearray:
+        if parsed:
+            return data[offset : offset + _PIECE_OF_A_NODE]
         allowance.left -= _REPORTS_PER_PIECE
-        return data[offset : offset + piece]
+        pieces.append(bytearray(data[offset : offset + _PIECE]))
+        return pieces[-1]
 
     try:
         parser = tree_sitter.Parser(grammar.parser)
@@ -308,7 +312,10 @@ def _tree(
         tree = parser.parse(read, progress_callback=ended)
     except ValueError:  # what tree-sitter raises for a parse that its callback ends
         raise CostlySyntaxError(f"{len(data)} bytes that take too long to parse") from None
-    piece = _PIECE_OF_A_NODE
+    finally:
+        parsed = True
+        for piece in pieces:
+            piece.clear()  # tree-sitter 0.26.1 never frees what it was given
     return tree
 
 
