@@ -21,7 +21,11 @@ _BUDGET = AblationSettings()
 def ablate(  # noqa: PLR0913, PLR0917  # one argument an option
     data: Annotated[
         Path,
-        typer.Option("--data", "-d", help="Folder with train.jsonl and validation.jsonl (`lamr corpus`)."),
+        typer.Option(
+            "--data",
+            "-d",
+            help="Folder with train.jsonl and validation.jsonl (`python -m lamr_training.commits`).",
+        ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for runs and outcomes.")],
     seeds: Annotated[int, typer.Option(help="Runs of each variant.", min=1)] = _BUDGET.seeds,

@@ -196,7 +196,7 @@ def _prepare(data: Path, work: WorkFolder, settings: AblationSettings) -> None:
     checks = validation[: settings.checked]
     judged = [record for record in validation if record.kept_frags]
     if not records or not judged:
-        raise RunError(f"{data}: train.jsonl or validation.jsonl holds no records; `lamr corpus` makes some")
+        raise RunError(f"{data}: train.jsonl or validation.jsonl holds no records")
     write_records(judged[: settings.judged], _judged_path(work.path))
     _write_start(work, records, settings)
     model, encoder = work.load_start()

@@ -13,7 +13,7 @@ from lamr_cli.printing import say
 OTHERS = {
     "agents": "decisions of hooks, and originals that they cut (lamr agents, lamr show)",
     "judge.sqlite": "answers of readers that lamr judge asked",
-    "wheels": "packages that lamr corpus and lamr eval read",
+    "wheels": "packages that lamr eval and written questions read",
     "repositories": "repositories that lamr eval read",
 }
 """What lies beside the caches, by its name, and stays where they are cleared."""

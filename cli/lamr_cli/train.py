@@ -31,7 +31,8 @@ def train(
         typer.Option(
             "--data",
             "-d",
-            help="Folder with train.jsonl and validation.jsonl (`lamr corpus`); repeatable, to mix several.",
+            help="Folder with train.jsonl and validation.jsonl (`python -m lamr_training.commits`); "
+            "repeatable, to mix several.",
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Checkpoint folder to write.")],
@@ -126,7 +127,11 @@ def _report_text(report: RunReport) -> str:
 def lines(
     data: Annotated[
         Path,
-        typer.Option("--data", "-d", help="Folder with train.jsonl and validation.jsonl (`lamr corpus`)."),
+        typer.Option(
+            "--data",
+            "-d",
+            help="Folder with train.jsonl and validation.jsonl (`python -m lamr_training.commits`).",
+        ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Model repository to write.")],
     base: Annotated[

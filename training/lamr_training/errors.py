@@ -13,7 +13,7 @@ class TrainingError(LamrError):
 
 
 class CorpusError(TrainingError):
-    """A package or repository can't be had, may not be used, or isn't what the manifest says."""
+    """A package or repository can't be read, may not be used, or isn't what the manifest says."""
 
 
 class RunError(TrainingError):

@@ -24,7 +24,7 @@ from lamr_training.recipes.fine_tune import FineTuneRecipe
 from lamr_training.recipes.mini import MiniRecipe, MiniSizes, Round
 
 from tests.tiny import line_weights
-from tests.training.samples import made_questions
+from tests.training.samples import questions
 
 RECIPE = MiniRecipe(
     settings=TrainingSettings(steps=2, tokens=512, checkpoint_every=1, average=0.5),
@@ -60,7 +60,7 @@ class Made:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     folder = tmp_path_factory.mktemp("mini")
-    records = made_questions()
+    records = questions()
     data, work = folder / "data", WorkFolder(folder / "work")
     data.mkdir()
     for name, rows in {

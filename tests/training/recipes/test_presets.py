@@ -131,7 +131,7 @@ GOOD = json.dumps({"query": "q", "code": "a\n", "kept_frags": [1], "id": "x"}) +
 @pytest.mark.parametrize(
     ("train", "reason"),
     [
-        ("", r"train\.jsonl: holds no records; `lamr corpus` makes some"),
+        ("", r"train\.jsonl: holds no records; `python -m lamr_training.commits` makes some"),
         (GOOD + "\n" + GOOD, r"train\.jsonl:3: the id 'x' is that of line 1 already"),
         (GOOD + '{"query": "q"}', r"train\.jsonl:2: the fields 'code', 'kept_frags' are missing"),
         (GOOD.replace("[1]", "[2]"), r"train\.jsonl:1: kept_frags holds 2, but the code has lines 1 to 1"),

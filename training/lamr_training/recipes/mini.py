@@ -40,7 +40,7 @@ from lamr_training.model.backbone import (
 )
 from lamr_training.model.vocabulary import code_vocabulary
 from lamr_training.recipes.recipe import Recipe
-from lamr_training.records.written import WRITTEN
+from lamr_training.written import WRITTEN
 
 
 @dataclass(frozen=True)

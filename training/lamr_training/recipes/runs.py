@@ -218,7 +218,7 @@ def check_data(data: Path, report: Callable[[Path, Problem], None] | None = None
             if report and record.kept_frags and parse_lines(record.code)[1] is None:
                 report(path, Problem(number, UNPARSED))
         if not number:
-            raise RecordError(f"{path}: holds no records; `lamr corpus` makes some")
+            raise RecordError(f"{path}: holds no records; `python -m lamr_training.commits` makes some")
 
 
 def changed_recipe(recipe: Recipe, options: RunOptions) -> Recipe:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from importlib import resources
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from lamr_evaluation.errors import DataError, ReservedError
 from lamr_evaluation.reserved import (
     RESERVED,
+    Reserved,
     normalized,
     reserved_package,
     reserved_path,
@@ -18,19 +20,23 @@ from lamr_evaluation.reserved import (
 from lamr_evaluation.suites import manifest
 from lamr_evaluation.suites import read_manifest as read_suite
 from lamr_evaluation.wheels import download_wheel
-from lamr_training.packages.build import Package, bundled_manifest, fetch, fetch_pinned
-from lamr_training.records.manifest import bundled_histories
-from lamr_training.records.paths import FOREIGN_FOLDERS
-from lamr_training.records.written import ABOUT_HISTORIES, bundled_questions
+from lamr_training.commits import check_repository
+from lamr_training.errors import CorpusError
+from lamr_training.written import (
+    ABOUT_HISTORIES,
+    bundled_packages,
+    bundled_questions,
+    bundled_repositories,
+)
 
 PACKAGES = sorted(name for project in RESERVED for name in project.packages)
 
 
 def test_the_shipped_manifest_holds_each_project_once_and_no_reserved_one() -> None:
-    names = [package.name for package in bundled_manifest()]
+    names = [package.name for package in bundled_packages()]
     assert not [name for name in names if reserved_package(name)]
     assert len(set(names)) == len(names) > 100
-    assert {package.split for package in bundled_manifest()} == {"train", "validation"}
+    assert {package.split for package in bundled_packages()} == {"train", "validation"}
 
 
 def test_written_questions_ask_about_no_reserved_project() -> None:
@@ -40,18 +46,17 @@ def test_written_questions_ask_about_no_reserved_project() -> None:
     assert not {question.path for question in bundled_questions() if reserved_path(question.path)}
 
 
-def test_written_questions_ask_about_files_that_the_corpus_takes() -> None:
-    pinned = {package.name for package in bundled_manifest()}
+def test_written_questions_ask_about_pinned_packages() -> None:
+    pinned = {package.name for package in bundled_packages()}
     data = resources.files("lamr_training") / "data"
     written = [json.loads(line) for line in (data / "written.jsonl").read_text(encoding="utf-8").splitlines()]
     assert {row["project"] for row in written} <= pinned
-    assert not [q.path for q in bundled_questions() if FOREIGN_FOLDERS & set(q.path.lower().split("/")[:-1])]
 
 
 def test_written_questions_about_repositories_ask_about_none_of_an_evaluation() -> None:
     questions = bundled_questions(ABOUT_HISTORIES)
     asked = {question.project for question in questions}
-    assert asked <= {row.repository for row in bundled_histories() if row.split != "suite"}
+    assert asked <= {row.repository for row in bundled_repositories() if row.split != "suite"}
     assert not [name for name in asked if reserved_repository(name)]
     assert not {question.path for question in questions if reserved_path(question.path)}
     for suite in ("polyglot", "edits", "sessions", "contexts"):
@@ -62,7 +67,7 @@ def test_written_questions_about_repositories_ask_about_none_of_an_evaluation() 
 def test_no_package_of_the_manifest_is_a_project_of_a_suite(suite: str) -> None:
     projects = {normalized(item.repository.split("/")[1]) for item in read_suite(manifest(suite))}
     assert projects
-    assert not projects & {package.name for package in bundled_manifest()}
+    assert not projects & {package.name for package in bundled_packages()}
 
 
 def test_no_reserved_wheel_is_downloaded_unless_for_evaluation(
@@ -77,9 +82,35 @@ def test_no_reserved_wheel_is_downloaded_unless_for_evaluation(
 
 
 @pytest.mark.parametrize("name", [*PACKAGES, "Scikit_Learn", "Django", "commons.lang3"])
-def test_fetch_refuses_every_reserved_package(tmp_path: Path, name: str) -> None:
+def test_every_reserved_package_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(ReservedError, match=f"{name}: kept for evaluation"):
-        fetch(["demo", name], tmp_path, "train")
-    pinned = Package(name, "1.0", "MIT", "0" * 64, f"{name}-1.0-py3-none-any.whl", "train")
-    with pytest.raises(ReservedError, match=f"{name}: kept for evaluation"):
-        fetch_pinned([pinned], tmp_path)
+        download_wheel(name, tmp_path)
+
+
+@pytest.mark.parametrize("project", RESERVED, ids=lambda project: project.repository)
+def test_every_reserved_repository_is_refused(project: Reserved) -> None:
+    with pytest.raises(CorpusError, match=f"{project.repository}: kept for evaluation"):
+        check_repository(project.repository)
+
+
+def test_a_fork_of_a_reserved_repository_is_refused() -> None:
+    with pytest.raises(CorpusError, match="as pallets/flask"):
+        check_repository("someone/Flask")
+
+
+def test_the_bundled_repositories_are_balanced_and_none_is_reserved() -> None:
+    rows = bundled_repositories()
+    assert not [row for row in rows if reserved_repository(row.repository)]
+    counts = Counter((row.split, row.language) for row in rows)
+    languages = {row.language for row in rows}
+    assert len(languages) == 11
+    assert min(counts["train", language] for language in languages) >= 17
+    assert min(counts["suite", language] for language in languages) >= 3
+    assert sum(row.split != "suite" for row in rows) >= 220
+
+
+@pytest.mark.parametrize("suite", ["polyglot", "edits", "sessions", "contexts"])
+def test_no_repository_of_a_suite_trains(suite: str) -> None:
+    trained = {row.repository.lower() for row in bundled_repositories() if row.split != "suite"}
+    assert trained
+    assert not trained & {item.repository.lower() for item in read_suite(manifest(suite))}
