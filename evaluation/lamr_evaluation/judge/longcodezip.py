@@ -65,16 +65,15 @@ lines that the budget is of their tokens, however large a function is."""
 class LongCodeZip:
     """LongCodeZip with the reader's own model. What was asked of one item is kept for its other budgets."""
 
-    def __init__(self, scorer: CausalScorer, count: Counter, fine: bool) -> None:
+    def __init__(self, scorer: CausalScorer, count: Counter) -> None:
         """Ask nothing yet.
 
         Args:
             scorer: the causal language model.
             count: counts tokens.
-            fine: whether sections are chosen within functions.
         """
-        self.key = None if scorer.key is None else f"longcodezip {'fitted' if fine else fine} {scorer.key}"
-        self._scorer, self._count, self._fine = KeptScorer(scorer), count, fine
+        self.key = None if scorer.key is None else f"longcodezip fitted {scorer.key}"
+        self._scorer, self._count = KeptScorer(scorer), count
 
     def __call__(self, item: Item, budget: int) -> Kept:
         """See `keeping.Pruner`."""
@@ -89,14 +88,14 @@ class LongCodeZip:
         ranks = {place: 1 - rank / len(parts) for rank, place in enumerate(found.order)}
         for place, (part, zipped) in enumerate(zip(parts, found.chunks, strict=True)):
             scores[part.first : part.stop] = ranks[place] + (1 if zipped.taken else 0)
-            if self._fine and zipped.taken:
+            if zipped.taken:
                 scores[[part.first + line for line in zipped.kept_lines]] += 1
         return scores
 
     def _zipped(self, chunks: list[str], question: str, budget: int, comment: str) -> Compression:
         def stages(fine_ratio: float | None) -> Compression:
             options = CompressionOptions(
-                target_tokens=max(1, budget * (ROOM if self._fine else 1)),
+                target_tokens=max(1, budget * ROOM),
                 context_budget="+0",
                 fine_ratio=fine_ratio,
                 rank_only=fine_ratio is None,
@@ -105,6 +104,6 @@ class LongCodeZip:
 
         found = stages(None)
         taken = [text for text, chunk in zip(chunks, found.chunks, strict=True) if chunk.taken]
-        if not (self._fine and taken):
+        if not taken:
             return found
         return stages(min(1.0, max(1, budget) / sum(map(self._count.count_tokens, taken))))
