@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lamr_contract.perplexity.causal_scorer import CausalScorer
     from lamr_evaluation import Problem
     from lamr_evaluation.judge import Cost, Item, Reader, Setup
-    from lamr_evaluation.judge.keeping import Pruner
+    from lamr_evaluation.judge.pruners import Pruner
 
 PRUNERS_HELP = "whole, none, head-tail, bm25, longcodezip, lamr-instant, lamr-auto, lamr-full, oracle"
 """For the help, which mustn't cost the import of `lamr_evaluation.judge`; a test compares them."""

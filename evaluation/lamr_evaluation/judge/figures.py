@@ -14,9 +14,9 @@ import numpy as np
 from lamr_errors import InvalidInputError
 from numpy.typing import NDArray
 
-from lamr_evaluation.judge.bench import Answered, Judgement
 from lamr_evaluation.judge.items import TASK_NAMES, Item
 from lamr_evaluation.judge.pruners import ORACLE, UNPRUNED, WHOLE
+from lamr_evaluation.judge.run import Answered, Judgement
 from lamr_evaluation.judge.tasks import GRADES
 from lamr_evaluation.resampling import BOOTSTRAP, bootstrap_means
 

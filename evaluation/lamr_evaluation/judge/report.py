@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lamr_evaluation.judge.bench import Cost, Judgement
 from lamr_evaluation.judge.figures import OWN, Figure, Interval, TaskFigures, Versus
 from lamr_evaluation.judge.items import TASK_NAMES
 from lamr_evaluation.judge.pruners import NONE, ORACLE, WHOLE
+from lamr_evaluation.judge.run import Cost, Judgement
 from lamr_evaluation.problems import Problem
 from lamr_evaluation.report import canvas
 from lamr_evaluation.tables import align, without_nan

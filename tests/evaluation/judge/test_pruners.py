@@ -12,9 +12,8 @@ from lamr_client import Pruner
 from lamr_contract.counters import token_counter
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.spec import bundled_repository
-from lamr_evaluation.judge import PRUNERS, Setup, longcodezip
-from lamr_evaluation.judge.keeping import kept_key, timed
-from lamr_evaluation.judge.longcodezip import KeptScorer
+from lamr_evaluation.judge import PRUNERS, Setup, pruners
+from lamr_evaluation.judge.pruners import KeptScorer, kept_key, timed
 from lamr_export import TorchScorer
 from lamr_repositories.compression import compress_chunks
 
@@ -90,7 +89,7 @@ def test_longcodezip_aims_at_its_budget_within_a_function_that_is_larger(
         asked.append(options)
         return compress_chunks(chunks, question, scorer, options, **using)
 
-    monkeypatch.setattr(longcodezip, "compress_chunks", noted)
+    monkeypatch.setattr(pruners, "compress_chunks", noted)
     calls = "".join(f"    x{n} = f{n}(x{n - 1})\n" for n in range(1, 60))
     item = replace(CHOICE_ITEM, code=f"def f(x0):\n{calls}    return x59\n")
     PRUNERS["longcodezip"](setup)(item, COUNT.count_tokens(item.code) // 5)

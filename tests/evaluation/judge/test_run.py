@@ -20,9 +20,9 @@ from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import InvalidInputError, ServerUnavailableError
 from lamr_contract.spec import bundled_repository
 from lamr_evaluation.judge import PRUNERS, Bench, Judgement, Setup, figures_of, judge
-from lamr_evaluation.judge.bench import Cost
 from lamr_evaluation.judge.endpoint_reader import EndpointReader
 from lamr_evaluation.judge.report import JudgeReport
+from lamr_evaluation.judge.run import Cost
 
 from tests.evaluation.judge.material import ITEMS, reader_of_shown_code
 from tests.evaluation.judge.scripted import Scripted
