@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from lamr_cli.judge import PRUNERS_HELP
 from lamr_cli.main import app
+from lamr_contract import cpus
 from lamr_evaluation.judge import PRUNERS
 from typer.testing import CliRunner, Result
 
@@ -98,7 +99,8 @@ def test_a_question_of_ones_own(server: Scripted, project: Path) -> None:
     assert f"{data}:2: gone.py can't be read" in done.stderr
 
 
-def test_a_small_model_weighs_instead(project: Path, tmp_path: Path) -> None:
+def test_a_small_model_weighs_instead(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cpus, "cpu_features", frozenset)
     data = tmp_path / "items.jsonl"
     assert lamr("items", project, "-o", data, "--min-tokens", "50", "--task", "choice").exit_code == 0
     model = write_causal("llama", tmp_path / "tiny")
@@ -111,6 +113,10 @@ def test_a_small_model_weighs_instead(project: Path, tmp_path: Path) -> None:
     assert "right choice" in task["says"]
     assert {each["pruner"] for each in task["figures"]} == {*FEW[1::2], "longcodezip"}
     assert all(0 <= each["grades"]["likelihood"] <= 1 for each in task["figures"])
+    monkeypatch.setattr(cpus, "cpu_features", lambda: frozenset({"avx512_bf16"}))
+    rounded = lamr("-d", data, "--likelihoods", model, *shares, *FEW, "--json")
+    assert rounded.exit_code == 0, rounded.output
+    assert not json.loads(rounded.stdout)["known"]  # answers in float32 are others
 
 
 @pytest.mark.parametrize(
