@@ -13,7 +13,6 @@ from lamr_contract.choices import EffortName
 from lamr_cli.arguments import EFFORT_HELP, Model, Server, Tokenizer, Within, credentials
 from lamr_cli.exits import end_with, needs_extra
 from lamr_cli.printing import bar, say
-from lamr_cli.scorers import embedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from lamr_evaluation import EvalReport, Problem, Record
     from lamr_evaluation.by_tokens import TokenReport
     from lamr_evaluation.repositories import RepositoryReport
-    from lamr_training.model.cosine import Embedder
 
 SUITE_NAMES = "questions, polyglot, edits, sessions, contexts, repositories"
 """For the help, which mustn't cost the import of `lamr_evaluation.suites`; a test compares them."""
@@ -73,17 +71,6 @@ def evaluate(
     plot: Annotated[
         Path | None, typer.Option(help="Draw recall against kept fraction into this PNG.")
     ] = None,
-    cosine: Annotated[
-        bool, typer.Option("--cosine", help="Also measure cosines of the untrained backbone (train extra).")
-    ] = False,
-    encoder: Annotated[
-        Path | None,
-        typer.Option(
-            help="With --cosine: the folder of another sentence encoder, with tokenizer.json.",
-            exists=True,
-            file_okay=False,
-        ),
-    ] = None,
     strict: Annotated[
         bool,
         typer.Option("--strict", help="End at the first item that can't be used, instead of leaving it out."),
@@ -115,17 +102,14 @@ def evaluate(
         from lamr_evaluation.suites import manifest
 
         repositories = manifest(suite)
-    if by == "tokens" and (plot is not None or cosine or repositories is not None):
-        raise typer.BadParameter("--by tokens goes with --data or --suite, without --plot and --cosine")
-    if encoder is not None and not cosine:
-        raise typer.BadParameter("--encoder goes with --cosine")
+    if by == "tokens" and (plot is not None or repositories is not None):
+        raise typer.BadParameter("--by tokens goes with --data or --suite, without --plot")
     if repositories is not None:
         packs = _of_packs(repositories, mirror, model, tokenizer, strict)
         say(packs.to_json() if as_json else packs.table())
         end_with(str(repositories), packs.left_out)
         return
-    embed = embedder(encoder) if cosine else None
-    asked = Asked(server, model, timeout, embed, effort, within, history)
+    asked = Asked(server, model, timeout, effort, within, history)
     if plot is not None:
         with needs_extra("train"):  # better now than after the work
             import matplotlib  # noqa: F401
@@ -150,7 +134,6 @@ class Asked:
 
     Attributes:
         server, model, timeout: of the pruner.
-        embed: the sentence encoder; None measures none.
         effort, within: of the pruner's calls.
         history: whether files' items tell what their sessions said before.
     """
@@ -158,7 +141,6 @@ class Asked:
     server: str | None
     model: Path | None
     timeout: float
-    embed: Embedder | None
     effort: str
     within: float | None
     history: bool
@@ -206,23 +188,19 @@ class Items:
 
 def _of_files(items: Items, asked: Asked, strict: bool) -> EvalReport:
     """Measure the pruner and the baselines on items about single files."""
-    from lamr_evaluation import BASELINES, CosineOverFunctions, RecordError, evaluate_pruner
+    from lamr_evaluation import RecordError, evaluate_pruner
 
     problems: list[Problem] = []
     on_problem = None if strict else problems.append
     records = items.read(on_problem)
     if not records:
         raise RecordError(f"{items.name}: {_nothing(problems)}", path=items.data)
-    baselines = dict(BASELINES)
-    if asked.embed is not None:
-        baselines["cosine-functions"] = CosineOverFunctions(asked.embed)
     with asked.pruner() as pruner, bar() as progress, _named(items.name, items.data):
         report = evaluate_pruner(
             records,
             pruner,
             options=asked.options,
             history=asked.history,
-            baselines=baselines,
             on_problem=on_problem,
             progress=progress,
         )

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from lamr_contract.names import TOKENIZER_FILE
 
-from lamr_cli.arguments import Model, Server
+from lamr_cli.arguments import Server, credentials
 from lamr_cli.exits import end_with, needs_extra
-from lamr_cli.judging import Asked, counter, judged
 from lamr_cli.printing import bar, say, write_page
+from lamr_cli.scorers import scorer_of
 
 if TYPE_CHECKING:
+    from lamr_contract import counters
+    from lamr_contract.perplexity.causal_scorer import CausalScorer
     from lamr_evaluation import Problem
-    from lamr_evaluation.judge import Item
+    from lamr_evaluation.judge import Cost, Item, Reader, Setup
+    from lamr_evaluation.judge.pruners import Pruner
 
-PRUNERS_HELP = (
-    "whole, none, head-tail, bm25, rag, longcodezip-coarse, longcodezip, swe-pruner, lamr-instant, lamr-auto, "
-    "lamr-full, oracle"
-)
-FORMATS_HELP = "longcodeqa, lcc, swe-qa"
+PRUNERS_HELP = "whole, none, head-tail, bm25, longcodezip, lamr-instant, lamr-auto, lamr-full, oracle"
 """For the help, which mustn't cost the import of `lamr_evaluation.judge`; a test compares them."""
 SHARES = (0.5, 0.25, 0.125)
+_UNASKED = ("lamr-auto",)
+"""Pruners that are left out unless they are named: within an item's few seconds, auto is full."""
 
 app = typer.Typer(
     name="judge",
@@ -35,6 +40,9 @@ app = typer.Typer(
     "lamr judge items . -o items.jsonl\n\n"
     "lamr judge -d items.jsonl --reader http://127.0.0.1:8000/v1 --model qwen3-coder",
 )
+Tokenizer = Annotated[
+    Path | None, typer.Option(help="The reader's tokenizer.json; default: GPT's o200k, by a table.")
+]
 
 
 @app.callback(invoke_without_command=True)
@@ -44,18 +52,6 @@ def judge(
         Path | None,
         typer.Option(
             "--data", "-d", help="JSONL of query, answer, and code or path; or what `lamr judge items` wrote."
-        ),
-    ] = None,
-    public: Annotated[
-        str | None,
-        typer.Option(help=f"Read --data as a public set that you have: {FORMATS_HELP}.", metavar="FORMAT"),
-    ] = None,
-    root: Annotated[
-        Path | None,
-        typer.Option(
-            help="The folder that a row's path lies in; default: that of --data.",
-            exists=True,
-            file_okay=False,
         ),
     ] = None,
     reader: Annotated[
@@ -74,82 +70,40 @@ def judge(
             metavar="MODEL",
         ),
     ] = None,
-    bfloat16: Annotated[
-        bool,
-        typer.Option(
-            "--bfloat16",
-            help="Let the causal model multiply in bfloat16: more than twice as fast on processors that have it.",
-        ),
-    ] = False,
     share: Annotated[
         list[float] | None,
         typer.Option(help="Of an item's tokens, repeatable; default: 0.5, 0.25, 0.125.", min=0.001, max=1),
     ] = None,
     pruner: Annotated[
         list[str] | None,
-        typer.Option(help=f"Who prunes, repeatable; default: all that can: {PRUNERS_HELP}.", metavar="NAME"),
-    ] = None,
-    perplexity: Annotated[
-        str | None,
-        typer.Option(help="LongCodeZip's causal model; default: that of --likelihoods.", metavar="MODEL"),
-    ] = None,
-    encoder: Annotated[
-        Path | None,
         typer.Option(
-            help="rag's sentence encoder, a folder; default: MiniLM-L6 where the extra `train` is installed.",
-            exists=True,
-            file_okay=False,
+            help=f"Who prunes, repeatable: {PRUNERS_HELP}; default: all but lamr-auto. longcodezip goes with "
+            "--likelihoods.",
+            metavar="NAME",
         ),
     ] = None,
-    swe_pruner: Annotated[
-        Path | None,
-        typer.Option(help="What `lamr export` wrote of SWE-Pruner's weights.", exists=True, file_okay=False),
-    ] = None,
-    opinion: Annotated[
-        str | None, typer.Option(help="A model of the endpoint that judges open answers.", metavar="NAME")
-    ] = None,
-    tokenizer: Annotated[
-        Path | None,
-        typer.Option(help="The reader's tokenizer.json; default: GPT's o200k, by a table."),
-    ] = None,
+    tokenizer: Tokenizer = None,
     limit: Annotated[int | None, typer.Option(help="The first so many items of each task.", min=1)] = None,
-    budget_tokens: Annotated[int | None, typer.Option(help="Spend at most so many tokens.", min=1)] = None,
-    budget_dollars: Annotated[float | None, typer.Option(help="Spend at most so much.", min=0)] = None,
-    price: Annotated[
-        tuple[float, float], typer.Option(help="Dollars for a million tokens read and written.")
-    ] = (0.0, 0.0),
-    at_once: Annotated[int, typer.Option(help="Questions under way together.", min=1)] = 8,
-    thinking: Annotated[
-        int, typer.Option(help="Tokens that the reader may think before it answers.", min=0)
-    ] = 0,
-    cache: Annotated[
-        Path | None, typer.Option(help="Where answers are kept; default: in the user's cache folder.")
-    ] = None,
     dry_run: Annotated[
         bool,
         typer.Option(
             "--dry-run", help="Prune, say what asking would cost and what was kept, and ask nothing."
         ),
     ] = False,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            help="The grade that is compared, where a task has it, such as exact or chance; --json has all.",
-            metavar="GRADE",
-        ),
-    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the score over tokens into this PNG.")] = None,
-    html: Annotated[
-        Path | None, typer.Option(help="Write a page with what was kept and answered of each item.")
-    ] = None,
     server: Server = None,
-    repository: Model = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Judge, unless `lamr judge items` was asked for."""
     if context.invoked_subcommand is not None:
         return
-    from lamr_evaluation.judge import Budget, Prices
+    from lamr_client import Pruner as LamrPruner
+    from lamr_contract.cache import Cache
+    from lamr_contract.private_files import cache_folder
+    from lamr_evaluation import judge as judging
+    from lamr_evaluation.judge.figures import forewarning
+    from lamr_evaluation.judge.readers import LikelihoodReader
+    from lamr_evaluation.judge.report import gold_table, plot_scores
 
     if data is None:
         raise typer.BadParameter("give --data, or make items first: lamr judge items . -o items.jsonl")
@@ -158,41 +112,53 @@ def judge(
     if plot is not None:
         with needs_extra("train"):  # better now than after the work
             import matplotlib  # noqa: F401
-    asked = Asked(
-        reader=reader,
-        name=name,
-        likelihoods=likelihoods,
-        bfloat16=bfloat16,
-        perplexity=perplexity,
-        encoder=encoder,
-        swe_pruner=swe_pruner,
-        opinion=opinion,
-        tokenizer=tokenizer,
-        at_once=at_once,
-        thinking=thinking,
-        by=by,
-        server=server,
-        repository=repository,
-        pruners=tuple(pruner or ()),
-        shares=tuple(sorted(share or SHARES, reverse=True)),
-        budget=Budget(budget_tokens, budget_dollars),
-        prices=Prices(*price),
-        cache=cache,
-        dry_run=dry_run,
-    )
     problems: list[Problem] = []
-    items = _items(data, public, root, limit, problems)
-    report, judgement = judged(items, asked)
-    if report is None:
-        return
+    found = _items(data, limit, problems)
+    for task in sorted({item.task for item in found}):
+        say(f"{task}: {forewarning(sum(item.task == task for item in found))}", err=True)
+
+    def on_foreseen(cost: Cost, known: int) -> None:
+        say(f"asking costs at most {cost}; {known:,} answers are kept from before", err=True)
+
+    with contextlib.ExitStack() as stack:
+        scorer: CausalScorer | None = None
+        tokenizer_file = str(tokenizer) if tokenizer else None
+        if likelihoods is not None:
+            scorer = stack.enter_context(_scorer(likelihoods))
+            answering: Reader = LikelihoodReader(scorer, Path(likelihoods).name)
+            tokenizer_file = tokenizer_file or _tokenizer_of(scorer, stack)
+        else:
+            answering = _endpoint(str(reader), name, stack)
+        count = counter(tokenizer_file)
+        lamr = stack.enter_context(LamrPruner(server, timeout=600.0, **credentials(server)))
+        bench = judging.Bench(
+            answering,
+            _pruners(pruner or [], judging.Setup(count, lamr, tokenizer_file, scorer)),
+            tuple(sorted(share or SHARES, reverse=True)),
+            count,
+            stack.enter_context(Cache(cache_folder() / "judge.sqlite", lambda note: say(note, err=True))),
+            on_foreseen,
+            stack.enter_context(bar()),
+        )
+        try:
+            judgement = judging.judge(found, bench, dry_run=dry_run)
+        except KeyboardInterrupt:
+            say("what was answered is kept; the same command goes on from there", err=True)
+            raise
+        if dry_run:
+            say(gold_table(judgement))
+            return
+        report = judging.JudgeReport(
+            bench.reader.name,
+            judging.figures_of(judgement),
+            judgement.foreseen,
+            judgement.spent,
+            judgement.known,
+            judgement.cut,
+            judgement.problems,
+        )
     if plot is not None:
-        from lamr_evaluation.judge.report import plot_scores
-
         plot_scores(report, plot)
-    if html is not None:
-        from lamr_evaluation.judge.report import render_page
-
-        write_page(html, render_page(report, judgement))
     say(report.to_json() if as_json else report.table())
     end_with(str(data), sorted([*problems, *judgement.problems]))
 
@@ -213,10 +179,7 @@ def items(
     per_file: Annotated[int, typer.Option(help="Most items of a task from one file.", min=1)] = 2,
     min_tokens: Annotated[int, typer.Option(help="Least tokens of an item's code.", min=1)] = 800,
     max_tokens: Annotated[int, typer.Option(help="Most tokens of an item's code.", min=1)] = 24_000,
-    tokenizer: Annotated[
-        Path | None,
-        typer.Option(help="The reader's tokenizer.json; default: GPT's o200k, by a table."),
-    ] = None,
+    tokenizer: Tokenizer = None,
     seed: Annotated[int, typer.Option(help="Another one makes other items.")] = 0,
 ) -> None:
     """Make items of a repository's own code and history, without a model and without labels.
@@ -247,19 +210,11 @@ def items(
     say(f"{output}: {parts}; {len({(item.project, item.path) for item in made}):,} files", err=True)
 
 
-def _items(
-    data: Path, public: str | None, root: Path | None, limit: int | None, problems: list[Problem]
-) -> list[Item]:
+def _items(data: Path, limit: int | None, problems: list[Problem]) -> list[Item]:
     from lamr_evaluation import RecordError
     from lamr_evaluation.judge import read_items
-    from lamr_evaluation.judge.formats import FORMATS, read_public
 
-    if public is not None and public not in FORMATS:
-        raise typer.BadParameter(f"--public must be one of {', '.join(FORMATS)}, not {public!r}")
-    if public is not None:
-        found = read_public(data, public, root, problems.append)
-    else:
-        found = read_items(data, root, problems.append)
+    found = read_items(data, problems.append)
     if not found:
         why = f"; line {problems[0].line}: {problems[0].reason}" if problems else ""
         raise RecordError(f"{data} holds no items{why}", path=data)
@@ -268,3 +223,55 @@ def _items(
     seen: Counter[str] = Counter()
     seen_before = [(seen[item.task], seen.update([item.task]))[0] for item in found]
     return [item for item, before in zip(found, seen_before, strict=True) if before < limit]
+
+
+def _scorer(named: str) -> contextlib.AbstractContextManager[CausalScorer]:
+    """Return the model that weighs answers; it multiplies in bfloat16 where the processor has instructions for it."""
+    from lamr_contract.cpus import cpu_features
+
+    return scorer_of(named, bfloat16=not cpu_features().isdisjoint({"avx512_bf16", "amx_bf16"}))
+
+
+def _endpoint(url: str, name: str | None, stack: contextlib.ExitStack) -> Reader:
+    from lamr_evaluation.judge.endpoint_reader import KEY_FROM, EndpointReader
+
+    if name is None:
+        raise typer.BadParameter("--reader needs --model, the model's name at the endpoint")
+    made = EndpointReader(url, name, api_key=os.environ.get(KEY_FROM, ""))
+    stack.callback(made.close)
+    return made
+
+
+def _pruners(named: list[str], setup: Setup) -> dict[str, Pruner]:
+    """Return the pruners by name: those that are named, or all that can prune."""
+    from lamr_evaluation.judge import PRUNERS
+
+    made: dict[str, Pruner] = {}
+    for name in named or (name for name in PRUNERS if name not in _UNASKED):
+        if name not in PRUNERS:
+            raise typer.BadParameter(f"--pruner must be one of {', '.join(PRUNERS)}, not {name!r}")
+        pruner = PRUNERS[name](setup)
+        if pruner is not None:
+            made[name] = pruner
+        elif named:
+            raise typer.BadParameter(f"{name} ranks by the model of --likelihoods; give one")
+    return made
+
+
+def _tokenizer_of(scorer: CausalScorer, stack: contextlib.ExitStack) -> str | None:
+    """Return a file of the scorer's own tokenizer; None where it has none that can be written."""
+    tokenizer = getattr(scorer, "tokenizer", None)
+    if tokenizer is None:
+        return None
+    file = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lamr-"))) / TOKENIZER_FILE
+    file.write_text(tokenizer.to_str(), encoding="utf-8")
+    return str(file)
+
+
+def counter(tokenizer: Path | str | None) -> counters.Counter:
+    """Return what counts the reader's tokens: by its `tokenizer.json`, or by default as GPT's o200k does."""
+    from lamr_contract.counters import token_counter
+    from lamr_contract.encoding import PromptEncoder
+    from lamr_contract.spec import bundled_repository
+
+    return token_counter(tokenizer, PromptEncoder.from_repository(bundled_repository()))

@@ -1,4 +1,4 @@
-"""Which causal language model or sentence encoder a command asks: a text names it. The module runs none."""
+"""Which causal language model a command asks: a text names it. The module runs none."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from lamr_cli.printing import say
 
 if TYPE_CHECKING:
     from lamr_contract.perplexity.causal_scorer import CausalScorer
-    from lamr_training.model.cosine import Embedder
 
 MODEL_HELP = (
     "The causal language model: a folder of transformers, a .gguf file, OWNER/NAME on the Hugging Face Hub, a folder "
@@ -114,10 +113,3 @@ def _in_torch(named: str, bfloat16: bool) -> contextlib.AbstractContextManager[C
             say(f"lamr: {line}", err=True)
 
     return contextlib.nullcontext(TorchScorer(named, bfloat16=bfloat16, progress=told))
-
-
-def embedder(folder: Path | None) -> Embedder:
-    """Return what turns texts into vectors: the sentence encoder of a folder, or MiniLM-L6 as published."""
-    with needs_extra("train"):
-        from lamr_training.model.cosine import folder_embedder, minilm_embedder
-    return minilm_embedder() if folder is None else folder_embedder(folder)

@@ -3,7 +3,7 @@
 Needs numpy (matplotlib for plots only); never torch.
 """
 
-from lamr_evaluation.baselines import BASELINES, CosineOverFunctions, LineScorer
+from lamr_evaluation.baselines import BASELINES, LineScorer
 from lamr_evaluation.errors import DataError, RecordError, ReservedError
 from lamr_evaluation.measure import evaluate, evaluate_pruner
 from lamr_evaluation.metrics import Metrics, Summary
@@ -19,7 +19,6 @@ __all__ = [
     "BASELINES",
     "SUITES",
     "Bootstrap",
-    "CosineOverFunctions",
     "DataError",
     "EvalReport",
     "LineScorer",

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from lamr_contract.scoring.bm25 import bm25, idf
@@ -164,27 +164,3 @@ BASELINES: dict[str, LineScorer] = {
     "lexical-sum": lexical_sum,
     "random-paragraphs": random_paragraphs,
 }
-
-
-class CosineOverFunctions:
-    """Cosine between the embeddings of a query and of each function, which is what an untrained backbone gives.
-
-    Args:
-        embed: turns N texts into vectors, float `[N, D]`; the caller brings the model, so that none is needed here.
-    """
-
-    def __init__(self, embed: Callable[[Sequence[str]], NDArray[np.floating[Any]]]) -> None:
-        self._embed = embed
-
-    def __call__(self, query: str, code: str) -> FloatArray:
-        """Scores of the lines, float `[L]`: each line has its piece's cosine."""
-        lines = bare_lines(code)
-        if not lines:
-            return np.zeros(0)
-        pieces = functions(code, lines)
-        starts = np.flatnonzero(np.diff(pieces, prepend=-1))
-        ends = [*starts[1:].tolist(), len(lines)]
-        texts = ["\n".join(lines[start:end]) for start, end in zip(starts.tolist(), ends, strict=True)]
-        vectors = np.asarray(self._embed([query, *texts]), dtype=np.float64)
-        unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-        return np.asarray((unit[1:] @ unit[0])[pieces], dtype=np.float64)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from lamr_contract.scoring.bm25 import bm25
 from lamr_contract.words import TermIndex, query_terms, split_words, stem, terms
-from lamr_evaluation.baselines import BASELINES, CosineOverFunctions, functions, paragraphs, windows
+from lamr_evaluation.baselines import BASELINES, functions, paragraphs, windows
 from lamr_evaluation.records import bare_lines
 
 CODE = '''"""Shop."""
@@ -149,16 +149,6 @@ def test_random_paragraphs_are_the_same_every_time_and_differ_by_query():
     score = BASELINES["random-paragraphs"]
     np.testing.assert_array_equal(score("a", CODE), score("a", CODE))
     assert (score("a", CODE) != score("b", CODE)).any()
-
-
-def test_cosine_ranks_pieces_by_the_given_embedding():
-    def embed(texts):
-        return np.array([[text.count("price"), 1.0] for text in texts])
-
-    scores = CosineOverFunctions(embed)("price price price price", CODE)
-    assert scores.shape == (len(LINES),)
-    assert scores[LINES.index("    def total_price(self):")] == scores.max() > scores[0]
-    assert CosineOverFunctions(embed)("price", "").shape == (0,)
 
 
 def test_time_grows_with_the_file():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 from typing import Any
 
 from lamr_client.endpoint import RETRIES, Endpoint
@@ -24,40 +23,30 @@ _STANDINS: dict[str, str | None] = {"max_tokens": "max_completion_tokens", "temp
 class EndpointReader:
     """A reader behind `/chat/completions`. Threads may share one."""
 
-    def __init__(  # noqa: PLR0913  # keywords with defaults
-        self,
-        url: str,
-        model: str,
-        *,
-        api_key: str = "",
-        at_once: int = 8,
-        retries: int = RETRIES,
-        thinking: int = 0,
-    ) -> None:
+    at_once = 8
+
+    def __init__(self, url: str, model: str, *, api_key: str = "", retries: int = RETRIES) -> None:
         """Send nothing yet.
 
         Args:
             url: what the paths of the interface stand below, such as `http://127.0.0.1:8000/v1`.
             model: the model's name there.
             api_key: proves who asks; local servers want none.
-            at_once: how many questions are under way together.
             retries: attempts after the first, where one can be tried again.
-            thinking: tokens that a model may think before it answers, beyond those of the answer.
 
         Raises:
             InvalidInputError, MissingPackageError: see `Endpoint`.
         """
-        self.name, self.at_once = model, at_once
+        self.name = model
         self.key: str | None = hashlib.sha256(f"{url}\0{model}".encode()).hexdigest()
         self._endpoint = Endpoint(url, api_key or None, key_from=KEY_FROM)
-        self._retries, self._thinking = retries, thinking
+        self._retries = retries
         self._options: dict[str, Any] = {"temperature": 0.0, "seed": 0}
         self._limit = "max_tokens"
 
     def ask(self, item: Item, code: str) -> Chat:
         """See `Reader.ask`."""
-        asked = TASKS[item.task].chat(item, code)
-        return replace(asked, longest=asked.longest + self._thinking)
+        return TASKS[item.task].chat(item, code)
 
     def answer(self, question: Question) -> Reply:
         """See `Reader.answer`. What a model says of a parameter that it refuses is heeded from then on."""

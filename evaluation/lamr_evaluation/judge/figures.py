@@ -14,11 +14,11 @@ import numpy as np
 from lamr_errors import InvalidInputError
 from numpy.typing import NDArray
 
-from lamr_evaluation.judge.bench import Answered, Judgement
 from lamr_evaluation.judge.items import TASK_NAMES, Item
 from lamr_evaluation.judge.pruners import ORACLE, UNPRUNED, WHOLE
+from lamr_evaluation.judge.run import Answered, Judgement
 from lamr_evaluation.judge.tasks import GRADES
-from lamr_evaluation.resampling import BOOTSTRAP, Bootstrap, bootstrap_means
+from lamr_evaluation.resampling import BOOTSTRAP, bootstrap_means
 
 FloatArray = NDArray[np.float64]
 Cell = tuple[str, float]
@@ -98,15 +98,8 @@ class TaskFigures:
     versus: tuple[Versus, ...]
 
 
-def figures_of(
-    judgement: Judgement, by: str | None = None, bootstrap: Bootstrap = BOOTSTRAP
-) -> tuple[TaskFigures, ...]:
-    """Return the figures of each task that has items.
-
-    Args:
-        judgement: what was found.
-        by: the grade that is compared, a key of `GRADES`, where a task has it; None for each task's first.
-        bootstrap: how intervals are computed; files are resampled, because items about one share its difficulty.
+def figures_of(judgement: Judgement) -> tuple[TaskFigures, ...]:
+    """Return the figures of each task that has items. Intervals resample files: items about one share its difficulty.
 
     Raises:
         InvalidInputError: no item was answered.
@@ -118,22 +111,16 @@ def figures_of(
         task: [place for place in judgement.answered if judgement.items[place].task == task]
         for task in TASK_NAMES
     }
-    return tuple(
-        _task(task, _Table(judgement, found, by, bootstrap)) for task, found in places.items() if found
-    )
+    return tuple(_task(task, _Table(judgement, found)) for task, found in places.items() if found)
 
 
 class _Table:
     """The answers of one task as arrays over items."""
 
-    def __init__(
-        self, judgement: Judgement, places: Sequence[int], by: str | None, bootstrap: Bootstrap
-    ) -> None:
+    def __init__(self, judgement: Judgement, places: Sequence[int]) -> None:
         rows = [judgement.answered[place] for place in places]
         items = [judgement.items[place] for place in places]
-        self.bootstrap = bootstrap
-        has = rows[0][0].grades
-        self.grade = by if by in has else next(iter(has))
+        self.grade = next(iter(rows[0][0].grades))
         self.files = np.array([_file_of(item, place) for item, place in zip(items, places, strict=True)])
         self.cells: dict[Cell, list[Answered | None]] = {}
         for number, answered in enumerate(rows):
@@ -147,7 +134,7 @@ class _Table:
 
     def interval(self, values: FloatArray) -> Interval:
         """Return the mean of values over items, float64 `[items]`, and its interval."""
-        mean, low, high = bootstrap_means(values[:, None], self.files, self.bootstrap)
+        mean, low, high = bootstrap_means(values[:, None], self.files, BOOTSTRAP)
         return Interval(float(mean[0]), float(low[0]), float(high[0]))
 
 

@@ -2,7 +2,7 @@
 
 A file of items holds one JSON object a line. Three fields are enough for questions of a user's own: `query`, `answer`,
 and `code` or the `path` of a file. A row of `lamr eval` (`kept_frags` in place of an answer) asks where something must
-change. `making` makes items by rules, and `formats` reads public sets.
+change. `making` makes items by rules.
 """
 
 from __future__ import annotations
@@ -96,21 +96,18 @@ _TEXTS = {each.name for each in fields(Item)} - {"choices", "facts", "gold", "ro
 _LISTS = {"choices": str, "facts": str, "gold": int}
 
 
-def read_items(
-    path: Path, root: Path | None = None, on_problem: Callable[[Problem], None] | None = None
-) -> list[Item]:
+def read_items(path: Path, on_problem: Callable[[Problem], None] | None = None) -> list[Item]:
     """Read a file of items.
 
     Args:
-        path: the file.
-        root: the folder below which a row's `path` names its code, where the row has none; `.` names the whole folder.
-            Default: the items' own.
+        path: the file. A row without code names a file by its `path`, which is relative to the items' folder; `.` names
+            the whole folder.
         on_problem: see `read_rows`.
 
     Raises:
         RecordError: see `read_rows`.
     """
-    return list(read_rows(path, lambda row, number: item_of(row, number, root or path.parent), on_problem))
+    return list(read_rows(path, lambda row, number: item_of(row, number, path.parent), on_problem))
 
 
 def item_of(row: Any, number: int, root: Path) -> Item:
@@ -119,7 +116,7 @@ def item_of(row: Any, number: int, root: Path) -> Item:
     Args:
         row: what JSON gave.
         number: its line.
-        root: see `read_items`.
+        root: the folder that a `path` is relative to.
 
     Raises:
         ValueError: it is no item, or the code that it names can't be read.

@@ -1,22 +1,229 @@
-"""The pruners that are compared, as a table: everything, nothing, by place, words, vectors, models and the truth."""
+"""The pruners that are compared, as a table: everything, nothing, by place, words, models and the truth.
+
+A pruner takes an item and a number of the reader's tokens, and gives what of the code is shown. All keep whole lines
+and mark each cut, within the same number of tokens, markers included. Pruners that rank lines share one way of filling
+the budget.
+
+LongCodeZip as published aims at rates and may exceed them, or leave a part of them unused. Here what its two stages
+choose goes first, then the rest of the functions that it took, then the other functions in the order of its ranking.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import time
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 from lamr_contract.counters import Counter
-from lamr_contract.perplexity.causal_scorer import CausalScorer
-from lamr_postprocess import BudgetError
+from lamr_contract.perplexity.causal_scorer import CausalScorer, IntArray
+from lamr_postprocess import BudgetError, detect_language, prune_lines
+from lamr_repositories.compression import Compression, CompressionOptions, compress_chunks
+from lamr_repositories.compression.coarse import function_chunks
 from numpy.typing import NDArray
 
-from lamr_evaluation.baselines import CosineOverFunctions, LineScorer, bm25_functions
+from lamr_evaluation.baselines import bm25_functions
 from lamr_evaluation.judge.items import Item
-from lamr_evaluation.judge.keeping import ByLines, FloatArray, Kept, Pruned, Pruner, or_nothing, shown
-from lamr_evaluation.judge.longcodezip import LongCodeZip
 from lamr_evaluation.records import bare_lines
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a pruner shows of an item's code.
+
+    Attributes:
+        text: the code with its markers; empty where not even a marker fits.
+        lines: the 1-based numbers of the lines in it.
+        tokens: of the text, as budgets are counted.
+        seconds: that pruning took.
+    """
+
+    text: str
+    lines: tuple[int, ...]
+    tokens: int = 0
+    seconds: float = 0.0
+
+
+class Pruner(Protocol):
+    """Prunes items."""
+
+    @property
+    def key(self) -> str | None:
+        """Return what names it, so that what it kept may be kept; None where it may not."""
+        ...
+
+    def __call__(self, item: Item, budget: int) -> Kept:
+        """Show at most `budget` tokens of an item's code; `tokens` and `seconds` are the caller's to fill in.
+
+        Raises:
+            InvalidInputError: it refuses the item.
+            ServerError: its model failed.
+        """
+        ...
+
+
+class Pruned(Protocol):
+    """What pruning gives, as `lamr_postprocess` and `lamr_client` say it."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def kept_lines(self) -> Sequence[int]: ...
+
+
+@dataclass(frozen=True)
+class ByLines:
+    """Fills the budget with lines in falling order of score.
+
+    Attributes:
+        score: gives float `[L]` for an item of L lines.
+        count: counts tokens.
+        key: see `Pruner`.
+    """
+
+    score: Callable[[Item], FloatArray]
+    count: Counter
+    key: str | None
+
+    def __call__(self, item: Item, budget: int) -> Kept:
+        """See `Pruner`."""
+        scores = self.score(item)
+
+        def prune() -> Pruned:
+            return prune_lines(
+                item.code,
+                scores,
+                path=item.path or None,
+                max_tokens=budget,
+                count_tokens=self.count.count_tokens,
+                repair=False,
+            )
+
+        return or_nothing(prune)
+
+
+def or_nothing(prune: Callable[[], Pruned]) -> Kept:
+    """Show nothing where not even the smallest text is within the budget."""
+    try:
+        return shown(prune())
+    except BudgetError:
+        return Kept("", ())
+
+
+def shown(done: Pruned) -> Kept:
+    return Kept(done.text, tuple(done.kept_lines))
+
+
+def timed(pruner: Pruner, item: Item, budget: int, count: Counter) -> Kept:
+    """Prune, and fill in tokens and seconds."""
+    started = time.perf_counter()
+    kept = pruner(item, budget)
+    seconds = time.perf_counter() - started
+    return replace(kept, tokens=count.count_tokens(kept.text) if kept.text else 0, seconds=seconds)
+
+
+def kept_key(pruner: Pruner, item: Item, budget: int) -> str | None:
+    """Return what names a pruner's result; None where it may not be kept."""
+    if pruner.key is None:
+        return None
+    parts = (pruner.key, item.query, item.path, str(budget), str(item.gold), item.code)
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+MOST_NUMBERS = 4 << 20
+"""Of log-probabilities that are remembered: 16 MiB."""
+
+
+class KeptScorer:
+    """A `CausalScorer` on another one."""
+
+    def __init__(self, scorer: CausalScorer) -> None:
+        """Remember nothing yet."""
+        self._scorer = scorer
+        self.name, self.key, self.max_tokens = scorer.name, scorer.key, scorer.max_tokens
+        self._known: OrderedDict[tuple[bytes, int], NDArray[np.float32]] = OrderedDict()
+        self._numbers = 0
+
+    def encode(self, text: str) -> IntArray:
+        """See `CausalScorer.encode`."""
+        return self._scorer.encode(text)
+
+    def log_probs(
+        self, sequences: Sequence[IntArray], firsts: Sequence[int] | None = None
+    ) -> list[NDArray[np.float32]]:
+        """See `CausalScorer.log_probs`."""
+        places = [1] * len(sequences) if firsts is None else firsts
+        keys = [(ids.tobytes(), first) for ids, first in zip(sequences, places, strict=True)]
+        waiting = {key: ids for key, ids in zip(keys, sequences, strict=True) if key not in self._known}
+        found = (
+            self._scorer.log_probs(list(waiting.values()), [first for _, first in waiting]) if waiting else []
+        )
+        answers = dict(zip(waiting, found, strict=True))
+        result = [answers[key] if key in answers else self._known[key] for key in keys]
+        self._known.update(answers)
+        self._numbers += sum(map(len, answers.values()))
+        while self._numbers > MOST_NUMBERS:
+            self._numbers -= len(self._known.popitem(last=False)[1])
+        return result
+
+
+ROOM = 2
+"""Before the fine stage, functions of so many times the budget are taken. The stage then aims at the share of their
+lines that the budget is of their tokens, however large a function is."""
+
+
+class LongCodeZip:
+    """LongCodeZip with the reader's own model. What was asked of one item is kept for its other budgets."""
+
+    def __init__(self, scorer: CausalScorer, count: Counter) -> None:
+        """Ask nothing yet.
+
+        Args:
+            scorer: the causal language model.
+            count: counts tokens.
+        """
+        self.key = None if scorer.key is None else f"longcodezip fitted {scorer.key}"
+        self._scorer, self._count = KeptScorer(scorer), count
+
+    def __call__(self, item: Item, budget: int) -> Kept:
+        """See `Pruner`."""
+        return ByLines(lambda each: self._scores(each, budget), self._count, None)(item, budget)
+
+    def _scores(self, item: Item, budget: int) -> FloatArray:
+        """Return a score for each line, float64 [L]: what is kept, then what was taken, then the rest by rank."""
+        language = detect_language(item.code, item.path or None)
+        parts = function_chunks(item.code, language)
+        scores = np.zeros(parts[-1].stop if parts else 0)
+        found = self._zipped([part.text for part in parts], item.query, budget, language.comment.opening)
+        ranks = {place: 1 - rank / len(parts) for rank, place in enumerate(found.order)}
+        for place, (part, zipped) in enumerate(zip(parts, found.chunks, strict=True)):
+            scores[part.first : part.stop] = ranks[place] + (1 if zipped.taken else 0)
+            if zipped.taken:
+                scores[[part.first + line for line in zipped.kept_lines]] += 1
+        return scores
+
+    def _zipped(self, chunks: list[str], question: str, budget: int, comment: str) -> Compression:
+        def stages(fine_ratio: float | None) -> Compression:
+            options = CompressionOptions(
+                target_tokens=max(1, budget * ROOM),
+                context_budget="+0",
+                fine_ratio=fine_ratio,
+                rank_only=fine_ratio is None,
+            )
+            return compress_chunks(chunks, question, self._scorer, options, comment=comment)
+
+        found = stages(None)
+        taken = [text for text, chunk in zip(chunks, found.chunks, strict=True) if chunk.taken]
+        if not taken:
+            return found
+        return stages(min(1.0, max(1, budget) / sum(map(self._count.count_tokens, taken))))
+
 
 WHOLE, NONE, ORACLE = "whole", "none", "oracle"
 EFFORTS = ("instant", "auto", "full")
@@ -46,24 +253,36 @@ class Nothing:
 
 @dataclass(frozen=True)
 class Lamr:
-    """lamr, or another model in its place.
+    """lamr at one effort.
 
     Attributes:
-        pruner: a `lamr_client.Pruner`, or anything with its `prune`.
-        options: of its every call: effort, tokenizer, repair.
-        key: see `Pruner`.
+        pruner: a `lamr_client.Pruner`, or anything with its `prune` and `spec`.
+        effort, tokenizer: of its every call.
     """
 
     pruner: Any
-    options: dict[str, Any]
-    key: str | None
+    effort: str
+    tokenizer: str | None
+
+    @property
+    def key(self) -> str:
+        """See `Pruner`."""
+        spec = self.pruner.spec
+        return f"{spec.name} {spec.version} {spec.fingerprint} {self.effort}"
 
     def __call__(self, item: Item, budget: int) -> Kept:
         """See `Pruner`. Where the smallest text that parses is too large, repair is left out."""
 
         def prune(**more: Any) -> Pruned:
             done: Pruned = self.pruner.prune(
-                item.query, item.code, path=item.path or None, max_tokens=budget, **{**self.options, **more}
+                item.query,
+                item.code,
+                path=item.path or None,
+                max_tokens=budget,
+                effort=self.effort,
+                tokenizer=self.tokenizer,
+                degrade=False,
+                **more,
             )
             return done
 
@@ -86,11 +305,6 @@ def oracle(item: Item) -> FloatArray:
     return -np.asarray(np.abs(places[:, None] - gold).min(axis=1, initial=len(places)), dtype=np.float64)
 
 
-def by_query(scorer: LineScorer) -> Callable[[Item], FloatArray]:
-    """Return a score of an item's lines by what its query looks for."""
-    return lambda item: np.asarray(scorer(item.query, item.code), dtype=np.float64)
-
-
 @dataclass(frozen=True)
 class Setup:
     """What pruners are made of.
@@ -99,66 +313,30 @@ class Setup:
         count: counts the reader's tokens.
         pruner: lamr's; anything with `lamr_client.Pruner`'s `prune`.
         tokenizer: the reader's `tokenizer.json`, by which lamr counts as `count` does; None counts by limits.
-        embed: turns texts into vectors, for RAG; None leaves it out.
-        embed_key: names what embeds, so that what it chose may be kept; None where it may not.
         scorer: the causal model of LongCodeZip; None leaves it out.
-        swe_pruner: a pruner with SWE-Pruner's weights; None leaves it out.
     """
 
     count: Counter
     pruner: Any
     tokenizer: str | None = None
-    embed: Callable[[Sequence[str]], NDArray[np.floating[Any]]] | None = None
-    embed_key: str | None = None
     scorer: CausalScorer | None = None
-    swe_pruner: Any = None
-
-    def lamr(self, pruner: Any, **options: Any) -> Lamr:
-        """Return a pruner on a model of lamr's form."""
-        named = (
-            f"{pruner.spec.name} {pruner.spec.version} {pruner.spec.fingerprint} {sorted(options.items())}"
-        )
-        return Lamr(pruner, {"tokenizer": self.tokenizer, "degrade": False, **options}, named)
 
 
 def _lines(score: Callable[[Item], FloatArray], key: str | None) -> Callable[[Setup], Pruner]:
     return lambda setup: ByLines(score, setup.count, key)
 
 
-def _rag(setup: Setup) -> Pruner | None:
-    if setup.embed is None:
-        return None
-    key = None if setup.embed_key is None else f"rag {setup.embed_key}"
-    return ByLines(by_query(CosineOverFunctions(setup.embed)), setup.count, key)
-
-
-def _zip(fine: bool) -> Callable[[Setup], Pruner | None]:
-    def make(setup: Setup) -> Pruner | None:
-        return None if setup.scorer is None else LongCodeZip(setup.scorer, setup.count, fine)
-
-    return make
-
-
-def _swe_pruner(setup: Setup) -> Pruner | None:
-    if setup.swe_pruner is None:
-        return None
-    return setup.lamr(setup.swe_pruner, effort="full", repair=False, markers="swe-pruner")
-
-
-def _lamr(effort: str) -> Callable[[Setup], Pruner]:
-    return lambda setup: setup.lamr(setup.pruner, effort=effort)
+def _lamr(effort: str, setup: Setup) -> Pruner:
+    return Lamr(setup.pruner, effort, setup.tokenizer)
 
 
 PRUNERS: dict[str, Callable[[Setup], Pruner | None]] = {
     WHOLE: lambda _: Whole(),
     NONE: lambda _: Nothing(),
     "head-tail": _lines(head_and_tail, "head-tail"),
-    "bm25": _lines(by_query(bm25_functions), "bm25"),
-    "rag": _rag,
-    "longcodezip-coarse": _zip(False),
-    "longcodezip": _zip(True),
-    "swe-pruner": _swe_pruner,
-    **{f"lamr-{effort}": _lamr(effort) for effort in EFFORTS},
+    "bm25": _lines(lambda item: bm25_functions(item.query, item.code), "bm25"),
+    "longcodezip": lambda setup: LongCodeZip(setup.scorer, setup.count) if setup.scorer else None,
+    **{f"lamr-{effort}": partial(_lamr, effort) for effort in EFFORTS},
     ORACLE: _lines(oracle, "oracle"),
 }
 """Makes each pruner; None where what it needs isn't given."""

@@ -3,21 +3,18 @@ one.
 
 A causal language model may be a reader: it weighs the ends that the truth and its rivals are, and writes nothing. So a
 model of any size answers on any machine. Small models have small windows: a question that doesn't fit is refused.
-A model may judge answers in words against the true ones, as SWE-QA's authors let it; facts need no opinion.
 """
 
 from __future__ import annotations
 
-import re
 import threading
-from dataclasses import dataclass
 from typing import Protocol
 
 from lamr_contract.errors import InvalidInputError
 from lamr_contract.perplexity.causal_scorer import CausalScorer
 from lamr_contract.perplexity.continuations import Ask, continuations
 
-from lamr_evaluation.judge.asking import Chat, Likelihood, Question, Reply, Weighing
+from lamr_evaluation.judge.asking import Likelihood, Question, Reply, Weighing
 from lamr_evaluation.judge.items import Item
 from lamr_evaluation.judge.tasks import TASKS, Grades
 
@@ -55,31 +52,6 @@ class Reader(Protocol):
     def grade(self, item: Item, reply: Reply) -> Grades:
         """Grade an answer."""
         ...
-
-
-_BEST = 10
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
-
-
-@dataclass(frozen=True)
-class Opinion:
-    """Asks a reader how good answers are."""
-
-    reader: Reader
-
-    def ask(self, item: Item, said: str) -> Chat:
-        """Return the question about an answer. It holds no code: the judge compares words with words."""
-        return Chat(
-            f"A question about code:\n{item.query}\n\nThe true answer:\n{item.answer}\n\nA given answer:\n{said}\n\n"
-            f"How much of the true answer does the given one say, without saying anything wrong? Answer with a number "
-            f"from 0 (nothing, or wrong) to {_BEST} (all of it) alone.",
-            16,
-        )
-
-    def grade(self, reply: Reply) -> Grades:
-        """Return the grade that a judge gave; 0 where it gave none."""
-        found = _NUMBER.search(reply.text)
-        return {"judged": min(float(found[0]) / _BEST, 1.0) if found else 0.0}
 
 
 class LikelihoodReader:

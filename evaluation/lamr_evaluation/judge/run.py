@@ -1,27 +1,134 @@
 """One judgement: each item pruned by each pruner to each share of its tokens, asked, and graded.
 
 Answers are kept by content, on disk before the next is looked at; what is under way when a run ends is kept, too. So a
-run that was killed goes on where it was, and one with more items or pruners asks what is new alone. Items are finished
-one after another: where a budget ends a run, what was answered for every pruner is compared.
+run that was killed goes on where it was, and one with more items or pruners asks what is new alone.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 
+from lamr_contract.cache import Cache
+from lamr_contract.counters import Counter
 from lamr_contract.errors import InvalidInputError
+from lamr_repositories.progress import OnProgress
 
 from lamr_evaluation.judge.asking import SYSTEM, Chat, Question, Reply
-from lamr_evaluation.judge.bench import Answered, Bench, Cost, Judgement, Shown
-from lamr_evaluation.judge.items import OPEN, Item
-from lamr_evaluation.judge.keeping import Kept, Pruner, kept_key, timed
-from lamr_evaluation.judge.pruners import NONE, ORACLE, UNPRUNED, WHOLE
-from lamr_evaluation.judge.readers import Opinion, Reader, RefusedError
+from lamr_evaluation.judge.items import Item
+from lamr_evaluation.judge.pruners import NONE, ORACLE, UNPRUNED, WHOLE, Kept, Pruner, kept_key, timed
+from lamr_evaluation.judge.readers import Reader, RefusedError
+from lamr_evaluation.judge.tasks import Grades
+from lamr_evaluation.problems import Problem
+
+
+@dataclass(frozen=True)
+class Cost:
+    """How many questions, and their tokens that are read and written."""
+
+    questions: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.questions + other.questions,
+            self.tokens_in + other.tokens_in,
+            self.tokens_out + other.tokens_out,
+        )
+
+    def __str__(self) -> str:
+        return f"{self.questions:,} questions, {self.tokens_in:,} tokens read, {self.tokens_out:,} written"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a reader sees of an item.
+
+    Attributes:
+        item: its place among the items.
+        pruner: the pruner's name.
+        share: of the code's tokens that may be shown: 1 for everything, 0 for nothing.
+        kept: what is shown.
+        whole: the code's tokens.
+    """
+
+    item: int
+    pruner: str
+    share: float
+    kept: Kept
+    whole: int
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What a reader said of it, and the grades."""
+
+    shown: Shown
+    reply: Reply
+    grades: Grades
+
+
+@dataclass(eq=False)
+class Judgement:
+    """All that a run found.
+
+    Attributes:
+        items: all that were asked about.
+        shown: by item's place, what each pruner shows.
+        answered: by item's place; only items that were answered for every pruner.
+        foreseen, spent: what asking would cost at most, and did cost.
+        known: questions whose answers were kept from earlier runs.
+        left_out: items that can't be compared, and why.
+    """
+
+    items: Sequence[Item]
+    shown: dict[int, list[Shown]] = field(default_factory=dict)
+    answered: dict[int, list[Answered]] = field(default_factory=dict)
+    foreseen: Cost = field(default_factory=Cost)
+    spent: Cost = field(default_factory=Cost)
+    known: int = 0
+    left_out: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def cut(self) -> int:
+        """Return how many answers ended because they had no more room."""
+        return sum(row.reply.cut for rows in self.answered.values() for row in rows)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """Return the items that were left out, by their rows."""
+        rows = ((self.items[place].row or place + 1, why) for place, why in self.left_out.items())
+        return tuple(Problem(*each) for each in sorted(rows))
+
+
+@dataclass(frozen=True, eq=False)
+class Bench:
+    """What judges.
+
+    Attributes:
+        reader: who answers.
+        pruners: by name.
+        shares: of an item's tokens that pruners may show.
+        count: counts the reader's tokens.
+        cache: keeps answers and what pruners kept.
+        on_foreseen: is told what asking will cost at most, before anything is asked, and how many answers are known.
+        progress: is told what is done.
+    """
+
+    reader: Reader
+    pruners: Mapping[str, Pruner]
+    shares: Sequence[float]
+    count: Counter
+    cache: Cache
+    on_foreseen: Callable[[Cost, int], None] = field(default=lambda *_: None)
+    progress: OnProgress = field(default=lambda *_: None)
+
 
 KEPT_KIND = "judge kept"
 
@@ -45,20 +152,17 @@ def judge(items: Sequence[Item], bench: Bench, *, dry_run: bool = False) -> Judg
     replies = Replies(bench, found)
     asked = [(each.item, question) for each, question in questions.items()]
     if dry_run:
-        replies.foresee(asked, bench.reader)
+        replies.foresee(asked)
         return found
-    replies.ask(asked, bench.reader)
+    replies.ask(asked)
     for place, rows in shown.items():
         if place in found.left_out:
             continue
-        given = [replies.of(questions[each], bench.reader) for each in rows]
+        given = [replies.of(questions[each]) for each in rows]
         found.answered[place] = [
             Answered(each, reply, bench.reader.grade(items[place], reply))
             for each, reply in zip(rows, given, strict=True)
         ]
-    if bench.opinion is not None:
-        _add_opinions(bench.opinion, found, replies)
-    found.spent = bench.ledger.spent
     return found
 
 
@@ -95,28 +199,6 @@ def _kept(pruner: Pruner, item: Item, budget: int, bench: Bench) -> Kept:
     return kept
 
 
-def _add_opinions(opinion: Opinion, found: Judgement, replies: Replies) -> None:
-    """Put what a judge says of answers in words before the other grades."""
-    rows = [
-        (place, row, opinion.ask(found.items[place], row.reply.text))
-        for place, answered in found.answered.items()
-        if found.items[place].task == OPEN
-        for row in answered
-    ]
-    replies.ask([(place, question) for place, _, question in rows], opinion.reader)
-    for place in found.left_out:
-        found.answered.pop(place, None)
-    graded = {
-        id(row): {**opinion.grade(replies.of(question, opinion.reader)), **row.grades}
-        for place, row, question in rows
-        if place in found.answered
-    }
-    for place, answered in found.answered.items():
-        found.answered[place] = [
-            Answered(row.shown, row.reply, graded.get(id(row), row.grades)) for row in answered
-        ]
-
-
 REPLY_KIND = "judge reply"
 _FRAME_TOKENS = 16  # what chat templates put around messages, at the most
 
@@ -125,66 +207,54 @@ class Replies:
     """Answers by question: those that are kept, and those that are asked for now."""
 
     def __init__(self, bench: Bench, found: Judgement) -> None:
-        self._bench, self._found = bench, found
+        self._bench, self._reader, self._found = bench, bench.reader, found
         self._known: dict[str, Reply] = {}
 
-    def of(self, question: Question, reader: Reader) -> Reply:
+    def of(self, question: Question) -> Reply:
         """Return the answer to a question that was asked."""
-        return self._known[_key(reader, question)]
+        return self._known[self._key(question)]
 
-    def foresee(
-        self, asked: Sequence[tuple[int, Question]], reader: Reader
-    ) -> dict[str, tuple[Question, Cost]]:
+    def foresee(self, asked: Sequence[tuple[int, Question]]) -> dict[str, tuple[Question, Cost]]:
         """Say what asking will cost at most; return the questions without an answer, by key, with their costs."""
-        by_key = {_key(reader, question): question for _, question in asked}
-        kept = self._bench.cache.get(REPLY_KIND, by_key) if reader.key is not None else {}
+        by_key = {self._key(question): question for _, question in asked}
+        kept = self._bench.cache.get(REPLY_KIND, by_key) if self._reader.key is not None else {}
         self._known.update((key, Reply.from_json(data)) for key, data in kept.items())
         costs = {key: (each, self._most(each)) for key, each in by_key.items() if key not in self._known}
-        foreseen = sum((most for _, most in costs.values()), Cost())
-        self._found.foreseen += foreseen
-        self._found.known += len(kept)
-        self._bench.on_foreseen(foreseen, len(kept))
+        self._found.foreseen = sum((most for _, most in costs.values()), Cost())
+        self._found.known = len(kept)
+        self._bench.on_foreseen(self._found.foreseen, len(kept))
         return costs
 
-    def ask(self, asked: Sequence[tuple[int, Question]], reader: Reader) -> None:
+    def ask(self, asked: Sequence[tuple[int, Question]]) -> None:
         """Ask what isn't known, and say before what it will cost. An item with a question that fails is left out."""
-        failed = self._answers(self.foresee(asked, reader), reader)
+        failed = self._answers(self.foresee(asked))
         for place, question in asked:
-            if (why := failed.get(_key(reader, question))) is not None:
+            if (why := failed.get(self._key(question))) is not None:
                 self._found.left_out.setdefault(place, why)
 
     def _most(self, question: Question) -> Cost:
         """Return what a question costs at the most."""
         count = self._bench.count.count_tokens
         if isinstance(question, Chat):
-            return self._bench.prices.of(
-                count(question.text) + count(SYSTEM) + _FRAME_TOKENS, question.longest
-            )
-        return self._bench.prices.of(count(question.text), sum(map(count, question.ends)))
+            return Cost(1, count(question.text) + count(SYSTEM) + _FRAME_TOKENS, question.longest)
+        return Cost(1, count(question.text), sum(map(count, question.ends)))
 
-    def _answers(self, waiting: Mapping[str, tuple[Question, Cost]], reader: Reader) -> dict[str, str]:
+    def _answers(self, waiting: Mapping[str, tuple[Question, Cost]]) -> dict[str, str]:
         """Ask, so many at a time as the reader takes; return why questions have no answer."""
         failed: dict[str, str] = {}
-        ledger = self._bench.ledger
         under_way: dict[Future[Reply], str] = {}
-        queue = iter(waiting)
+        queue = iter(waiting.items())
         done = 0
-        with ThreadPoolExecutor(reader.at_once) as pool:
+        with ThreadPoolExecutor(self._reader.at_once) as pool:
             try:
                 while True:
-                    for key in queue:
-                        question, most = waiting[key]
-                        if ledger.reserve(most):
-                            under_way[pool.submit(reader.answer, question)] = key
-                        else:
-                            failed[key] = "the budget was used up; run again with a larger one"
-                        if len(under_way) >= reader.at_once:
-                            break
+                    for key, (question, _) in itertools.islice(queue, self._reader.at_once - len(under_way)):
+                        under_way[pool.submit(self._reader.answer, question)] = key
                     if not under_way:
                         return failed
                     for future in wait(under_way, return_when=FIRST_COMPLETED).done:
                         key = under_way.pop(future)
-                        self._settle(future, key, waiting[key][1], failed, reader)
+                        self._settle(future, key, waiting[key][1], failed)
                         done += 1
                         self._bench.progress("asking", done, len(waiting))
             except BaseException:
@@ -193,26 +263,22 @@ class Replies:
                     with contextlib.suppress(
                         Exception
                     ):  # what is under way is paid for, so its answers are kept
-                        self._settle(future, key, waiting[key][1], failed, reader)
+                        self._settle(future, key, waiting[key][1], failed)
                 raise
 
-    def _settle(
-        self, future: Future[Reply], key: str, most: Cost, failed: dict[str, str], reader: Reader
-    ) -> None:
+    def _settle(self, future: Future[Reply], key: str, most: Cost, failed: dict[str, str]) -> None:
         try:
             reply = future.result()
         except RefusedError as error:
-            self._bench.ledger.settle(most, Cost())
             failed[key] = str(error)
             return
         # Some servers don't say what they counted.
         tokens_in = reply.tokens_in or most.tokens_in
         tokens_out = reply.tokens_out or (self._bench.count.count_tokens(reply.text) if reply.text else 0)
-        self._bench.ledger.settle(most, self._bench.prices.of(tokens_in, tokens_out))
+        self._found.spent += Cost(1, tokens_in, tokens_out)
         self._known[key] = reply
-        if reader.key is not None:
+        if self._reader.key is not None:
             self._bench.cache.put(REPLY_KIND, {key: reply.to_json().encode()})
 
-
-def _key(reader: Reader, question: Question) -> str:
-    return hashlib.sha256(f"{reader.key}\0{question.key}".encode()).hexdigest()
+    def _key(self, question: Question) -> str:
+        return hashlib.sha256(f"{self._reader.key}\0{question.key}".encode()).hexdigest()

@@ -1,6 +1,6 @@
 """The tasks, as a table: how an item is asked in words and by likelihoods, and how each answer is graded.
 
-A task's first grade is the one that tables compare, unless another one is asked for. All grades are from 0 to 1,
+A task's first grade is the one that tables compare. All grades are from 0 to 1,
 and none asks a model: exact lines, edit similarity, a letter, named facts, quoted lines.
 """
 
@@ -82,7 +82,6 @@ GRADES = {
     "exact": "the share of items whose next lines are exactly the true ones",
     "facts": "the share of facts that the answer names",
     "F1 of lines": "F1 of quoted lines against those that the change touched",
-    "judged": "what the judging model gave, from 0 to 1",
 }
 """What each grade is, in words. By likelihoods, a choice is chosen that is likelier for each byte than the others."""
 _ANSWER_TOKENS = 512

@@ -23,7 +23,7 @@ class RepositoryItem:
         revision: the commit that is searched.
         query: what is looked for.
         gold: 1-based lines by path.
-        language: what the gold files are written in, for grouping.
+        language: what the gold files are written in.
         names_it: whether the query names a gold file, or a function around a gold line.
         id: a name that no other item has.
         row: its 1-based line in the file that it was read from; 0 when it wasn't read from one.

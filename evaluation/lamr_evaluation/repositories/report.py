@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -65,26 +65,14 @@ class RepositoryReport:
         """How many packs had more tokens than their budget."""
         return sum(each.tokens is not None and each.tokens > each.budget for each in self.outcomes)
 
-    def mean(
-        self,
-        method: str,
-        budget: int,
-        what: str = "lines",
-        among: Callable[[RepositoryItem], bool] | None = None,
-    ) -> float:
+    def mean(self, method: str, budget: int, what: str = "lines") -> float:
         """Return the mean share over items.
 
         Args:
             method, budget: of the outcomes.
-            what: `lines` or `files`.
-            among: which items count; None for all.
+            what: `lines`, `whole` or `files`.
         """
-        ids = {item.id for item in self.items if among is None or among(item)}
-        shares = [
-            getattr(o, what)
-            for o in self.outcomes
-            if (o.method, o.budget) == (method, budget) and o.item in ids
-        ]
+        shares = [getattr(o, what) for o in self.outcomes if (o.method, o.budget) == (method, budget)]
         return float(np.mean(shares)) if shares else float("nan")
 
     def best_other(self, budget: int) -> str:
@@ -112,12 +100,10 @@ class RepositoryReport:
         for what in ("lines", "whole", "files"):
             rows += [*self._recalls(what), ""]
         budget = MAIN_BUDGET if MAIN_BUDGET in self.budgets else self.budgets[-1]
-        rows += self._groups(budget, "language", lambda item: item.language)
-        rows += self._groups(budget, "query", lambda item: "names it" if item.names_it else "doesn't name it")
         other = self.best_other(budget)
         ratio = self.mean(MAIN, budget) / max(self.mean(other, budget), 1e-9)
         low, high = self.interval(MAIN, other, budget)
-        rows += ["", f"{MAIN} / {other} at {budget:,} tokens: {ratio:.2f} (95 % {low:.2f} to {high:.2f})"]
+        rows += [f"{MAIN} / {other} at {budget:,} tokens: {ratio:.2f} (95 % {low:.2f} to {high:.2f})"]
         rows += [f"packs over budget: {self.over_budget}"]
         return "\n".join(rows)
 
@@ -129,22 +115,6 @@ class RepositoryReport:
             for method in self.methods
         ]
         return [head, *rows]
-
-    def _groups(self, budget: int, name: str, group: Callable[[RepositoryItem], str]) -> list[str]:
-        other = self.best_other(budget)
-        rows = [f"{'lines at ' + format(budget, ',') + ' by ' + name:<34}{'items':>9}{MAIN:>9}  {other}"]
-        for key in sorted({group(item) for item in self.items}):
-            among = self._in(group, key)
-            count = sum(among(item) for item in self.items)
-            rows.append(
-                f"{key:<34}{count:>9}{self.mean(MAIN, budget, among=among):>9.3f}"
-                f"{self.mean(other, budget, among=among):>9.3f}"
-            )
-        return rows
-
-    @staticmethod
-    def _in(group: Callable[[RepositoryItem], str], key: str) -> Callable[[RepositoryItem], bool]:
-        return lambda item: group(item) == key
 
     def to_json(self) -> str:
         """Return all outcomes and the means as one JSON object."""

@@ -101,6 +101,4 @@ def reader_of_shown_code(body: dict) -> str:
         return "```python\ntime.sleep(PAUSE)\n```" if knows else "pass"
     if "Copy them" in text:
         return "PAUSE = 25" if knows else "RETRIES = 7"
-    if "number from 0" in text:
-        return "9" if "25" in text.split("A given answer:")[1].split("How much")[0] else "0"
     return "It waits 25 seconds." if knows else "I can't tell."

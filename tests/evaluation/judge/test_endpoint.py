@@ -104,12 +104,10 @@ def test_a_key_does_not_travel_in_the_clear() -> None:
         EndpointReader("http://example.org/v1", "m", api_key="secret")
 
 
-def test_thinking_has_room_of_its_own_and_is_no_answer(server: Scripted) -> None:
+def test_thinking_is_no_answer(server: Scripted) -> None:
     server.answer = lambda _: "<think>A or C? The answer is A.</think>\nB"
-    one = reader(server, thinking=1000)
-    asked = one.ask(CHOICE_ITEM, CODE)
-    assert one.grade(CHOICE_ITEM, one.answer(asked)) == {"right": 1.0}
-    assert server.requests[0]["max_tokens"] == reader(server).ask(CHOICE_ITEM, CODE).longest + 1000
+    one = reader(server)
+    assert one.grade(CHOICE_ITEM, one.answer(one.ask(CHOICE_ITEM, CODE))) == {"right": 1.0}
 
 
 def test_an_answer_that_is_cut_off_is_known_as_such(server: Scripted) -> None:

@@ -31,7 +31,7 @@ def test_a_point_stands_for_the_whole_folder(tmp_path: Path) -> None:
     (root / "client.py").write_text(CODE)
     (root / "inner" / "b.go").write_text("package b\n")
     (root / "notes.md").write_text("no code\n")
-    [item] = read_items(written(tmp_path, {"query": "q", "path": ".", "answer": "a"}), root)
+    [item] = read_items(written(root, {"query": "q", "path": ".", "answer": "a"}))
     assert item.code == f"# file: client.py\n{CODE.rstrip()}\n\n# file: inner/b.go\npackage b\n"
 
 
@@ -71,12 +71,12 @@ def test_what_is_no_item_is_named(row: object, why: str, tmp_path: Path) -> None
     root.mkdir()
     (root / "data.bin").write_bytes(b"\0\1\2" * 50)
     problems: list[Problem] = []
-    file = written(tmp_path, row, {"query": "q", "code": "x", "answer": "a"})
-    assert len(read_items(file, root, problems.append)) == 1
+    file = written(root, row, {"query": "q", "code": "x", "answer": "a"})
+    assert len(read_items(file, problems.append)) == 1
     assert [each.line for each in problems] == [1]
     assert why in problems[0].reason
     with pytest.raises(RecordError, match=r"items\.jsonl:1: "):
-        read_items(file, root)
+        read_items(file)
 
 
 def test_a_link_out_of_the_root_is_not_followed(tmp_path: Path) -> None:

@@ -12,9 +12,8 @@ from lamr_client import Pruner
 from lamr_contract.counters import token_counter
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.spec import bundled_repository
-from lamr_evaluation.judge import PRUNERS, Setup, longcodezip
-from lamr_evaluation.judge.keeping import kept_key, timed
-from lamr_evaluation.judge.longcodezip import KeptScorer
+from lamr_evaluation.judge import PRUNERS, Setup, pruners
+from lamr_evaluation.judge.pruners import KeptScorer, kept_key, timed
 from lamr_export import TorchScorer
 from lamr_repositories.compression import compress_chunks
 
@@ -29,11 +28,7 @@ LINES = CODE.splitlines()
 def setup(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Setup]:
     scorer = TorchScorer(write_causal("llama", tmp_path_factory.mktemp("causal") / "coder"))
     with Pruner() as pruner:
-        yield Setup(COUNT, pruner, embed=by_length, scorer=scorer, swe_pruner=pruner)
-
-
-def by_length(texts: list[str]) -> np.ndarray:
-    return np.array([[len(text), 1.0] for text in texts])
+        yield Setup(COUNT, pruner, scorer=scorer)
 
 
 @pytest.mark.parametrize("name", [each for each in PRUNERS if each not in ("whole", "none")])
@@ -74,12 +69,12 @@ def test_head_and_tail_keep_both_ends(setup: Setup) -> None:
 def test_what_needs_a_model_is_left_out_without_it(setup: Setup) -> None:
     bare = Setup(COUNT, setup.pruner)
     missing = {name for name, make in PRUNERS.items() if make(bare) is None}
-    assert missing == {"rag", "longcodezip-coarse", "longcodezip", "swe-pruner"}
+    assert missing == {"longcodezip"}
 
 
 def test_longcodezip_asks_once_for_all_budgets_of_an_item(setup: Setup) -> None:
     asked = Counting(setup.scorer)
-    pruner = PRUNERS["longcodezip-coarse"](Setup(COUNT, setup.pruner, scorer=asked))
+    pruner = PRUNERS["longcodezip"](Setup(COUNT, setup.pruner, scorer=asked))
     for share in (2, 4, 8):
         pruner(CHOICE_ITEM, COUNT.count_tokens(CODE) // share)
     assert len(asked.sequences) == len(set(asked.sequences)) > 0
@@ -94,7 +89,7 @@ def test_longcodezip_aims_at_its_budget_within_a_function_that_is_larger(
         asked.append(options)
         return compress_chunks(chunks, question, scorer, options, **using)
 
-    monkeypatch.setattr(longcodezip, "compress_chunks", noted)
+    monkeypatch.setattr(pruners, "compress_chunks", noted)
     calls = "".join(f"    x{n} = f{n}(x{n - 1})\n" for n in range(1, 60))
     item = replace(CHOICE_ITEM, code=f"def f(x0):\n{calls}    return x59\n")
     PRUNERS["longcodezip"](setup)(item, COUNT.count_tokens(item.code) // 5)
@@ -128,12 +123,9 @@ class Counting:
 
 
 def test_keys_tell_budgets_items_and_pruners_apart(setup: Setup) -> None:
-    pruners = [
-        PRUNERS[name](setup) for name in ("bm25", "lamr-instant", "lamr-full", "swe-pruner", "longcodezip")
-    ]
+    pruners = [PRUNERS[name](setup) for name in ("bm25", "lamr-instant", "lamr-full", "longcodezip")]
     keys = {kept_key(pruner, item, budget) for pruner in pruners for item in ITEMS for budget in (10, 20)}
     assert len(keys) == len(pruners) * len(ITEMS) * 2
-    assert kept_key(PRUNERS["rag"](setup), CHOICE_ITEM, 10) is None
 
 
 def test_a_path_of_another_language_does_not_matter_to_budgets(setup: Setup, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""One judgement: pairs, costs and budgets, what is kept, and what a kill leaves."""
+"""One judgement: pairs, costs, what is kept, and what a kill leaves."""
 
 from __future__ import annotations
 
@@ -19,18 +19,16 @@ from lamr_contract.counters import token_counter
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import InvalidInputError, ServerUnavailableError
 from lamr_contract.spec import bundled_repository
-from lamr_evaluation.judge import PRUNERS, Bench, Budget, Judgement, Ledger, Prices, Setup, figures_of, judge
-from lamr_evaluation.judge.bench import Cost
+from lamr_evaluation.judge import PRUNERS, Bench, Judgement, Setup, figures_of, judge
 from lamr_evaluation.judge.endpoint_reader import EndpointReader
-from lamr_evaluation.judge.readers import Opinion
-from lamr_evaluation.judge.report import JudgeReport, render_page
+from lamr_evaluation.judge.report import JudgeReport
+from lamr_evaluation.judge.run import Cost
 
 from tests.evaluation.judge.material import ITEMS, reader_of_shown_code
 from tests.evaluation.judge.scripted import Scripted
 
 NAMES = ("whole", "none", "head-tail", "bm25", "lamr-instant", "oracle")
 COUNT = token_counter(None, PromptEncoder.from_repository(bundled_repository()))
-PRICES = Prices(2.0, 8.0)
 
 
 @pytest.fixture
@@ -41,14 +39,13 @@ def server() -> Iterator[Scripted]:
 
 def bench(server: Scripted, file: Path | None, stack: contextlib.ExitStack, **more: object) -> Bench:
     setup = Setup(COUNT, stack.enter_context(Pruner()))
-    fields = {"ledger": Ledger(more.pop("budget", Budget())), "prices": PRICES, **more}
     return Bench(
-        EndpointReader(server.url, "scripted", retries=0, at_once=3),
+        EndpointReader(server.url, "scripted", retries=0),
         {name: PRUNERS[name](setup) for name in NAMES},
         (0.5, 0.25),
         COUNT,
         stack.enter_context(Cache(file)),
-        **fields,
+        **more,
     )
 
 
@@ -77,30 +74,18 @@ def test_cost_is_foreseen_and_met(server: Scripted) -> None:
     said: list[Cost] = []
     found = judged(server, on_foreseen=lambda cost, _: said.append(cost))
     assert [found.spent.tokens_in, found.spent.tokens_out] == server.paid
-    assert found.spent.dollars == pytest.approx((server.paid[0] * 2 + server.paid[1] * 8) / 1e6)
     assert found.spent.questions == len(server.requests) == said[0].questions
     [foreseen] = said
     assert foreseen == found.foreseen
     # The server counts words, of which a text has no more than tokens.
     assert found.spent.tokens_in <= found.foreseen.tokens_in
     assert found.spent.tokens_out <= found.foreseen.tokens_out
-    assert found.spent.dollars <= found.foreseen.dollars
 
 
 def test_equal_questions_are_asked_once(server: Scripted) -> None:
     judged(server)
     texts = [each["messages"][1]["content"] for each in server.requests]
     assert len(texts) == len(set(texts))
-
-
-@pytest.mark.parametrize("budget", [Budget(tokens=3000), Budget(dollars=0.004)])
-def test_a_budget_is_never_passed(server: Scripted, budget: Budget) -> None:
-    found = judged(server, budget=budget)
-    assert len(server.requests) > 0
-    assert budget.holds(found.spent)
-    assert found.left_out
-    assert all("budget was used up" in why for why in found.left_out.values())
-    assert set(found.answered) == set(range(len(ITEMS))) - set(found.left_out)
 
 
 def test_answers_are_kept_by_content(server: Scripted, tmp_path: Path) -> None:
@@ -112,15 +97,6 @@ def test_answers_are_kept_by_content(server: Scripted, tmp_path: Path) -> None:
     assert {p: [r.grades for r in rows] for p, rows in again.answered.items()} == {
         p: [r.grades for r in rows] for p, rows in first.answered.items()
     }
-
-
-def test_what_an_ended_budget_left_is_asked_later(server: Scripted, tmp_path: Path) -> None:
-    judged(server, tmp_path / "kept.sqlite", budget=Budget(tokens=3000))
-    count = len(server.requests)
-    found = judged(server, tmp_path / "kept.sqlite")
-    texts = [each["messages"][1]["content"] for each in server.requests]
-    assert (len(found.answered), found.known) == (len(ITEMS), count)
-    assert len(texts) == len(set(texts)) > count
 
 
 def test_a_refused_question_leaves_its_item_out_of_every_figure(server: Scripted) -> None:
@@ -178,15 +154,6 @@ def test_answers_that_were_cut_off_are_counted(server: Scripted) -> None:
     assert found.cut == sum(map(len, found.answered.values()))
 
 
-def test_opinions_come_before_other_grades(server: Scripted) -> None:
-    found = judged(server, opinion=Opinion(EndpointReader(server.url, "strict", retries=0)))
-    assert grade(found, 2, "whole", 1.0) == 0.9
-    assert grade(found, 2, "none", 0.0) == 0
-    [row] = [e for e in found.answered[2] if e.shown.pruner == "whole"]
-    assert row.grades == {"judged": 0.9, "facts": 1.0}
-    assert {each["model"] for each in server.requests} == {"scripted", "strict"}
-
-
 def test_nothing_answered_is_an_error(server: Scripted) -> None:
     server.refuses = lambda _: "no"
     with pytest.raises(InvalidInputError, match="none of 4 items"):
@@ -205,25 +172,22 @@ def test_figures_are_paired_with_the_whole(server: Scripted) -> None:
         ("lamr-instant", "head-tail"),
         ("lamr-instant", "bm25"),
     }
-    by = {each.task: each for each in figures_of(found, "exact")}
-    assert "exactly" in by["completion"].says
-    assert by["choice"] == tasks["choice"]
     report = JudgeReport("scripted", tuple(tasks.values()), found.foreseen, found.spent, found.known)
     assert json.loads(report.to_json())["tasks"][0]["figures"][0]["pruner"] == "whole"
     assert "lamr-instant minus" in report.table()
-    page = render_page(report, found)
-    assert page.count("<details><summary><b>") == len(ITEMS)
-    assert "It waits 25 seconds." in page
 
 
-def test_a_killed_run_goes_on_where_it_was(server: Scripted, tmp_path: Path) -> None:
+def test_a_killed_run_goes_on_where_it_was(
+    server: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     data = tmp_path / "items.jsonl"
     data.write_text("".join(f"{each.to_json()}\n" for each in ITEMS))
     half, gate = threading.Event(), threading.Event()
     answered: list[str] = []
 
     def answer(body: dict) -> str:
-        if len(answered) >= 8:
+        if len(answered) >= 20:
             half.set()
             gate.wait(60)
         answered.append(body["messages"][1]["content"])
@@ -231,7 +195,7 @@ def test_a_killed_run_goes_on_where_it_was(server: Scripted, tmp_path: Path) -> 
 
     server.answer = answer
     command = [sys.executable, "-m", "lamr_cli.main", "judge", "-d", str(data), "--reader", server.url]
-    command += ["--model", "scripted", "--cache", str(tmp_path / "kept.sqlite"), "--json", "--at-once", "2"]
+    command += ["--model", "scripted", "--json"]
     command += [word for name in NAMES for word in ("--pruner", name)]
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ))
     assert half.wait(120)
@@ -244,8 +208,8 @@ def test_a_killed_run_goes_on_where_it_was(server: Scripted, tmp_path: Path) -> 
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
-    # What was under way at the kill, two questions and those whose answers weren't on the disk yet, is asked again.
-    assert report["known"] >= 8 - 2
+    # What was under way at the kill, eight questions at most, is asked again.
+    assert report["known"] >= 20 - 8
     assert report["spent"]["questions"] == len(server.requests) - before
     whole = judged(server)
     assert report["known"] + report["spent"]["questions"] >= len(

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from lamr_postprocess import language_named
 from lamr_postprocess.definition_spans import definition_spans
 
-from lamr_evaluation.judge.formats import TAIL_LINES
 from lamr_evaluation.judge.items import COMPLETION, Item
 from lamr_evaluation.judge.making.sources import SourceFile
 from lamr_evaluation.records import bare_lines
@@ -23,6 +22,8 @@ _LEAST, _MOST = 12, 120  # characters of a line that is asked for
 _STATEMENT = re.compile(r"^(?!#|//|/\*|\*|--|;|@|\"\"\"|''').*(?:\w\(|\s=\s|\w\[).*(?<!,)$")
 """Lines that do something: neither comments nor prose, and none of a list of arguments."""
 _QUOTES = re.compile(r"\"\"\"|'''")
+TAIL_LINES = 8
+"""Lines above a hole that every reader sees, and by which pruners know what is looked for."""
 _BODY = 3  # rows of a function that stand above the hole
 
 
