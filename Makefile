@@ -16,7 +16,7 @@ help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 demo: $(VENV)/.installed-serve   ## serve the shipped model with Triton and prune a standard-library file
-	$(BIN)/python examples/demo.py
+	$(BIN)/python docs/examples/demo.py
 
 test: $(VENV)/.installed-dev lint typecheck   ## lint, type-check and run every test
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart 0

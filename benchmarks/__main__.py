@@ -41,7 +41,7 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "memory": (),
     "overload": ("--seconds", "15"),
     "labels": ("--records", "200"),
-    "postprocess": ("speed",),
+    "postprocess": (),
     "agents": ("--calls", "5", "--files", "60"),
     "gpu": (),
 }

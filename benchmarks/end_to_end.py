@@ -17,10 +17,10 @@ from collections.abc import Iterator
 from functools import partial
 
 import psutil
-from lamr_client import PromptEncoder, Pruner, bundled_repository
+from lamr_client import InProcessTransport, PromptEncoder, Pruner, bundled_repository
+from lamr_contract.encoder.kept_states import KeptStates
 from lamr_serving import TritonServer
 
-from benchmarks.anew import reading_anew
 from benchmarks.load import resident_mib
 from benchmarks.report import Figure, option_parser, run
 from benchmarks.sources import QUERY, STDLIB, library_module
@@ -66,7 +66,9 @@ def microseconds_a_token(pruner: Pruner, size: int, runs: int) -> tuple[int, flo
 def measure(options: argparse.Namespace) -> Iterator[Figure]:
     """Prune in turn, in process and served; then prune texts of growing size."""
     code = source()
-    with reading_anew() as local:
+    # Every round reads all chunks anew.
+    transport = InProcessTransport(bundled_repository(), kept=KeptStates(0))
+    with Pruner(model=bundled_repository(), transport=transport, timeout=3600) as local:
         with (
             TritonServer(bundled_repository()) as server,
             Pruner(server.addresses.grpc, timeout=300) as remote,

@@ -2,7 +2,6 @@
 
     python -m benchmarks.same_output FILE ... > before.txt        # at one commit
     python -m benchmarks.same_output FILE ... --compare before.txt   # at another; exit code 1 if anything differs
-    python -m benchmarks.same_output FILE ... --ways              # or whether the line model answers all callers alike
 
 Every file is pruned in process by the bundled model for questions made of its own name and words, with the default
 threshold, a budget, a ratio and line numbers. The hash is over the text, the kept lines, the reasons and the line
@@ -15,16 +14,12 @@ import argparse
 import hashlib
 import json
 import sys
-import tempfile
 from collections import Counter
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from lamr_client import Pruner
-from lamr_contract.spec import bundled_repository
-
-from benchmarks.ways import read, ways
+from lamr_client.prune_options import decode_code
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "default": {},
@@ -35,7 +30,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 def question(path: Path) -> str:
     """A question that names the file and the first longer words of its middle line."""
-    lines = [line.strip() for line in read(path).splitlines() if len(line.strip()) > 20]
+    lines = [
+        line.strip() for line in decode_code(path.read_bytes()).text.splitlines() if len(line.strip()) > 20
+    ]
     return f"How does {path.stem} handle {lines[len(lines) // 2][:60] if lines else 'errors'}?"
 
 
@@ -58,43 +55,14 @@ def rows(paths: list[Path]) -> list[str]:
     return lines
 
 
-def compare_ways(paths: list[Path]) -> int:
-    """Print what differs between the ways to the line model, and how many files each answered; 1 if anything does."""
-    answered: Counter[str] = Counter()
-    differing = 0
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        found = ways(stack, bundled_repository(), folder)
-        for path in paths:
-            texts = {name: way(question(path), path.resolve()) for name, way in found.items()}
-            closed = {
-                name: text and text.removesuffix("\n") for name, text in texts.items()
-            }  # as the hook does
-            seen = {name: text for name, text in closed.items() if text is not None}
-            answered.update(seen.keys())
-            expected = next(iter(seen.values()))
-            if other := [name for name, text in seen.items() if text != expected]:
-                differing += 1
-                print(f"{path}: another text by {', '.join(other)}")
-    suffixes = Counter(path.suffix for path in paths)
-    print(f"files that each way cut: {dict(answered)}; by suffix: {dict(suffixes)}")
-    print(f"{len(paths) - differing} of {len(paths)} files alike")
-    return 1 if differing else 0
-
-
 def main() -> int:
-    """Print the rows, or compare them with those of another version, or the ways."""
+    """Print the rows, or compare them with those of another version."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--compare", type=Path, help="rows that another version printed")
-    parser.add_argument(
-        "--ways", action="store_true", help="compare the ways in which the line model is asked"
-    )
     options = parser.parse_args()
-    if options.ways:
-        return compare_ways(options.files)
     here = rows(options.files)
     if options.compare is None:
         print("\n".join(here))

@@ -14,23 +14,11 @@ from benchmarks.table import Missing, rows
 
 ROOT = Path(__file__).resolve().parents[1]
 ALONE = {
-    "batch_faults",
-    "campaign",
-    "damage",
-    "causal_models",
-    "fleet",
-    "in_time",
     "instant",
-    "large_files",
     "packs",
-    "precision",
-    "quality_over_time",
-    "token_limits",
     "token_tables",
-    "rolling",
     "same_output",
     "scale",
-    "swe_pruner",
 }  # what `make bench` leaves out: minutes, or files of one's own
 REPORT = {"verification": {"changed_percent": 0.5, "moved_percent": 0.5}}
 
@@ -63,21 +51,7 @@ def test_every_program_starts(monkeypatch, capsys, program):
     else:
         assert callable(module.measure)
         assert (
-            module.PARSER.parse_args(
-                ["first"]
-                if program
-                in (
-                    "causal_models",
-                    "packs",
-                    "precision",
-                    "quality_over_time",
-                    "swe_pruner",
-                    "token_limits",
-                    "token_tables",
-                )
-                else []
-            ).json
-            is False
+            module.PARSER.parse_args(["first"] if program in ("packs", "token_tables") else []).json is False
         )
         assert "--json" in module.PARSER.format_help()
     assert f"python -m benchmarks.{program}" in str(module.__doc__)

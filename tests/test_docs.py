@@ -140,7 +140,7 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
 def test_modules_that_a_page_names_exist(page: Path) -> None:
     code = {path.name for folder in ROOT.glob("*/lamr_*") for path in folder.rglob("*.py")}
     code |= {
-        path.name for folder in ("benchmarks", "examples", "tests") for path in (ROOT / folder).rglob("*.py")
+        path.name for folder in ("benchmarks", "docs", "tests") for path in (ROOT / folder).rglob("*.py")
     }
     text = page.read_text(encoding="utf-8")
     files = {name.rpartition("/")[2] for name in re.findall(r"`([\w/]+\.py)`", text)}

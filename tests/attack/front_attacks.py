@@ -1,6 +1,6 @@
 """What strangers and tenants do to a front to be in others' way: each attack once, bounded to a few seconds.
 
-The campaign tries each and looks after the others; `benchmarks.front.attack` does all of them at once.
+The campaign tries each and looks after the others.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def test_special_tokens_in_the_text_are_text(in_process: Pruner) -> None:
 
 
 def test_one_line_far_longer_than_the_window(in_process: Pruner) -> None:
-    """The megabyte and the 5 MB file are in tests/client, and with the real model in benchmarks/large_files.py."""
+    """The megabyte and the 5 MB file are in tests/client."""
     code = SOURCE + "x = [" + ", ".join(str(number) for number in range(12_000)) + "]\n"
     assert len(code.splitlines()[-1]) > 60_000
     check(code, in_process.prune(QUERY, code, path="numbers.py"))

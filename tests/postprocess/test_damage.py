@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import queue
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from lamr_postprocess import PrunedCode, cut_texts, language_named, line_spans, prune_lines, restore
-from lamr_postprocess.definition_spans import definition_spans
+from lamr_postprocess import (
+    Language,
+    PrunedCode,
+    cut_texts,
+    language_named,
+    line_spans,
+    prune_lines,
+    restore,
+    split_lines,
+)
+from lamr_postprocess.definition_spans import DefinitionSpan, definition_spans
+from lamr_postprocess.document import analyse
 
-from benchmarks.damage import dragged, faults
 from benchmarks.material import language_of
 
 FIXTURES = sorted((Path(__file__).parent / "fixtures").iterdir())
@@ -18,6 +28,37 @@ FILES = [
     *(path for path in FIXTURES if (language := language_of(path)) and language.mends),
     Path(queue.__file__),
 ]
+
+
+def faults(code: str, language: Language) -> Iterator[tuple[str, str]]:
+    """The name of each fault, and the text that has it."""
+    lines, spans = split_lines(code), definition_spans(code, language)
+    functions = [each for each in spans if each.is_function and each.last - each.first >= 4]
+    largest = max(spans, key=lambda each: each.last - each.first)
+    name = lines[largest.head].replace(largest.name, f"EXPORTED {largest.name}", 1)
+    yield "an unknown word", "".join([*lines[: largest.head], name, *lines[largest.head + 1 :]])
+    middle = min(functions, key=lambda each: abs(each.first + each.last - len(lines)))
+    yield "a missing end", "".join(without_end(lines, middle))
+    row = next(row for row in range((middle.head + middle.last) // 2, middle.last) if lines[row].strip())
+    sides = ["<<<<<<< HEAD\n", lines[row], "=======\n", lines[row], ">>>>>>> feature\n"]
+    yield "a conflict", "".join([*lines[:row], *sides, *lines[row + 1 :]])
+
+
+def without_end(lines: list[str], function: DefinitionSpan) -> list[str]:
+    last = lines[function.last]
+    if last.strip() in ("}", "end", "};", "})", "});"):
+        return [*lines[: function.last], *lines[function.last + 1 :]]
+    header = next(row for row in range(function.head, function.last) if lines[row].rstrip().endswith(":"))
+    return [*lines[:header], lines[header].rstrip()[:-1] + "\n", *lines[header + 1 :]]
+
+
+def dragged(code: str, language: Language) -> list[float]:
+    """The share of a text's lines that each of its lines, kept alone, drags along."""
+    document = analyse(code, language)
+    inked = np.flatnonzero(~document.blank)
+    rows = inked[:: max(1, len(inked) // 80)]
+    lines = np.arange(len(document.blank))
+    return [((document.repair(lines == row) != 0).sum() - 1) / len(lines) for row in rows.tolist()]
 
 
 @pytest.mark.parametrize("path", FILES, ids=[path.name for path in FILES])

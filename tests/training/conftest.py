@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+import torch
 from lamr_evaluation.records import Record
 from lamr_training.loop.example_set import ExampleSet
 from lamr_training.model.vocabulary import Vocabulary
 
-from benchmarks.ablation.worker_process import one_thread
 from tests.training.samples import example_set, questions, vocabulary
 
 
@@ -25,8 +25,10 @@ def single_thread() -> Iterator[None]:
 
     Several threads also wait for each other at every operation, which takes many times as long on a busy machine.
     """
-    with one_thread():
-        yield
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="session")

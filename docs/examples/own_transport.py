@@ -1,6 +1,6 @@
 """A transport of one's own: it remembers answers, so that nobody asks twice about a chunk that didn't change.
 
-python examples/own_transport.py FILE "How are retries limited?"
+python docs/examples/own_transport.py FILE "How are retries limited?"
 """
 
 from __future__ import annotations

@@ -1,1 +1,0 @@
-"""The ablation study: variants of the model, their training, and the table of the results."""
