@@ -26,7 +26,7 @@ from lamr_serving.launcher.addresses import Addresses, choose_addresses, ports_a
 from lamr_serving.launcher.bundle import find_bundle
 from lamr_serving.launcher.process import ServerProcess, Witness
 from lamr_serving.launcher.server_options import ServerOptions
-from lamr_serving.repository_check.check import check_repository
+from lamr_serving.repository_check import check_repository
 
 ATTEMPTS = 3
 """A free port may be taken before Triton binds it. And Triton's Python backend takes a model's process that a busy
