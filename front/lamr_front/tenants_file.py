@@ -246,6 +246,7 @@ def _check_unique(file: _TomlFile, replicas: tuple[Replica, ...], tenants: tuple
 
 def _key_lines(text: str) -> dict[_KeyPath, int]:
     """The line of each table header and key of valid TOML, counted from 1.
+
     `tomllib` tells no lines; these are tree-sitter's.
     """
     parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_toml.language()))
@@ -277,11 +278,7 @@ def _note_pair(prefix: _KeyPath, node: Any, lines: dict[_KeyPath, int]) -> None:
     path = (*prefix, *_names(key))
     lines[path] = node.start_point[0] + 1
     for value in values:
-        if value.type == "inline_table":
-            for pair in value.named_children:
-                if pair.type == "pair":
-                    _note_pair(path, pair, lines)
-        elif value.type == "array":
+        if value.type == "array":  # an inline table ends on its line
             items = [item for item in value.named_children if item.type != "comment"]
             for index, item in enumerate(items):
                 place: _KeyPath = (*path, index)
