@@ -28,6 +28,7 @@ try:
         StrictFloat,
         StrictInt,
         StrictStr,
+        TypeAdapter,
         ValidationInfo,
         with_config,
     )
@@ -273,6 +274,20 @@ class Fleet:
             tenant.name: tenant.window or max(1, min(self.capacity, round(tenant.weight * unit)))
             for tenant in self.tenants
         }
+
+
+@with_config(ConfigDict(extra="forbid", hide_input_in_errors=True))
+@dataclass(frozen=True)
+class Tables:
+    """The file of tenants as it is written."""
+
+    front: Settings = field(default_factory=Settings)
+    replicas: dict[Name, Replica] = field(default_factory=dict)
+    tenants: dict[Name, Tenant] = field(default_factory=dict)
+
+
+NAME, TABLES = TypeAdapter(Name), TypeAdapter(Tables)
+"""What checks a name, and the file."""
 
 
 def _unfairness(weights: list[float], unit: float) -> float:

@@ -9,17 +9,26 @@ import dataclasses
 import difflib
 import re
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import tree_sitter
 import tree_sitter_toml
 from lamr_contract.private_files import write_whole
-from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
 from lamr_front.errors import FrontError, TenantsFileError
-from lamr_front.fleet import HASH_SCHEME, ApiKey, Fleet, Limits, Name, Replica, Settings, Tenant
+from lamr_front.fleet import (
+    HASH_SCHEME,
+    NAME,
+    TABLES,
+    ApiKey,
+    Fleet,
+    Limits,
+    Replica,
+    Settings,
+    Tables,
+    Tenant,
+)
 
 STARTER = """\
 # Who may ask, and what answers. `lamr front check` reads this file; `lamr front reload` puts changes into force.
@@ -48,16 +57,6 @@ _WRONG = {
 }
 """What is said of pydantic's types of errors; those of `fleet` bring their own words."""
 _KeyPath = tuple[str | int, ...]  # of a value: names of tables and keys, and indices of arrays of tables
-
-
-@with_config(ConfigDict(extra="forbid", hide_input_in_errors=True))
-@dataclass(frozen=True)
-class _Tables:
-    """The file, as pydantic reads it."""
-
-    front: Settings = field(default_factory=Settings)
-    replicas: dict[Name, Replica] = field(default_factory=dict)
-    tenants: dict[Name, Tenant] = field(default_factory=dict)
 
 
 class _TomlFile:
@@ -125,8 +124,8 @@ def parse_fleet(path: Path, text: str) -> Fleet:
                     raise file.fail("not known here; the table's own name is it", kind, name, "name")
                 table["name"] = name
     try:
-        read = TypeAdapter(_Tables).validate_python(file.values, context={"folder": path.absolute().parent})
-    except ValidationError as error:
+        read = TABLES.validate_python(file.values, context={"folder": path.absolute().parent})
+    except ValueError as error:  # pydantic's
         raise _in_our_words(file, error) from error
     _check_settings(file, read.front)
     fleet = Fleet(read.front, tuple(read.replicas.values()), tuple(read.tenants.values()))
@@ -150,9 +149,9 @@ def add_keys(path: Path, keys: dict[str, ApiKey]) -> None:
     known = {tenant.name for tenant in parse_fleet(path, text).tenants}
     for name, key in keys.items():
         try:
-            TypeAdapter(Name).validate_python(name)
-        except ValidationError as error:
-            raise TenantsFileError(f"tenant {name!r}: {_said(error.errors()[0])}", path=path) from error
+            NAME.validate_python(name)
+        except ValueError as error:
+            raise TenantsFileError(f"tenant {name!r}: {_said(_first(error))}", path=path) from error
         lines = [] if name in known else ["", f"[tenants.{name}]"]
         lines += ["", f"[[tenants.{name}.keys]]", f'hash = "{HASH_SCHEME}{key.sha256}"']
         if key.expires is not None:
@@ -172,9 +171,13 @@ def add_keys(path: Path, keys: dict[str, ApiKey]) -> None:
         raise FrontError(f"{path} can't be written: {error.strerror}") from error
 
 
-def _in_our_words(file: _TomlFile, error: ValidationError) -> TenantsFileError:
-    """What is wrong first."""
-    first = error.errors()[0]
+def _first(error: Any) -> Any:
+    """The first of what pydantic finds wrong."""
+    return error.errors()[0]
+
+
+def _in_our_words(file: _TomlFile, error: ValueError) -> TenantsFileError:
+    first = _first(error)
     *table, name = first["loc"]
     if first["type"] == "missing":
         return file.fail(_MISSING[str(name)], *table)
@@ -201,7 +204,7 @@ def _known(table: _KeyPath) -> list[str]:
     if table[2:3] == ("keys",):
         return ["expires", "hash"]
     kinds: dict[str, Any] = {"front": Settings, "replicas": Replica, "tenants": Tenant}
-    kind = Limits if table[2:] else kinds[str(table[0])] if table else _Tables
+    kind = Limits if table[2:] else kinds[str(table[0])] if table else Tables
     return [each.name for each in dataclasses.fields(kind) if each.name != "name"]
 
 
