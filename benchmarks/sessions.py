@@ -28,7 +28,6 @@ def server_session(
     config = OnnxModelConfig(
         name="",
         file="",
-        max_batch_size=1,
         inputs=(),
         outputs=(),
         batch_inputs=(),

@@ -35,9 +35,9 @@ def http(  # one flag an argument
     """Serve the pruner over HTTP until Ctrl-C or SIGTERM.
 
     POST /prune is what SWE-Pruner's service has, so its clients need another address only. POST /v1/prune has all
-    options and fields, POST /v1/rerank and POST /rerank rank documents as Cohere and TEI do; /docs shows all of them,
-    /livez, /readyz and /metrics are for who watches over it. Nothing is authenticated: listen on loopback, or behind
-    something that does it.
+    options and fields, POST /v1/rerank and POST /rerank rank documents as Cohere and TEI do; /openapi.json describes
+    all of them; /livez, /readyz and /metrics are for who watches over it. Nothing is authenticated: listen on loopback,
+    or behind something that does it.
 
     lamr http --port 8080
     """

@@ -33,14 +33,6 @@ def serve(
         int | None,
         typer.Option("--port", "--grpc-port", help="gRPC port; default: a free one.", min=1, max=65535),
     ] = None,
-    http_port: Annotated[
-        int | None,
-        typer.Option(
-            help="Answer health, metadata and inference over HTTP at this port; default: no HTTP.",
-            min=1,
-            max=65535,
-        ),
-    ] = None,
     metrics_port: Annotated[
         int | None, typer.Option(help="Prometheus port; default: a free one.", min=1, max=65535)
     ] = None,
@@ -54,9 +46,6 @@ def serve(
     startup_timeout: Annotated[
         float, typer.Option(help="Seconds to wait for readiness.", min=1)
     ] = DEFAULTS.startup_timeout,
-    http_host: Annotated[
-        str | None, typer.Option(help="Address of the HTTP port; default: loopback, whatever --host is.")
-    ] = None,
     metrics_host: Annotated[
         str | None,
         typer.Option(help="Address of the Prometheus port; default: loopback, whatever --host is."),
@@ -97,11 +86,9 @@ def serve(
 
     options = ServerOptions(
         host=host,
-        http_host=http_host,
         metrics_host=metrics_host,
         restart=restart,
         grpc_port=grpc_port,
-        http_port=http_port,
         metrics_port=metrics_port,
         threads=threads,
         lines=lines,
@@ -127,7 +114,6 @@ def _print_ready(info: ServerInfo) -> None:
         "model": info.spec.name,
         "model_version": info.spec.version,
         "grpc": addresses.grpc,
-        "http": addresses.http,
         "metrics": addresses.metrics,
     }
     say(json.dumps(ready))

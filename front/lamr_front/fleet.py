@@ -1,19 +1,122 @@
 """A fleet in data: where the front listens, the replicas behind it, and the tenants with what they may.
 
-`tenants_file` reads a fleet, `rendering` writes HAProxy's configuration for it.
+`tenants_file` reads a fleet, by pydantic and the types here, `rendering` writes HAProxy's configuration for it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime, time, timezone
 from pathlib import Path
+from typing import Annotated, Any
 
 from lamr_contract.names import ENSEMBLE, LINE_MODEL
+from lamr_errors import how_to_install
+
+from lamr_front.errors import FrontError
+
+try:
+    from pydantic import (
+        AfterValidator,
+        BeforeValidator,
+        ConfigDict,
+        Field,
+        StrictBool,
+        StrictFloat,
+        StrictInt,
+        StrictStr,
+        TypeAdapter,
+        ValidationInfo,
+        with_config,
+    )
+except ImportError as error:
+    raise FrontError(f"{error.name} isn't installed: {how_to_install('front')}") from error
+
+HASH_SCHEME = "sha256:"
+MOST = 1 << 31
 
 
+def _between(least: float, most: float) -> AfterValidator:
+    def check(value: float) -> float:
+        if not least <= value <= most:
+            raise ValueError(f"must be between {least:,} and {most:,}")
+        return value
+
+    return AfterValidator(check)
+
+
+def _like(pattern: str, problem: str) -> AfterValidator:
+    """A text that a pattern fits. In the problem, {} is the text."""
+
+    def check(value: str) -> str:
+        if not re.fullmatch(pattern, value):
+            raise ValueError(problem.format(value))
+        return value
+
+    return AfterValidator(check)
+
+
+def _address(value: str) -> str:
+    match = re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.*_-]+):(\d{1,5})", value)
+    if match is None or not 0 < int(match[2]) < 1 << 16:
+        raise ValueError(f'must be "host:port", not "{value}"')
+    return value
+
+
+def _file(value: Any, info: ValidationInfo) -> Path:
+    """A file, which a relative path names from the folder in the validation's context."""
+    if not isinstance(value, str):
+        raise ValueError("must be text in quotes")
+    assert info.context is not None
+    path: Path = info.context["folder"] / value
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}")
+    return path
+
+
+def _time(value: Any) -> datetime:
+    """A time, or a date's beginning; in UTC where it says nothing else."""
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime.combine(value, time())
+    if not isinstance(value, datetime):
+        raise ValueError("must be a date (2027-01-31) or a time (2027-01-31T12:00:00Z)")
+    return value if value.tzinfo else value.replace(tzinfo=timezone.utc)
+
+
+Name = Annotated[
+    StrictStr,
+    _like(
+        "[a-z0-9][a-z0-9_-]{0,47}",
+        "a name has up to 48 of a-z, 0-9, - and _, and begins with a letter or digit",
+    ),
+]
+_Address = Annotated[StrictStr, AfterValidator(_address)]
+_File = Annotated[Path, BeforeValidator(_file)]
+_ModelName = Annotated[StrictStr, _like("[A-Za-z0-9][A-Za-z0-9_.-]{0,127}", "{!r} is no model's name")]
+_CommonName = Annotated[
+    StrictStr,
+    _like(r"[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]{0,253}[^\s\x00-\x1f\x7f])?", "{!r} is no common name"),
+]
+_Fingerprint = Annotated[
+    StrictStr,
+    _like("[0-9a-f]{16}", "must be the 16 hexadecimal digits that `lamr status` shows for its server"),
+]
+_Digest = Annotated[
+    StrictStr,
+    _like(
+        f"{HASH_SCHEME}[0-9a-f]{{64}}",
+        f"must be {HASH_SCHEME} and 64 hexadecimal digits; a key itself never stands here",
+    ),
+    AfterValidator(lambda value: value.removeprefix(HASH_SCHEME)),
+    Field(validation_alias="hash"),
+]
+_NOTHING_ELSE = ConfigDict(extra="forbid")
+
+
+@with_config(_NOTHING_ELSE)
 @dataclass(frozen=True)
 class Settings:
     """The front itself.
@@ -38,22 +141,23 @@ class Settings:
             `/etc/resolv.conf`. A name that has no address yet is a replica that isn't there.
     """
 
-    listen: str = "127.0.0.1:8443"
-    operations: str = "127.0.0.1:8405"
-    certificate: Path | None = None
-    client_ca: Path | None = None
-    replica_ca: Path | None = None
-    replica_certificate: Path | None = None
-    max_request_bytes: int = 60_000
-    max_connections: int = 4096
-    address_connections: int | None = None
-    quota_seconds: int = 10
-    queue_seconds: int = 15
-    answer_seconds: int = 65
-    busy_tenants: int = 4
-    follow_dns: bool = False
+    listen: _Address = "127.0.0.1:8443"
+    operations: _Address = "127.0.0.1:8405"
+    certificate: _File | None = None
+    client_ca: _File | None = None
+    replica_ca: _File | None = None
+    replica_certificate: _File | None = None
+    max_request_bytes: Annotated[StrictInt, _between(1_000, 16 << 20)] = 60_000
+    max_connections: Annotated[StrictInt, _between(10, 1_000_000)] = 4096
+    address_connections: Annotated[StrictInt, _between(1, 1_000_000)] | None = None
+    quota_seconds: Annotated[StrictInt, _between(1, 86_400)] = 10
+    queue_seconds: Annotated[StrictInt, _between(1, 600)] = 15
+    answer_seconds: Annotated[StrictInt, _between(1, 3_600)] = 65
+    busy_tenants: Annotated[StrictInt, _between(1, 10_000)] = 4
+    follow_dns: StrictBool = False
 
 
+@with_config(_NOTHING_ELSE)
 @dataclass(frozen=True)
 class Replica:
     """A Triton server.
@@ -67,11 +171,12 @@ class Replica:
     """
 
     name: str
-    grpc: str
-    capacity: int = 6
-    fingerprint: str | None = None
+    grpc: _Address
+    capacity: Annotated[StrictInt, _between(1, 10_000)] = 6
+    fingerprint: _Fingerprint | None = None
 
 
+@with_config(_NOTHING_ELSE)
 @dataclass(frozen=True)
 class ApiKey:
     """What is stored of an API key.
@@ -81,10 +186,11 @@ class ApiKey:
         expires: when the key stops opening anything; None never.
     """
 
-    sha256: str
-    expires: datetime | None = None
+    sha256: _Digest
+    expires: Annotated[datetime, BeforeValidator(_time)] | None = None
 
 
+@with_config(_NOTHING_ELSE)
 @dataclass(frozen=True)
 class Limits:
     """What a tenant may use; None is no limit.
@@ -94,11 +200,12 @@ class Limits:
         requests, bytes: in each period of `Settings.quota_seconds`. What was refused isn't counted.
     """
 
-    concurrent: int = 64
-    requests: int | None = None
-    bytes: int | None = None
+    concurrent: Annotated[StrictInt, _between(1, 100_000)] = 64
+    requests: Annotated[StrictInt, _between(1, MOST)] | None = None
+    bytes: Annotated[StrictInt, _between(1, MOST)] | None = None
 
 
+@with_config(_NOTHING_ELSE)
 @dataclass(frozen=True)
 class Tenant:
     """Somebody who may ask.
@@ -114,11 +221,11 @@ class Tenant:
     """
 
     name: str
-    weight: float = 1.0
-    window: int | None = None
-    models: tuple[str, ...] = (ENSEMBLE, LINE_MODEL)
+    weight: Annotated[StrictFloat, _between(0.01, 100)] = 1.0
+    window: Annotated[StrictInt, _between(1, 10_000)] | None = None
+    models: tuple[_ModelName, ...] = (ENSEMBLE, LINE_MODEL)
     keys: tuple[ApiKey, ...] = ()
-    certificates: tuple[str, ...] = ()
+    certificates: tuple[_CommonName, ...] = ()
     limits: Limits = field(default_factory=Limits)
 
 
@@ -167,6 +274,20 @@ class Fleet:
             tenant.name: tenant.window or max(1, min(self.capacity, round(tenant.weight * unit)))
             for tenant in self.tenants
         }
+
+
+@with_config(ConfigDict(extra="forbid", hide_input_in_errors=True))
+@dataclass(frozen=True)
+class Tables:
+    """The file of tenants as it is written."""
+
+    front: Settings = field(default_factory=Settings)
+    replicas: dict[Name, Replica] = field(default_factory=dict)
+    tenants: dict[Name, Tenant] = field(default_factory=dict)
+
+
+NAME, TABLES = TypeAdapter(Name), TypeAdapter(Tables)
+"""What checks a name, and the file."""
 
 
 def _unfairness(weights: list[float], unit: float) -> float:

@@ -1,20 +1,34 @@
 """`tenants.toml`: reading it into a fleet, with the line of whatever is wrong, and adding keys to it.
 
-What follows from the values is in `fleet`.
+What the file may say is in the types of `fleet`, and so is what follows from it.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import difflib
 import re
-from collections.abc import Callable, Iterable
-from datetime import datetime
+import sys
 from pathlib import Path
+from typing import Any
 
+import tree_sitter
+import tree_sitter_toml
 from lamr_contract.private_files import write_whole
 
 from lamr_front.errors import FrontError, TenantsFileError
-from lamr_front.fleet import ApiKey, Fleet, Limits, Replica, Settings, Tenant
-from lamr_front.toml_table import Table, TomlFile
+from lamr_front.fleet import (
+    HASH_SCHEME,
+    NAME,
+    TABLES,
+    ApiKey,
+    Fleet,
+    Limits,
+    Replica,
+    Settings,
+    Tables,
+    Tenant,
+)
 
 STARTER = """\
 # Who may ask, and what answers. `lamr front check` reads this file; `lamr front reload` puts changes into force.
@@ -27,15 +41,52 @@ operations = "127.0.0.1:8405"    # /metrics, /ready and /live
 [replicas.one]                   # lamr serve --port 8001
 grpc = "127.0.0.1:8001"
 """
-HASH_SCHEME = "sha256:"
-MOST = 1 << 31
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,47}")
-_MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
-_COMMON_NAME = re.compile(r"[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]{0,253}[^\s\x00-\x1f\x7f])?")
-_ADDRESS = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.*_-]+):(\d{1,5})")
-_FINGERPRINT = re.compile(r"[0-9a-f]{16}")
-_DIGEST = re.compile(rf"{HASH_SCHEME}[0-9a-f]{{64}}")
 _LOOPBACK = re.compile(r"(127\.[\d.]+|localhost|\[::1\]):\d+")
+_MISSING = {
+    "grpc": 'give the address of its gRPC port: grpc = "host:port"',
+    "hash": f'give hash = "{HASH_SCHEME}…", as `lamr front key` writes it',
+}
+_WRONG = {
+    "string_type": "must be text in quotes",
+    "bool_type": "must be true or false",
+    "int_type": "must be a whole number",
+    "float_type": "must be a number",
+    "tuple_type": "must be a list",
+    "dict_type": "must be a table",
+    "dataclass_type": "must be a table",
+}
+"""What is said of pydantic's types of errors; those of `fleet` bring their own words."""
+_KeyPath = tuple[str | int, ...]  # of a value: names of tables and keys, and indices of arrays of tables
+
+
+class _TomlFile:
+    """A file of TOML, with the line of each value.
+
+    Raises:
+        TenantsFileError: it isn't TOML.
+    """
+
+    def __init__(self, path: Path, text: str) -> None:
+        self._path = path
+        toml = _tomllib()
+        try:
+            self.values: dict[str, Any] = toml.loads(text)
+        except toml.TOMLDecodeError as error:
+            place = re.search(r"at line (\d+)", str(error))
+            message = re.sub(r" \(at [^)]*\)$", "", str(error))
+            line = int(place[1]) if place else text.count("\n") + 1
+            raise TenantsFileError(f"not TOML: {message}", path=path, line=line) from error
+        self._lines = _key_lines(text)
+
+    def fail(self, message: str, *names: str | int) -> TenantsFileError:
+        """The error about a value, at its line or that of the nearest table around it that the file names."""
+        where = ".".join(str(name) for name in names if isinstance(name, str))
+        lines = (self._lines.get(names[:end]) for end in range(len(names), 0, -1))
+        return TenantsFileError(
+            f"{where}: {message}" if where else message,
+            path=self._path,
+            line=next((line for line in lines if line is not None), None),
+        )
 
 
 def read_fleet(path: Path) -> Fleet:
@@ -43,7 +94,6 @@ def read_fleet(path: Path) -> Fleet:
 
     Raises:
         TenantsFileError: names the line and what is wrong there.
-        FrontError: the extra `front` isn't installed.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -65,16 +115,24 @@ def parse_fleet(path: Path, text: str) -> Fleet:
         path: where the file lies, which relative paths begin at.
         text: what it holds.
     """
-    file = TomlFile(path, text)
-    root = Table(file, (), file.values)
-    settings = _settings(root.table("front"), path.absolute().parent)
-    replicas = tuple(_replica(name, table) for name, table in root.tables("replicas"))
-    tenants = tuple(_tenant(name, table) for name, table in root.tables("tenants"))
-    root.done()
-    if not replicas:
-        raise root.fail('no replica; add [replicas.one] with grpc = "host:port"')
-    _check_unique(root, replicas, tenants)
-    return Fleet(settings, replicas, tenants)
+    file = _TomlFile(path, text)
+    for kind in ("replicas", "tenants"):
+        tables = file.values.get(kind)
+        for name, table in tables.items() if isinstance(tables, dict) else ():
+            if isinstance(table, dict):
+                if "name" in table:
+                    raise file.fail("not known here; the table's own name is it", kind, name, "name")
+                table["name"] = name
+    try:
+        read = TABLES.validate_python(file.values, context={"folder": path.absolute().parent})
+    except ValueError as error:  # pydantic's
+        raise _in_our_words(file, error) from error
+    _check_settings(file, read.front)
+    fleet = Fleet(read.front, tuple(read.replicas.values()), tuple(read.tenants.values()))
+    if not fleet.replicas:
+        raise file.fail('no replica; add [replicas.one] with grpc = "host:port"')
+    _check_unique(file, fleet.replicas, fleet.tenants)
+    return fleet
 
 
 def add_keys(path: Path, keys: dict[str, ApiKey]) -> None:
@@ -90,8 +148,10 @@ def add_keys(path: Path, keys: dict[str, ApiKey]) -> None:
     text = path.read_text(encoding="utf-8") if path.exists() else STARTER
     known = {tenant.name for tenant in parse_fleet(path, text).tenants}
     for name, key in keys.items():
-        if not _NAME.fullmatch(name):
-            raise TenantsFileError(f"tenant {name!r}: {_name_problem()}", path=path)
+        try:
+            NAME.validate_python(name)
+        except ValueError as error:
+            raise TenantsFileError(f"tenant {name!r}: {_said(_first(error))}", path=path) from error
         lines = [] if name in known else ["", f"[tenants.{name}]"]
         lines += ["", f"[[tenants.{name}.keys]]", f'hash = "{HASH_SCHEME}{key.sha256}"']
         if key.expires is not None:
@@ -111,110 +171,67 @@ def add_keys(path: Path, keys: dict[str, ApiKey]) -> None:
         raise FrontError(f"{path} can't be written: {error.strerror}") from error
 
 
-def _settings(table: Table, folder: Path) -> Settings:
-    settings = Settings(
-        listen=table.take_or("listen", Settings.listen, _address_problem),
-        operations=table.take_or("operations", Settings.operations, _address_problem),
-        certificate=_file(table, "certificate", folder),
-        client_ca=_file(table, "client_ca", folder),
-        replica_ca=_file(table, "replica_ca", folder),
-        replica_certificate=_file(table, "replica_certificate", folder),
-        max_request_bytes=table.take_or(
-            "max_request_bytes", Settings.max_request_bytes, _between(1_000, 16 << 20)
-        ),
-        max_connections=table.take_or("max_connections", Settings.max_connections, _between(10, 1_000_000)),
-        address_connections=table.take("address_connections", int, _between(1, 1_000_000)),
-        quota_seconds=table.take_or("quota_seconds", Settings.quota_seconds, _between(1, 86_400)),
-        queue_seconds=table.take_or("queue_seconds", Settings.queue_seconds, _between(1, 600)),
-        answer_seconds=table.take_or("answer_seconds", Settings.answer_seconds, _between(1, 3_600)),
-        busy_tenants=table.take_or("busy_tenants", Settings.busy_tenants, _between(1, 10_000)),
-        follow_dns=table.take_or("follow_dns", Settings.follow_dns),
+def _first(error: Any) -> Any:
+    """The first of what pydantic finds wrong."""
+    return error.errors()[0]
+
+
+def _in_our_words(file: _TomlFile, error: ValueError) -> TenantsFileError:
+    first = _first(error)
+    *table, name = first["loc"]
+    if first["type"] == "missing":
+        return file.fail(_MISSING[str(name)], *table)
+    if name == "[key]":
+        return file.fail(_said(first), *table)
+    if first["type"] == "unexpected_keyword_argument":
+        known = _known(tuple(table))
+        near = difflib.get_close_matches(str(name), known, 1)
+        meant = f"did you mean {near[0]}?" if near else f"it takes {', '.join(sorted(known))}"
+        return file.fail(f"not known here; {meant}", *table, name)
+    return file.fail(_said(first), *table, name)
+
+
+def _said(error: Any) -> str:
+    return (
+        str(error["ctx"]["error"])
+        if error["type"] == "value_error"
+        else _WRONG.get(error["type"], error["msg"])
     )
-    table.done()
+
+
+def _known(table: _KeyPath) -> list[str]:
+    """What a table takes."""
+    if table[2:3] == ("keys",):
+        return ["expires", "hash"]
+    kinds: dict[str, Any] = {"front": Settings, "replicas": Replica, "tenants": Tenant}
+    kind = Limits if table[2:] else kinds[str(table[0])] if table else Tables
+    return [each.name for each in dataclasses.fields(kind) if each.name != "name"]
+
+
+def _check_settings(file: _TomlFile, settings: Settings) -> None:
     if settings.certificate is None and not _LOOPBACK.fullmatch(settings.listen):
-        raise table.fail(
-            "keys and code would travel unencrypted; give a certificate, or listen on 127.0.0.1", "listen"
+        raise file.fail(
+            "keys and code would travel unencrypted; give a certificate, or listen on 127.0.0.1",
+            "front",
+            "listen",
         )
     if settings.certificate is None and settings.client_ca is not None:
-        raise table.fail("needs a certificate of the server, too", "client_ca")
+        raise file.fail("needs a certificate of the server, too", "front", "client_ca")
     if settings.replica_certificate is not None and settings.replica_ca is None:
-        raise table.fail("needs replica_ca, too", "replica_certificate")
-    return settings
+        raise file.fail("needs replica_ca, too", "front", "replica_certificate")
 
 
-def _replica(name: str, table: Table) -> Replica:
-    _check_name(name, table)
-    grpc = table.take("grpc", str, _address_problem)
-    if grpc is None:
-        raise table.fail('give the address of its gRPC port: grpc = "host:port"')
-    capacity = table.take_or("capacity", Replica.capacity, _between(1, 10_000))
-    fingerprint = table.take("fingerprint", str, _fingerprint_problem)
-    table.done()
-    return Replica(name, grpc, capacity, fingerprint)
-
-
-def _tenant(name: str, table: Table) -> Tenant:
-    _check_name(name, table)
-    tenant = Tenant(
-        name,
-        weight=table.take_or("weight", Tenant.weight, _weight_problem),
-        window=table.take("window", int, _between(1, 10_000)),
-        models=tuple(table.take_or("models", list(Tenant.models), _each(_MODEL, "is no model's name"))),
-        keys=tuple(_key(entry) for entry in table.array("keys")),
-        certificates=tuple(
-            table.take_or("certificates", list[str](), _each(_COMMON_NAME, "is no common name"))
-        ),
-        limits=_limits(table.table("limits")),
-    )
-    table.done()
-    return tenant
-
-
-def _key(table: Table) -> ApiKey:
-    digest = table.take("hash", str, _digest_problem)
-    if digest is None:
-        raise table.fail(f'give hash = "{HASH_SCHEME}…", as `lamr front key` writes it')
-    expires = table.take("expires", datetime)
-    table.done()
-    return ApiKey(digest.removeprefix(HASH_SCHEME), expires)
-
-
-def _limits(table: Table) -> Limits:
-    limits = Limits(
-        concurrent=table.take_or("concurrent", Limits.concurrent, _between(1, 100_000)),
-        requests=table.take("requests", int, _between(1, MOST)),
-        bytes=table.take("bytes", int, _between(1, MOST)),
-    )
-    table.done()
-    return limits
-
-
-def _file(table: Table, name: str, folder: Path) -> Path | None:
-    given = table.take(name, str)
-    if given is None:
-        return None
-    path = folder / given
-    if not path.is_file():
-        raise table.fail(f"there is no file {path}", name)
-    return path
-
-
-def _check_name(name: str, table: Table) -> None:
-    if not _NAME.fullmatch(name):
-        raise table.fail(_name_problem())
-
-
-def _check_unique(root: Table, replicas: tuple[Replica, ...], tenants: tuple[Tenant, ...]) -> None:
+def _check_unique(file: _TomlFile, replicas: tuple[Replica, ...], tenants: tuple[Tenant, ...]) -> None:
     """Refuse an address, key or certificate that stands twice: it would mean either of two."""
     seen: dict[str, str] = {}
     for replica in replicas:
         if (other := seen.setdefault(replica.grpc, replica.name)) != replica.name:
-            raise root.fail(f"replica {other} has the same address", "replicas", replica.name, "grpc")
+            raise file.fail(f"replica {other} has the same address", "replicas", replica.name, "grpc")
     for tenant in tenants:
         for index, key in enumerate(tenant.keys):
             place = f"{tenant.name} {index}"
             if (other := seen.setdefault(key.sha256, place)) != place:
-                raise root.fail(
+                raise file.fail(
                     f"tenant {other.split()[0]} has the same key",
                     "tenants",
                     tenant.name,
@@ -224,44 +241,59 @@ def _check_unique(root: Table, replicas: tuple[Replica, ...], tenants: tuple[Ten
                 )
         for name in tenant.certificates:
             if (other := seen.setdefault(f"cn {name}", tenant.name)) != tenant.name:
-                raise root.fail(
+                raise file.fail(
                     f"tenant {other} has the same certificate {name!r}",
                     "tenants", tenant.name, "certificates",
                 )  # fmt: skip
 
 
-def _name_problem() -> str:
-    return "a name has up to 48 of a-z, 0-9, - and _, and begins with a letter or digit"
+def _key_lines(text: str) -> dict[_KeyPath, int]:
+    """The line of each table header and key of valid TOML, counted from 1.
+
+    `tomllib` tells no lines; these are tree-sitter's.
+    """
+    parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_toml.language()))
+    lines: dict[_KeyPath, int] = {}
+    counts: dict[_KeyPath, int] = {}
+    for node in parser.parse(text.encode()).root_node.named_children:
+        if node.type == "pair":
+            _note_pair((), node, lines)
+        elif node.type in ("table", "table_array_element"):
+            header, *rest = node.named_children
+            names = _names(header)
+            path: _KeyPath = ()
+            for place, name in enumerate(names):
+                path = (*path, name)
+                if node.type == "table_array_element" and place == len(names) - 1:
+                    counts[path] = counts.get(path, 0) + 1
+                    lines.setdefault(path, node.start_point[0] + 1)
+                if path in counts:
+                    path = (*path, counts[path] - 1)
+            lines[path] = node.start_point[0] + 1
+            for child in rest:
+                if child.type == "pair":
+                    _note_pair(path, child, lines)
+    return lines
 
 
-def _address_problem(value: str) -> str | None:
-    match = _ADDRESS.fullmatch(value)
-    if match is None or not 0 < int(match[2]) < 1 << 16:
-        return f'must be "host:port", not "{value}"'
-    return None
+def _note_pair(prefix: _KeyPath, node: Any, lines: dict[_KeyPath, int]) -> None:
+    key, *values = node.named_children
+    path = (*prefix, *_names(key))
+    lines[path] = node.start_point[0] + 1
+    for value in values:
+        if value.type == "array":  # an inline table ends on its line
+            items = [item for item in value.named_children if item.type != "comment"]
+            for index, item in enumerate(items):
+                place: _KeyPath = (*path, index)
+                lines[place] = item.start_point[0] + 1
 
 
-def _digest_problem(value: str) -> str | None:
-    if _DIGEST.fullmatch(value):
-        return None
-    return f"must be {HASH_SCHEME} and 64 hexadecimal digits; a key itself never stands here"
+def _names(key: Any) -> list[str]:
+    if key.type == "dotted_key":
+        return [name for child in key.named_children for name in _names(child)]
+    text = key.text.decode()
+    return list(_tomllib().loads(f"{text} = 0")) if key.type == "quoted_key" else [text]
 
 
-def _fingerprint_problem(value: str) -> str | None:
-    if _FINGERPRINT.fullmatch(value):
-        return None
-    return "must be the 16 hexadecimal digits that `lamr status` shows for its server"
-
-
-def _weight_problem(value: float) -> str | None:
-    return None if 0.01 <= value <= 100 else "must be between 0.01 and 100"
-
-
-def _between(least: int, most: int) -> Callable[[int], str | None]:
-    return lambda value: None if least <= value <= most else f"must be between {least:,} and {most:,}"
-
-
-def _each(pattern: re.Pattern[str], problem: str) -> Callable[[Iterable[str]], str | None]:
-    return lambda values: next(
-        (f"{value!r} {problem}" for value in values if not pattern.fullmatch(value)), None
-    )
+def _tomllib() -> Any:
+    return __import__("tomllib" if sys.version_info >= (3, 11) else "tomli")

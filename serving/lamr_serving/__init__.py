@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lamr_serving.launcher.foreground import serve
     from lamr_serving.launcher.server import TritonServer
     from lamr_serving.launcher.server_options import ServerOptions
-    from lamr_serving.repository_check.check import check_repository
+    from lamr_serving.repository_check import check_repository
     from lamr_serving.status import LocalStatus, ModelStatus, ServerStatus, local_status, server_status
 
 __all__ = [
@@ -44,7 +44,7 @@ _HOMES = {
     "ServerStartError": "errors",
     "ServerStatus": "status",
     "TritonServer": "launcher.server",
-    "check_repository": "repository_check.check",
+    "check_repository": "repository_check",
     "local_status": "status",
     "serve": "launcher.foreground",
     "server_status": "status",

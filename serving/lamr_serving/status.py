@@ -34,7 +34,7 @@ from lamr_contract.silence import import_onnxruntime
 from lamr_contract.spec import bundled_repository, load_spec
 
 from lamr_serving.engines import PRECISIONS, WIDE, Engine, choose, engine_for
-from lamr_serving.repository_check.reading import read_config
+from lamr_serving.repository_check import read_config
 
 MOST_ANSWER_BYTES = 64 << 20
 """Of one answer: the configuration of a causal model holds its tokenizer."""

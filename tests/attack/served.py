@@ -15,7 +15,6 @@ from typing import Any
 import psutil
 from lamr_client import LamrError, Pruner
 from lamr_serving.launcher import workspace
-from lamr_serving.launcher.addresses import free_ports
 
 from tests.attack.place import LAMR, Place
 from tests.processes import below
@@ -30,7 +29,7 @@ class Server:
     """A `lamr serve` of a place.
 
     Attributes:
-        grpc, http, metrics: where it listens.
+        grpc, metrics: where it listens.
         process: the command's process.
     """
 
@@ -50,7 +49,7 @@ class Server:
         if not line:
             raise RuntimeError(f"not ready: {self.process.communicate()[1].decode()[-300:]}")
         ready = json.loads(line)
-        self.grpc, self.http, self.metrics = ready["grpc"], ready["http"], ready["metrics"]
+        self.grpc, self.metrics = ready["grpc"], ready["metrics"]
 
     @property
     def triton(self) -> psutil.Process:
@@ -112,10 +111,9 @@ def setting() -> Iterator[None]:
 
 
 def shared() -> Server:
-    """The server of all cases that ask for it, with an HTTP port."""
+    """The server of all cases that ask for it."""
     if not _shared:
-        (port,) = free_ports("127.0.0.1", 1)
         root = Path(tempfile.mkdtemp(prefix="lamr-attack-"))
-        _shared.append(Server(Place(root), "--http-port", str(port)))
+        _shared.append(Server(Place(root)))
         shutil.rmtree(root, ignore_errors=True)
     return _shared[0]

@@ -45,7 +45,6 @@ from lamr_agents.http.bodies import (
     TeiBody,
 )
 from lamr_agents.http.limits import RETRY_SECONDS, LimitMiddleware, Limits
-from lamr_agents.http.readiness import Readiness
 from lamr_agents.local.texts import Archive, Place, Texts, UnknownTextError, default_texts
 from lamr_agents.skim import largest_cut
 from lamr_agents.words import note
@@ -67,6 +66,8 @@ _IN_FULL: dict[str, Any] = {"effort": "full", "degrade": False}
 """For answers in others' formats, which can't say what was read."""
 _LATER = (429, 503)
 """Statuses after which the same request may be sent again."""
+ASK_SECONDS, KEPT_SECONDS = 2.0, 2.0
+"""For the server's answer to whether it is ready, and that it is taken for the present one."""
 
 
 class _Metrics:
@@ -108,7 +109,6 @@ def create_app(
         async with await asyncio.to_thread(make_pruner) as pruner:
             await pruner.warm()
             app.state.pruner = pruner
-            app.state.readiness = Readiness(pruner)
             yield
 
     app = FastAPI(
@@ -190,12 +190,27 @@ def _keep(texts: Texts, body: PruneBody, result: PruneResult, url: str) -> dict[
 
 
 def _add_state(app: FastAPI, metrics: _Metrics) -> None:
+    asking, until = asyncio.Lock(), 0.0
+    known: LamrError | None = None
+
+    async def trouble() -> LamrError | None:
+        """Why requests wouldn't be answered. The server behind is asked, though not for each that asks."""
+        nonlocal until, known
+        async with asking:
+            if time.monotonic() >= until:
+                known = None
+                try:
+                    await app.state.pruner.check(ASK_SECONDS)
+                except LamrError as error:
+                    known = error
+                until = time.monotonic() + KEPT_SECONDS
+            return known
+
     @app.get(
         "/health", summary="Whether requests would be answered, and by which model, as SWE-Pruner says it"
     )
     async def health() -> JSONResponse:
-        spec, trouble = app.state.pruner.spec, await app.state.readiness.trouble()
-        ready = trouble is None
+        spec, ready = app.state.pruner.spec, await trouble() is None
         status = "healthy" if ready else "unhealthy"
         body = {"status": status, "model_loaded": ready, "model": f"{spec.name} {spec.version}"}
         return JSONResponse(body, 200 if ready else 503)
@@ -206,9 +221,9 @@ def _add_state(app: FastAPI, metrics: _Metrics) -> None:
 
     @app.get("/readyz", summary="Readiness: requests would be answered, by the server behind if there is one")
     async def ready() -> PlainTextResponse:
-        trouble = await app.state.readiness.trouble()
-        said = "ok" if trouble is None else f"{type(trouble).__name__}: {visible(str(trouble))}"
-        return PlainTextResponse(f"{said}\n", 200 if trouble is None else 503)
+        why = await trouble()
+        said = "ok" if why is None else f"{type(why).__name__}: {visible(str(why))}"
+        return PlainTextResponse(f"{said}\n", 200 if why is None else 503)
 
     @app.get("/metrics", summary="Figures for Prometheus", include_in_schema=False)
     async def figures() -> Response:

@@ -17,20 +17,13 @@ class Addresses:
 
     host: str
     grpc_port: int
-    http_port: int | None
     metrics_port: int
-    http_host: str
     metrics_host: str
 
     @property
     def grpc(self) -> str:
         """`host:port` for clients."""
         return join(self.host, self.grpc_port)
-
-    @property
-    def http(self) -> str | None:
-        """`host:port` of the HTTP port, which answers for health, metadata and inference; None if there is none."""
-        return None if self.http_port is None else join(self.http_host, self.http_port)
 
     @property
     def metrics(self) -> str:
@@ -44,25 +37,17 @@ def choose_addresses(options: ServerOptions) -> Addresses:
     Raises:
         ServerStartError: a given port is taken or given twice.
     """
-    given_ports = {"gRPC": options.grpc_port, "HTTP": options.http_port, "metrics": options.metrics_port}
-    taken = [port for port in given_ports.values() if port is not None]
-    if len(set(taken)) != len(taken):
-        raise ServerStartError(f"gRPC, HTTP and metrics need three different ports, not {taken}")
+    given = (options.grpc_port, options.metrics_port)
+    if given[0] is not None and given[0] == given[1]:
+        raise ServerStartError(f"gRPC and metrics need two different ports, not {given[0]} twice")
     host = _bare(options.host)
-    here = loopback(host)
-    hosts = {
-        "gRPC": host,
-        "HTTP": _bare(options.http_host or here),
-        "metrics": _bare(options.metrics_host or here),
-    }
-    for purpose, port in given_ports.items():
+    metrics_host = _bare(options.metrics_host or loopback(host))
+    for purpose, address, port in zip(("gRPC", "metrics"), (host, metrics_host), given, strict=True):
         if port is not None:
-            check_free(hosts[purpose], port, purpose)
-    spare = iter([port for port in free_ports(host, 5) if port not in taken])
-    grpc, metrics = (
-        next(spare) if port is None else port for port in (options.grpc_port, options.metrics_port)
-    )
-    return Addresses(host, grpc, options.http_port, metrics, hosts["HTTP"], hosts["metrics"])
+            check_free(address, port, purpose)
+    spare = iter([port for port in free_ports(host, 3) if port not in given])
+    grpc, metrics = (next(spare) if port is None else port for port in given)
+    return Addresses(host, grpc, metrics, metrics_host)
 
 
 def ports_are_given(options: ServerOptions) -> bool:

@@ -59,7 +59,7 @@ def command(
         f"--exit-timeout-secs={max(1, int(options.stop_timeout))}",
         f"--grpc-address={_before_a_port(addresses.host)}",
         f"--grpc-port={addresses.grpc_port}",
-        # A socket in a folder of the user's own: Triton's HTTP server isn't one for strangers (see `http_gate`).
+        # A socket in a folder of the user's own: Triton's HTTP server dies of very many chunks and very deep JSON.
         f"--http-address=unix:{LISTENING}",
         f"--http-port={unused_port(addresses)}",
         # A variable of the environment would switch Vertex AI on, with a port of its own and no restrictions.

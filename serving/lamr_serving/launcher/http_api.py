@@ -1,4 +1,4 @@
-"""The few requests that a server gets at its HTTP endpoint while it starts and stops, and the gate's.
+"""The few requests that a server gets at its HTTP endpoint while it starts and stops.
 
 The endpoint is a socket in the server's own folder, which nobody but the server's user can enter.
 """
@@ -10,13 +10,9 @@ import http.client
 import json
 import os
 import socket
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
-
-_NO_HEADERS: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -38,25 +34,6 @@ class ServerMetadata:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """An HTTP answer, read to its end."""
-
-    status: int
-    headers: Mapping[str, str] = field(repr=False)
-    body: bytes = field(repr=False)
-
-    def json(self) -> Any:
-        """The body's contents.
-
-        Raises:
-            ValueError: the request was refused, or this is no JSON.
-        """
-        if self.status != HTTPStatus.OK:
-            raise ValueError(f"HTTP status {self.status}: {self.body[:200]!r}")
-        return json.loads(self.body)
-
-
-@dataclass(frozen=True)
 class HttpApi:
     """One server's HTTP endpoint.
 
@@ -69,9 +46,10 @@ class HttpApi:
     def is_ready(self, timeout: float = 1.0) -> bool:
         """Whether the server answers and every model is ready."""
         try:
-            return self.ask("GET", "/v2/health/ready", timeout).status == HTTPStatus.OK
-        except (OSError, http.client.HTTPException):
+            self._ask("GET", "/v2/health/ready", timeout)
+        except (OSError, http.client.HTTPException, ValueError):
             return False
+        return True
 
     def read_metadata(self, timeout: float = 5.0) -> ServerMetadata:
         """Ask for the server's name, version and models.
@@ -80,7 +58,7 @@ class HttpApi:
             OSError, http.client.HTTPException: the server does not answer.
             ValueError: the answer isn't what a Triton server says.
         """
-        server = self.ask("GET", "/v2", timeout).json()
+        server = json.loads(self._ask("GET", "/v2", timeout))
         try:
             return ServerMetadata(server["name"], server["version"], self.read_models(timeout))
         except (KeyError, TypeError) as error:
@@ -91,7 +69,7 @@ class HttpApi:
 
         It raises what `read_metadata` raises.
         """
-        index = self.ask("POST", "/v2/repository/index", timeout).json()
+        index = json.loads(self._ask("POST", "/v2/repository/index", timeout))
         try:
             return tuple(
                 ServedModel(entry["name"], str(entry.get("version", "")), entry["state"])
@@ -106,31 +84,17 @@ class HttpApi:
 
         It raises what `read_metadata` raises.
         """
-        answer = self.ask("POST", f"/v2/repository/models/{model}/unload", timeout)
-        if answer.status != HTTPStatus.OK:
-            raise ValueError(f"HTTP status {answer.status}: {answer.body[:200]!r}")
+        self._ask("POST", f"/v2/repository/models/{model}/unload", timeout)
 
-    def ask(
-        self,
-        method: str,
-        path: str,
-        timeout: float,
-        body: bytes | None = None,
-        headers: Mapping[str, str] = _NO_HEADERS,
-    ) -> Answer:
-        """Send one request and read its answer.
-
-        Args:
-            method, path, body, headers: the request.
-            timeout: seconds for each step of it.
-
-        Raises:
-            OSError, http.client.HTTPException: the server does not answer.
-        """
+    def _ask(self, method: str, path: str, timeout: float) -> bytes:
+        """Send one request and return its answer's body; `timeout` is for each step."""
         with contextlib.closing(_Connection(self.socket, timeout)) as connection:
-            connection.request(method, path, body, dict(headers))
+            connection.request(method, path)
             response = connection.getresponse()
-            return Answer(response.status, dict(response.headers), response.read())
+            body = response.read()
+        if response.status != HTTPStatus.OK:
+            raise ValueError(f"HTTP status {response.status}: {body[:200]!r}")
+        return body
 
     def _foreign(self, error: Exception) -> ValueError:
         return ValueError(f"{self.socket} does not answer as Triton does ({error})")

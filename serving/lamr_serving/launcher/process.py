@@ -21,7 +21,6 @@ from lamr_serving.launcher.addresses import Addresses
 from lamr_serving.launcher.bundle import TritonBundle, check_stub
 from lamr_serving.launcher.command_line import LISTENING, command, environment, package_folders
 from lamr_serving.launcher.http_api import HttpApi
-from lamr_serving.launcher.private_memory import PRIVATE_MEMORY
 from lamr_serving.launcher.server_options import ServerOptions
 
 POLL_SECONDS = 0.05
@@ -144,7 +143,6 @@ class ServerProcess:
             restart=self._options.restart,
             log_bytes=self._options.log_bytes,
             sockets=[str(self.api.socket)],
-            filter=PRIVATE_MEMORY.hex(),
         )
         return subprocess.Popen(
             [sys.executable, "-I", "-S", supervisor.__file__, json.dumps(dataclasses.asdict(orders))],

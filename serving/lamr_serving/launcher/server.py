@@ -24,10 +24,9 @@ from lamr_serving.errors import ServerStartError
 from lamr_serving.launcher import http_api, log
 from lamr_serving.launcher.addresses import Addresses, choose_addresses, ports_are_given
 from lamr_serving.launcher.bundle import find_bundle
-from lamr_serving.launcher.http_gate import HttpGate
 from lamr_serving.launcher.process import ServerProcess, Witness
 from lamr_serving.launcher.server_options import ServerOptions
-from lamr_serving.repository_check.check import check_repository
+from lamr_serving.repository_check import check_repository
 
 ATTEMPTS = 3
 """A free port may be taken before Triton binds it. And Triton's Python backend takes a model's process that a busy
@@ -56,13 +55,11 @@ class ServerInfo:
 
     def __str__(self) -> str:
         models = ", ".join(f"{model.name} {model.version} {model.state}".strip() for model in self.models)
-        http_line = f"  HTTP     http://{self.addresses.http}\n" if self.addresses.http else ""
         return (
             f"{self.name} {self.version} serves {self.spec.name} {self.spec.version} "
             f"({self.spec.fingerprint}) from {self.repository}\n"
             f"  models   {models}\n"
             f"  gRPC     {self.addresses.grpc}\n"
-            f"{http_line}"
             f"  metrics  http://{self.addresses.metrics}/metrics"
         )
 
@@ -87,7 +84,6 @@ class TritonServer:
         self.options = options or ServerOptions()
         self._process: ServerProcess | None = None
         self._info: ServerInfo | None = None
-        self._gate: HttpGate | None = None
 
     def start(
         self,
@@ -111,7 +107,6 @@ class TritonServer:
             try:
                 self._await_ready(process, cancelled)
                 metadata = process.api.read_metadata()
-                gate = _open_gate(process)
             except BaseException as error:
                 crashed = process.status is not None and process.status < 0
                 process.kill()
@@ -126,7 +121,7 @@ class TritonServer:
                 if isinstance(error, OSError | http.client.HTTPException | ValueError):
                     raise ServerStartError(f"the server went away while it started: {error}") from error
                 raise
-            self._process, self._gate = process, gate
+            self._process = process
             self._info = ServerInfo(
                 metadata.name, metadata.version, metadata.models, spec, self.repository, process.addresses
             )
@@ -147,8 +142,6 @@ class TritonServer:
                 process.kill()
                 process.wait()
         process.close()
-        if self._gate is not None:
-            self._gate.close()
         assert process.status is not None
         return process.status
 
@@ -237,12 +230,6 @@ class TritonServer:
                 unloading = {each.name for each in process.api.read_models() if each.state == "UNLOADING"}
                 if not unloading & entries:
                     return
-
-
-def _open_gate(process: ServerProcess) -> HttpGate | None:
-    """The HTTP port of a server that was asked for one."""
-    where = process.addresses
-    return None if where.http_port is None else HttpGate(where.http_host, where.http_port, process.api)
 
 
 def describe(status: int | None) -> str:

@@ -19,10 +19,8 @@ class ServerOptions:
 
     Attributes:
         host: the address that the gRPC port is bound to; the default is loopback, because nothing is authenticated.
-        http_host, metrics_host: the addresses that the HTTP and the metrics port are bound to; for None it is loopback,
-            whatever `host` is.
+        metrics_host: the address that the metrics port is bound to; for None it is loopback, whatever `host` is.
         grpc_port, metrics_port: TCP ports; for None a free one is taken.
-        http_port: a TCP port at which health, metadata and inference are answered over HTTP; None for none.
         threads: CPU threads of the encoder where its `config.pbtxt` leaves the number open; 0 means all usable CPUs.
         log_file: the file that takes Triton's log; for None, a temporary file that failures are quoted from.
         verbosity: Triton's `--log-verbose`; 0 is quiet.
@@ -34,7 +32,7 @@ class ServerOptions:
         shared_memory_bytes, shared_memory_growth_bytes: the first size and the growth step of each model process's
             shared memory, through which tensors pass.
         tls_cert, tls_key: PEM files of the gRPC port's certificate chain and of its private key; None serves without
-            TLS. HTTP and metrics have none.
+            TLS. Metrics have none.
         tls_client_ca: a PEM file; only clients with a certificate that it signed are answered.
         extra_arguments: further arguments of `tritonserver`, passed on as they are. Paths in them must be absolute:
             the server stands in a folder of its own.
@@ -44,10 +42,8 @@ class ServerOptions:
     """
 
     host: str = "127.0.0.1"
-    http_host: str | None = None
     metrics_host: str | None = None
     grpc_port: int | None = None
-    http_port: int | None = None
     metrics_port: int | None = None
     threads: int = 0
     log_file: Path | None = None

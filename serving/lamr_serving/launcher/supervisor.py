@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import json
 import os
 import resource
@@ -59,7 +60,7 @@ class Orders:
         restart: whether a server that was ready and died is started again.
         log_bytes: size of the log at which it is moved aside, to a file of the same name with ".1" behind it.
         sockets: files that a server which has died leaves behind, and the next one makes.
-        filter: instructions of a filter of system calls for the server, in hexadecimal digits; see `private_memory`.
+        filter: whether the server's shared memory is kept closed by `PRIVATE_MEMORY`.
     """
 
     command: list[str]
@@ -71,7 +72,7 @@ class Orders:
     restart: bool = False
     log_bytes: int = 64 << 20
     sockets: Sequence[str] = ()
-    filter: str = ""
+    filter: bool = True
 
 
 class Supervision:
@@ -93,7 +94,6 @@ class Supervision:
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
         os.umask(0o077)  # shared memory and logs hold what clients send, and are nobody else's to read
         self._libc = ctypes.CDLL(None, use_errno=True)
-        self._filter = Filter(bytes.fromhex(orders.filter))
         self._libc.prctl(PR_SET_CHILD_SUBREAPER, 1)  # stubs of a killed server become ours to reap
         self._start()
 
@@ -123,7 +123,8 @@ class Supervision:
             self._libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
             if os.getppid() != supervisor:
                 os._exit(1)
-            self._filter.install(self._libc)
+            if self._orders.filter:
+                install_filter(self._libc)
             _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
             with contextlib.suppress(ValueError, OSError):
                 resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, MOST_DESCRIPTORS), most))
@@ -259,24 +260,40 @@ class Supervision:
                 os.truncate(log, 0)
 
 
-class Filter:
-    """A filter of system calls, ready to be installed between fork and exec.
+_LOAD, _EQUAL, _ANY_BIT, _RETURN = 0x20, 0x15, 0x45, 0x06
+PRIVATE_MEMORY = b"".join(
+    struct.pack("HBBI", *each)  # the jumps count the instructions that are passed over
+    for each in (
+        (_LOAD, 0, 0, 4),  # of `struct seccomp_data`: the machine
+        (_EQUAL, 0, 5, 0xC000003E),  # x86-64, where the bundled server runs
+        (_LOAD, 0, 0, 0),  # the system call
+        (_EQUAL, 0, 3, 91),  # fchmod
+        (_LOAD, 0, 0, 24),  # its second argument, the mode
+        (_ANY_BIT, 0, 1, 0o077),
+        (_RETURN, 0, 0, 0x00050000 | errno.EPERM),
+        (_RETURN, 0, 0, 0x7FFF0000),  # allow
+    )
+)
+"""The filter of system calls that keeps a server's shared memory its user's own, in classic BPF.
 
-    Args:
-        instructions: of classic BPF; none for no filter.
-    """
+Triton's Python backend makes its regions with `shm_open` and then sets their mode to 0644 with `fchmod`, so that
+everybody on the machine could read the code that is being pruned, whatever the umask; it passes over an error. With
+this filter `fchmod` fails with EPERM where it would open a file to anybody but its owner, so that the mode stays what
+the umask left of it. A later `chmod` would come too late for who has opened the region before.
+"""
 
-    def __init__(self, instructions: bytes) -> None:
-        self._count = len(instructions) // 8
-        self._instructions = ctypes.create_string_buffer(instructions, max(1, len(instructions)))
-        address = ctypes.addressof(self._instructions)
-        self._program = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", self._count, address), 16)
 
-    def install(self, libc: ctypes.CDLL) -> None:
-        """Filter this process and all that it starts. A system without filters goes on without."""
-        if self._count:
-            libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-            libc.syscall(SECCOMP, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, self._program)
+def install_filter(libc: ctypes.CDLL) -> None:
+    """Filter this process and all that it starts. A system without filters goes on without."""
+    instructions = ctypes.create_string_buffer(PRIVATE_MEMORY, len(PRIVATE_MEMORY))
+    head = struct.pack("HxxxxxxQ", len(PRIVATE_MEMORY) // 8, ctypes.addressof(instructions))
+    libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    libc.syscall(
+        SECCOMP,
+        SECCOMP_SET_MODE_FILTER,
+        SECCOMP_FILTER_FLAG_SPEC_ALLOW,
+        ctypes.create_string_buffer(head, 16),
+    )
 
 
 def regions(token: str) -> list[Path]:

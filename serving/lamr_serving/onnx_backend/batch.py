@@ -1,8 +1,7 @@
 """Requests become one run of the model, and its outputs go back to the requests.
 
-Triton's C++ backends do this in their input collector and output responder: they join ragged inputs end to end and
-regular ones along the first dimension, make `batch_input` tensors from the requests' shapes, and scatter or split the
-outputs. The module is plain numpy.
+Triton's C++ backends do this in their input collector and output responder: they join ragged inputs end to end, make
+`batch_input` tensors from the requests' shapes, and scatter or split the outputs. The module is plain numpy.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from lamr_contract.encoder.packed_batch import cut_by_tokens
 from lamr_contract.errors import InvalidInputError, ModelMismatchError
 from numpy.typing import NDArray
 
-from lamr_serving.onnx_backend.config import BatchInput, OnnxModelConfig, TensorConfig
+from lamr_serving.onnx_backend.config import ACCUMULATED, BatchInput, OnnxModelConfig, TensorConfig
 
 Array = NDArray[Any]
 Request = Mapping[str, Array]
@@ -42,52 +41,46 @@ def check_request(config: OnnxModelConfig, request: Request) -> None:
         if tensor.name not in request:
             raise RequestError(f"input {tensor.name} is missing")
         array = request[tensor.name]
-        rank = len(tensor.dims) + (config.max_batch_size > 0)
+        rank = len(tensor.dims) + 1
         if array.ndim != rank:
             raise RequestError(f"input {tensor.name} has {array.ndim} dimensions where {rank} belong")
         if array.dtype != tensor.dtype:
             raise RequestError(f"input {tensor.name} is {array.dtype} where {tensor.dtype} belongs")
-        if tensor.ragged and array.size == 0:
+        if array.size == 0:
             raise RequestError(f"input {tensor.name} is empty; a sequence has at least one element")
-        if tensor.ragged and 0 < config.max_sequence_tokens < array.size:
+        if 0 < config.max_sequence_tokens < array.size:
             raise RequestError(
                 f"input {tensor.name} has {array.size} elements, but the model's window is "
                 f"{config.max_sequence_tokens}; send it in chunks"
             )
-        if tensor.ragged and config.vocabulary and not 0 <= array.min() <= array.max() < config.vocabulary:
+        if config.vocabulary and not 0 <= array.min() <= array.max() < config.vocabulary:
             raise RequestError(
                 f"input {tensor.name} holds an id outside the vocabulary of {config.vocabulary}; encode the text with "
                 "the model's own tokenizer"
             )
-    if config.max_batch_size > 0:
-        rows = {request[tensor.name].shape[0] for tensor in config.inputs}
-        if len(rows) > 1:
-            raise RequestError(f"inputs have different numbers of rows: {sorted(rows)}")
-        if config.ragged and rows != {1}:
+        if array.shape[0] != 1:
             raise RequestError(
-                f"one request is one sequence, so one row, not {rows.pop()}; send one request each"
+                f"one request is one sequence, so one row, not {array.shape[0]}; send one request each"
             )
 
 
 def cut(config: OnnxModelConfig, requests: Sequence[Request]) -> list[list[int]]:
     """The places in `requests` that go into each run: by tokens where `max_batch_tokens` limits a run."""
-    if config.max_batch_size == 0:
-        return [[index] for index in range(len(requests))]
-    ragged = [tensor.name for tensor in config.inputs if tensor.ragged]
-    if not (ragged and config.max_batch_tokens):
+    if not config.max_batch_tokens:
         return [list(range(len(requests)))]
-    return cut_by_tokens([request[ragged[0]].size for request in requests], config.max_batch_tokens)
+    first = config.inputs[0].name
+    return cut_by_tokens([request[first].size for request in requests], config.max_batch_tokens)
 
 
 def assemble(config: OnnxModelConfig, requests: Sequence[Request]) -> dict[str, Array]:
     """The model's inputs for one run over all of `requests`, which have passed `check_request`.
 
     Returns:
-        the inputs by name: ragged ones `[total elements]`, regular ones `[total rows, ...]`, and batch inputs `[B]`,
-        `[B + 1]` or `[longest]`, as their kinds say.
+        the inputs by name: `[total elements]`, and batch inputs `[B + 1]` or `[longest]`, as their kinds say.
     """
     feed = {
-        tensor.name: _join(tensor, [request[tensor.name] for request in requests]) for tensor in config.inputs
+        tensor.name: _join([request[tensor.name].reshape(-1) for request in requests])
+        for tensor in config.inputs
     }
     for item in config.batch_inputs:
         feed[item.target] = batch_input(item, [request[item.source].shape for request in requests])
@@ -97,19 +90,10 @@ def assemble(config: OnnxModelConfig, requests: Sequence[Request]) -> dict[str, 
 def batch_input(item: BatchInput, shapes: Sequence[tuple[int, ...]]) -> Array:
     """One `batch_input` tensor, from the shapes (batch dimension included) that its source has in each request."""
     counts = np.array([np.prod(shape, dtype=np.int64) for shape in shapes])
-    if item.kind == "BATCH_ELEMENT_COUNT":
-        values = counts
-    elif item.kind == "BATCH_ACCUMULATED_ELEMENT_COUNT":
-        values = np.cumsum(counts)
-    elif item.kind == "BATCH_ACCUMULATED_ELEMENT_COUNT_WITH_ZERO":
-        values = np.concatenate([[0], np.cumsum(counts)])
-    elif item.kind == "BATCH_MAX_ELEMENT_COUNT_AS_SHAPE":
-        values = np.zeros(int(counts.max()))  # only the shape means something
-    else:  # BATCH_ITEM_SHAPE and _FLATTEN take the shape of a row, once for each of the request's rows
-        values = np.repeat([shape[1:] for shape in shapes], [shape[0] for shape in shapes], axis=0)
-        if item.kind == "BATCH_ITEM_SHAPE_FLATTEN":
-            values = values.reshape(-1)
-    return values.astype(item.dtype)
+    if item.kind == ACCUMULATED:
+        bounds: Array = np.concatenate([[0], np.cumsum(counts)]).astype(item.dtype)
+        return bounds
+    return np.zeros(int(counts.max()), item.dtype)  # only the shape means something
 
 
 def split(
@@ -131,15 +115,13 @@ def split(
                 tensor, array, [request[config.scatter[tensor.name]].shape for request in requests]
             )
         else:
-            parts = _rows(config, tensor, array, requests)
+            parts = _rows(tensor, array, len(requests))
         for share, part in zip(shares, parts, strict=True):
             share[tensor.name] = part
     return shares
 
 
-def _join(tensor: TensorConfig, arrays: list[Array]) -> Array:
-    if tensor.ragged:
-        arrays = [array.reshape(-1) for array in arrays]
+def _join(arrays: list[Array]) -> Array:
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
@@ -156,14 +138,8 @@ def _scatter(tensor: TensorConfig, array: Array, sources: list[tuple[int, ...]])
     return [part.reshape(shape) for part, shape in zip(np.split(flat, ends[:-1]), shapes, strict=True)]
 
 
-def _rows(
-    config: OnnxModelConfig, tensor: TensorConfig, array: Array, requests: Sequence[Request]
-) -> list[Array]:
-    """Cut an output along its first dimension by the requests' numbers of rows."""
-    if config.max_batch_size == 0:
-        return [array]
-    first = config.inputs[0].name
-    ends = np.cumsum([request[first].shape[0] for request in requests])
-    if array.ndim == 0 or array.shape[0] != ends[-1]:
-        raise OutputError(f"the model returned {tensor.name} of shape {array.shape} for {ends[-1]} rows")
-    return np.split(array, ends[:-1])
+def _rows(tensor: TensorConfig, array: Array, rows: int) -> list[Array]:
+    """Cut an output along its first dimension into one row a request."""
+    if array.ndim == 0 or array.shape[0] != rows:
+        raise OutputError(f"the model returned {tensor.name} of shape {array.shape} for {rows} rows")
+    return np.split(array, rows)

@@ -21,27 +21,12 @@ from lamr_contract.names import (
 from numpy.typing import DTypeLike
 
 DTYPES: dict[str, DTypeLike] = {
-    "TYPE_BOOL": np.bool_,
-    "TYPE_UINT8": np.uint8,
-    "TYPE_UINT16": np.uint16,
-    "TYPE_UINT32": np.uint32,
-    "TYPE_UINT64": np.uint64,
-    "TYPE_INT8": np.int8,
-    "TYPE_INT16": np.int16,
     "TYPE_INT32": np.int32,
     "TYPE_INT64": np.int64,
     "TYPE_FP16": np.float16,
     "TYPE_FP32": np.float32,
-    "TYPE_FP64": np.float64,
 }
-BATCH_INPUT_KINDS = (
-    "BATCH_ELEMENT_COUNT",
-    "BATCH_ACCUMULATED_ELEMENT_COUNT",
-    "BATCH_ACCUMULATED_ELEMENT_COUNT_WITH_ZERO",
-    "BATCH_MAX_ELEMENT_COUNT_AS_SHAPE",
-    "BATCH_ITEM_SHAPE",
-    "BATCH_ITEM_SHAPE_FLATTEN",
-)
+ACCUMULATED, LONGEST = "BATCH_ACCUMULATED_ELEMENT_COUNT_WITH_ZERO", "BATCH_MAX_ELEMENT_COUNT_AS_SHAPE"
 SCATTER = "BATCH_SCATTER_WITH_INPUT_SHAPE"
 
 
@@ -56,7 +41,6 @@ class TensorConfig:
     name: str
     dtype: np.dtype[Any]
     dims: tuple[int, ...]
-    ragged: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,8 +60,7 @@ class OnnxModelConfig:
     Attributes:
         name: the model's name.
         file: the name of its ONNX file in the version folder.
-        max_batch_size: the most requests in one run; 0 means that tensors have no batch dimension.
-        inputs, outputs, batch_inputs: its tensors.
+        inputs, outputs, batch_inputs: its tensors. One request is one sequence, laid end to end with the others.
         scatter: for an output's name, the input whose shapes say how the output is dealt out to the requests.
         parameters: Triton's string parameters for this backend.
         graph_level: `optimization.graph.level`; 0 when not given.
@@ -86,7 +69,6 @@ class OnnxModelConfig:
 
     name: str
     file: str
-    max_batch_size: int
     inputs: tuple[TensorConfig, ...]
     outputs: tuple[TensorConfig, ...]
     batch_inputs: tuple[BatchInput, ...]
@@ -121,11 +103,6 @@ class OnnxModelConfig:
             raise ModelConfigError(f"{key} must be a whole number, not {text!r}")
         return int(text)
 
-    @property
-    def ragged(self) -> bool:
-        """Whether one request is one sequence, laid end to end with the others."""
-        return any(tensor.ragged for tensor in self.inputs)
-
 
 def read_config(text: str) -> OnnxModelConfig:
     """Read what Triton passes to `TritonPythonModel.initialize` as `model_config`.
@@ -134,17 +111,15 @@ def read_config(text: str) -> OnnxModelConfig:
         ModelConfigError: the configuration has a kind, type or option that this backend doesn't support.
     """
     data: dict[str, Any] = json.loads(text)
-    max_batch_size = int(data.get("max_batch_size", 0))
     if data.get("sequence_batching"):
         raise ModelConfigError("sequence_batching is not supported")
     if data.get("model_transaction_policy", {}).get("decoupled"):
         raise ModelConfigError("decoupled transactions are not supported")
-    inputs = tuple(_tensor(item) for item in data.get("input", []))
+    inputs = tuple(_input(item) for item in data.get("input", []))
     outputs = tuple(_tensor(item) for item in data.get("output", []))
     config = OnnxModelConfig(
         name=data.get("name", ""),
         file=data.get("default_model_filename") or ONNX_FILE,
-        max_batch_size=max_batch_size,
         inputs=inputs,
         outputs=outputs,
         batch_inputs=tuple(_batch_input(item, inputs) for item in data.get("batch_input", [])),
@@ -159,7 +134,7 @@ def read_config(text: str) -> OnnxModelConfig:
         config.vocabulary,
         config.kept_bytes,
     )  # refused at load, not at the first request
-    if config.ragged and max_batch_size == 0:
+    if int(data.get("max_batch_size", 0)) == 0:
         raise ModelConfigError("allow_ragged_batch needs max_batch_size > 0")
     return config
 
@@ -174,8 +149,14 @@ def _tensor(item: dict[str, Any]) -> TensorConfig:
         name=name,
         dtype=_dtype(name, item["data_type"]),
         dims=tuple(int(size) for size in item.get("dims", [])),
-        ragged=bool(item.get("allow_ragged_batch", False)),
     )
+
+
+def _input(item: dict[str, Any]) -> TensorConfig:
+    tensor = _tensor(item)
+    if not item.get("allow_ragged_batch"):
+        raise ModelConfigError(f"{tensor.name}: inputs without allow_ragged_batch are not supported")
+    return tensor
 
 
 def _dtype(name: str, data_type: str) -> np.dtype[Any]:
@@ -185,12 +166,10 @@ def _dtype(name: str, data_type: str) -> np.dtype[Any]:
 
 
 def _batch_input(item: dict[str, Any], inputs: tuple[TensorConfig, ...]) -> BatchInput:
-    kind = item.get("kind", BATCH_INPUT_KINDS[0])
+    kind = item.get("kind", "BATCH_ELEMENT_COUNT")  # protobuf's default
     targets, sources = item.get("target_name", []), item.get("source_input", [])
-    if kind not in BATCH_INPUT_KINDS:
-        raise ModelConfigError(
-            f"batch_input kind {kind} is not supported; known: {', '.join(BATCH_INPUT_KINDS)}"
-        )
+    if kind not in (ACCUMULATED, LONGEST):
+        raise ModelConfigError(f"batch_input kind {kind} is not supported; known: {ACCUMULATED}, {LONGEST}")
     if len(targets) != 1 or len(sources) != 1:
         raise ModelConfigError(f"batch_input {kind} needs one target_name and one source_input")
     if item["data_type"] not in ("TYPE_INT32", "TYPE_FP32"):

@@ -31,14 +31,10 @@ PACKAGES = {
     "CUDAExecutionProvider": how_to_install("gpu"),
 }
 ONNX_TYPES = {
-    "bool": "tensor(bool)",
     "float16": "tensor(float16)",
     "float32": "tensor(float)",
-    "float64": "tensor(double)",
-    **{
-        name: f"tensor({name})"
-        for name in ("uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64")
-    },
+    "int32": "tensor(int32)",
+    "int64": "tensor(int64)",
 }
 
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
-from lamr_agents.http import limits, readiness
+from lamr_agents.http import app, limits
 from lamr_agents.http.limits import Limits
 from lamr_client import ServerUnavailableError
 
@@ -180,7 +180,7 @@ def test_web_pages_of_other_places_arent_answered(served: Site, origin: str, sta
 
 
 def test_a_dead_server_is_seen_by_those_who_ask_for_readiness(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readiness, "KEPT_SECONDS", 0.0)
+    monkeypatch.setattr(app, "KEPT_SECONDS", 0.0)
     asked: list[float] = []
 
     async def check(timeout: float) -> None:
@@ -207,8 +207,8 @@ def test_a_dead_server_is_seen_by_those_who_ask_for_readiness(monkeypatch: pytes
             "model_loaded": False,
             "model": "",
         }
-        assert asked == [readiness.ASK_SECONDS] * 2
-        monkeypatch.setattr(readiness, "KEPT_SECONDS", 60.0)
+        assert asked == [app.ASK_SECONDS] * 2
+        monkeypatch.setattr(app, "KEPT_SECONDS", 60.0)
         for _ in range(5):
             assert ask(served, "/readyz")[0] == 503
         assert len(asked) == 3  # once for all of them

@@ -31,12 +31,12 @@ def test_free_ports_are_different_and_free():
 
 
 def test_a_busy_port_is_refused_by_name(busy_port):
-    with pytest.raises(ServerStartError, match=f"HTTP port {busy_port} on 127.0.0.1"):
-        choose_addresses(ServerOptions(http_port=busy_port))
+    with pytest.raises(ServerStartError, match=f"gRPC port {busy_port} on 127.0.0.1"):
+        choose_addresses(ServerOptions(grpc_port=busy_port))
 
 
 def test_a_port_given_twice_is_refused():
-    with pytest.raises(ServerStartError, match="three different ports"):
+    with pytest.raises(ServerStartError, match="two different ports"):
         choose_addresses(ServerOptions(grpc_port=7001, metrics_port=7001))
 
 
@@ -46,16 +46,15 @@ def test_given_ports_stay_and_the_others_are_chosen():
     chosen = choose_addresses(options)
     assert chosen.grpc == f"127.0.0.1:{port}"
     assert chosen.metrics_port != port
-    assert chosen.http is None  # there is none unless it is asked for
     assert not ports_are_given(options)
     assert ports_are_given(ServerOptions(grpc_port=1, metrics_port=3))
 
 
 def test_only_the_grpc_port_leaves_loopback_with_the_host():
     chosen = choose_addresses(ServerOptions(host="0.0.0.0"))
-    assert (chosen.host, chosen.http_host, chosen.metrics_host) == ("0.0.0.0", "127.0.0.1", "127.0.0.1")
-    chosen = choose_addresses(ServerOptions(host="127.0.0.1", http_host="0.0.0.0", metrics_host="0.0.0.0"))
-    assert (chosen.host, chosen.http_host, chosen.metrics_host) == ("127.0.0.1", "0.0.0.0", "0.0.0.0")
+    assert (chosen.host, chosen.metrics_host) == ("0.0.0.0", "127.0.0.1")
+    chosen = choose_addresses(ServerOptions(host="127.0.0.1", metrics_host="0.0.0.0"))
+    assert (chosen.host, chosen.metrics_host) == ("127.0.0.1", "0.0.0.0")
 
 
 def test_a_host_of_somebody_else_is_refused():

@@ -11,15 +11,14 @@ INT64, FP32 = np.dtype(np.int64), np.dtype(np.float32)
 BOTH = ("twice", "first")
 
 
-def config(max_batch_size=8, **parameters):
+def config(**parameters):
     return OnnxModelConfig(
         name="m",
         file="model.onnx",
-        max_batch_size=max_batch_size,
-        inputs=(TensorConfig("ids", INT64, (-1,), ragged=max_batch_size > 0),),
+        inputs=(TensorConfig("ids", INT64, (-1,)),),
         outputs=(TensorConfig("twice", FP32, (-1,)), TensorConfig("first", FP32, (1,))),
         batch_inputs=(),
-        scatter={"twice": "ids"} if max_batch_size else {},
+        scatter={"twice": "ids"},
         parameters=parameters,
         graph_level=0,
         accelerators={},
@@ -94,14 +93,6 @@ def test_outputs_are_made_and_sent_only_when_asked_for(pb):
     assert set(responses[0].tensors) == {"twice", "first"}
     assert set(responses[1].tensors) == {"twice"}
     assert session.runs[0][0] == ("twice", "first")
-
-
-def test_without_batching_every_request_runs_alone(pb):
-    session = Session()
-    requests = [pb.Request({"ids": np.array(values, np.int64)}, ("twice",)) for values in ([1, 2], [3])]
-    responses = OnnxBackend(config(max_batch_size=0), session, pb).execute(requests)
-    assert [response.tensors["twice"].tolist() for response in responses] == [[2, 4], [6]]
-    assert len(session.runs) == 2
 
 
 def test_a_batch_over_the_token_budget_is_split_by_length(pb):

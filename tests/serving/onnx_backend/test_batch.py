@@ -15,11 +15,10 @@ from lamr_serving.onnx_backend.config import BatchInput, OnnxModelConfig, Tensor
 INT64, FP32 = np.dtype(np.int64), np.dtype(np.float32)
 
 
-def model(inputs, outputs, batch_inputs=(), scatter=None, max_batch_size=8):
+def model(inputs, outputs, batch_inputs=(), scatter=None):
     return OnnxModelConfig(
         name="m",
         file="model.onnx",
-        max_batch_size=max_batch_size,
         inputs=tuple(inputs),
         outputs=tuple(outputs),
         batch_inputs=tuple(batch_inputs),
@@ -31,13 +30,10 @@ def model(inputs, outputs, batch_inputs=(), scatter=None, max_batch_size=8):
 
 
 RAGGED = model(
-    [TensorConfig("ids", INT64, (-1,), ragged=True)],
+    [TensorConfig("ids", INT64, (-1,))],
     [TensorConfig("fused", FP32, (-1, 2)), TensorConfig("score", FP32, (1,))],
     [BatchInput("BATCH_ACCUMULATED_ELEMENT_COUNT_WITH_ZERO", "cu", np.dtype(np.int32), "ids")],
     {"fused": "ids"},
-)
-REGULAR = model(
-    [TensorConfig("x", FP32, (3,)), TensorConfig("y", FP32, (-1,))], [TensorConfig("sum", FP32, (3,))]
 )
 
 
@@ -46,33 +42,16 @@ def ids(*values):
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.float32])
-@pytest.mark.parametrize(
-    ("kind", "expected"),
-    [
-        ("BATCH_ELEMENT_COUNT", [3, 1, 4]),
-        ("BATCH_ACCUMULATED_ELEMENT_COUNT", [3, 4, 8]),
-        ("BATCH_ACCUMULATED_ELEMENT_COUNT_WITH_ZERO", [0, 3, 4, 8]),
-        ("BATCH_ITEM_SHAPE", [[3], [1], [4]]),
-        ("BATCH_ITEM_SHAPE_FLATTEN", [3, 1, 4]),
-    ],
-)
-def test_batch_inputs(kind, expected, dtype):
+def test_bounds_of_requests(dtype):
+    kind = "BATCH_ACCUMULATED_ELEMENT_COUNT_WITH_ZERO"
     tensor = batch_input(BatchInput(kind, "t", np.dtype(dtype), "ids"), [(1, 3), (1, 1), (1, 4)])
-    np.testing.assert_array_equal(tensor, expected)
+    np.testing.assert_array_equal(tensor, [0, 3, 4, 8])
     assert tensor.dtype == dtype
 
 
 def test_the_longest_request_becomes_a_shape():
     item = BatchInput("BATCH_MAX_ELEMENT_COUNT_AS_SHAPE", "t", FP32, "ids")
     assert batch_input(item, [(1, 3), (1, 7), (1, 4)]).shape == (7,)
-
-
-def test_element_counts_are_of_requests_and_item_shapes_of_rows():
-    shapes = [(2, 3, 5), (1, 4, 5)]
-    counts = batch_input(BatchInput("BATCH_ELEMENT_COUNT", "t", FP32, "x"), shapes)
-    np.testing.assert_array_equal(counts, [30, 20])
-    rows = batch_input(BatchInput("BATCH_ITEM_SHAPE", "t", FP32, "x"), shapes)
-    np.testing.assert_array_equal(rows, [[3, 5], [3, 5], [4, 5]])
 
 
 def test_ragged_inputs_lie_end_to_end_and_outputs_go_back():
@@ -93,41 +72,19 @@ def test_a_single_request_is_not_copied():
     assert np.shares_memory(assemble(RAGGED, [request])["ids"], request["ids"])
 
 
-def test_regular_inputs_are_joined_by_rows():
-    requests = [
-        {"x": np.full((rows, 3), rows, np.float32), "y": np.full((rows, 2), rows, np.float32)}
-        for rows in (2, 1, 3)
-    ]
-    feed = assemble(REGULAR, requests)
-    assert feed["x"].shape == (6, 3)
-    assert feed["y"].shape == (6, 2)
-    shares = split(REGULAR, {"sum": feed["x"] * 10}, requests)
-    assert [share["sum"].shape for share in shares] == [(2, 3), (1, 3), (3, 3)]
-    assert [share["sum"][0, 0] for share in shares] == [20, 10, 30]
-
-
-def test_without_a_batch_dimension_tensors_pass_as_they_are():
-    config = model([TensorConfig("x", FP32, (-1, 3))], [TensorConfig("y", FP32, (-1,))], max_batch_size=0)
-    request = {"x": np.ones((4, 3), np.float32)}
-    check_request(config, request)
-    assert assemble(config, [request])["x"].shape == (4, 3)
-    assert split(config, {"y": np.arange(4.0)}, [request])[0]["y"].shape == (4,)
-
-
 @pytest.mark.parametrize(
-    ("config", "request_", "message"),
+    ("request_", "message"),
     [
-        (RAGGED, {}, "ids is missing"),
-        (RAGGED, {"ids": np.zeros((1, 0), np.int64)}, "ids is empty"),
-        (RAGGED, {"ids": np.zeros((2, 4), np.int64)}, "one row, not 2"),
-        (RAGGED, {"ids": np.zeros(4, np.int64)}, "1 dimensions where 2 belong"),
-        (RAGGED, {"ids": np.zeros((1, 4), np.int32)}, "int32 where int64 belongs"),
-        (REGULAR, {"x": np.zeros((1, 3), np.float32), "y": np.zeros((2, 1), np.float32)}, r"rows: \[1, 2\]"),
+        ({}, "ids is missing"),
+        ({"ids": np.zeros((1, 0), np.int64)}, "ids is empty"),
+        ({"ids": np.zeros((2, 4), np.int64)}, "one row, not 2"),
+        ({"ids": np.zeros(4, np.int64)}, "1 dimensions where 2 belong"),
+        ({"ids": np.zeros((1, 4), np.int32)}, "int32 where int64 belongs"),
     ],
 )
-def test_requests_that_would_spoil_a_batch(config, request_, message):
+def test_requests_that_would_spoil_a_batch(request_, message):
     with pytest.raises(RequestError, match=message):
-        check_request(config, request_)
+        check_request(RAGGED, request_)
 
 
 @pytest.mark.parametrize(

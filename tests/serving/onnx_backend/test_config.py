@@ -37,20 +37,14 @@ def config(**changes):
 
 def test_reads_what_a_backend_acts_on():
     read = read_config(config())
-    assert (read.name, read.file, read.max_batch_size, read.graph_level) == (
-        "lamr_encoder",
-        "model.onnx",
-        8,
-        1,
-    )
-    assert [(tensor.name, tensor.dtype, tensor.dims, tensor.ragged) for tensor in read.inputs] == [
-        ("input_ids", np.int64, (-1,), True)
+    assert (read.name, read.file, read.graph_level) == ("lamr_encoder", "model.onnx", 1)
+    assert [(tensor.name, tensor.dtype, tensor.dims) for tensor in read.inputs] == [
+        ("input_ids", np.int64, (-1,))
     ]
     assert read.batch_inputs[0].target == "cu_seqlens"
     assert read.batch_inputs[0].dtype == np.int32
     assert read.scatter == {"fused": "input_ids"}  # the only kind is also protobuf's default
     assert read.parameters == {"intra_op_thread_count": "3"}
-    assert read.ragged
 
 
 def test_default_model_filename_is_honoured():
@@ -65,7 +59,7 @@ def test_accelerators_keep_their_options():
 
 def batch_input(**changes):
     item = {
-        "kind": "BATCH_ELEMENT_COUNT",
+        "kind": "BATCH_MAX_ELEMENT_COUNT_AS_SHAPE",
         "target_name": ["n"],
         "data_type": "TYPE_INT32",
         "source_input": ["input_ids"],
@@ -80,7 +74,7 @@ def tensor(**changes):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"batch_input": batch_input(kind="BATCH_SOMETHING_NEW")}, "batch_input kind BATCH_SOMETHING_NEW"),
+        ({"batch_input": batch_input(kind="BATCH_ELEMENT_COUNT")}, "batch_input kind BATCH_ELEMENT_COUNT"),
         (
             {"batch_input": batch_input(data_type="TYPE_INT64")},
             "must be TYPE_INT32 or TYPE_FP32, not TYPE_INT64",
@@ -95,6 +89,7 @@ def tensor(**changes):
         ({"input": tensor(data_type="TYPE_STRING"), "batch_input": [], "batch_output": []}, "TYPE_STRING"),
         ({"input": tensor(reshape={"shape": []}), "batch_input": [], "batch_output": []}, "reshape"),
         ({"input": tensor(optional=True), "batch_input": [], "batch_output": []}, "optional"),
+        ({"input": tensor(), "batch_input": [], "batch_output": []}, "without allow_ragged_batch"),
         ({"max_batch_size": 0}, "needs max_batch_size > 0"),
         ({"sequence_batching": {"direct": {}}}, "sequence_batching"),
         ({"model_transaction_policy": {"decoupled": True}}, "decoupled"),

@@ -17,8 +17,7 @@ FP32 = np.dtype(np.float32)
 CONFIG = OnnxModelConfig(
     name="lamr_encoder",
     file="model.onnx",
-    max_batch_size=8,
-    inputs=(TensorConfig("input_ids", np.dtype(np.int64), (-1,), ragged=True),),
+    inputs=(TensorConfig("input_ids", np.dtype(np.int64), (-1,)),),
     outputs=(TensorConfig("fused", FP32, (-1, 6)), TensorConfig("relevance", FP32, (1,))),
     batch_inputs=(
         BatchInput(

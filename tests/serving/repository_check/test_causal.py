@@ -29,7 +29,7 @@ def write_config(root, spec=SPEC, tokenizer=TOKENIZER):
 
 @pytest.fixture
 def root(make_repository):
-    """A causal model's repository, with any complete graph in it."""
+    """A causal model's repository, with any graph in it."""
     made = make_repository()
     folder = causal_files(made.root)
     folder.mkdir(parents=True)
@@ -56,8 +56,9 @@ def test_one_with_a_pruner_beside_it_passes(root, tiny):
         check_repository(root)
 
 
-@pytest.mark.parametrize("file", FILES)
-@pytest.mark.parametrize("harm", ["missing", "cut"])
+@pytest.mark.parametrize(
+    ("file", "harm"), [*((file, "missing") for file in FILES), *((file, "cut") for file in FILES[:-1])]
+)
 def test_a_broken_file_is_named(root, file, harm):
     path = root / "lamr_perplexity" / file
     if harm == "missing":

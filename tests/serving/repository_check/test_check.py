@@ -49,7 +49,7 @@ def test_a_missing_file_is_named(tiny_copy, file):
     refused(tiny_copy, str(tiny_copy.root / file), "missing")
 
 
-@pytest.mark.parametrize("file", [file for file in FILES if not file.endswith((".py", ".pbtxt"))])
+@pytest.mark.parametrize("file", [file for file in FILES if not file.endswith((".py", ".pbtxt", ".onnx"))])
 def test_a_truncated_file_is_named(tiny_copy, file):
     path = tiny_copy.root / file
     path.write_bytes(path.read_bytes()[: path.stat().st_size * 2 // 3])
@@ -64,7 +64,7 @@ def test_a_pipe_in_place_of_a_file_is_named_and_never_opened(tiny_copy, file):
     refused(tiny_copy, str(tiny_copy.root / file), "regular file")
 
 
-@pytest.mark.parametrize("file", ["lamr/1/lamr.json", "lamr/1/tokenizer.json", "lamr_decoder/1/model.py"])
+@pytest.mark.parametrize("file", ["lamr/1/lamr.json", "lamr/1/tokenizer.json"])
 def test_a_deeply_nested_file_is_named(tiny_copy, file):
     (tiny_copy.root / file).write_text("[" * 100_000)
     refused(tiny_copy, str(tiny_copy.root / file))

@@ -17,7 +17,7 @@ from lamr_contract.spec import bundled_repository, client_files, load_spec
 from lamr_evaluation.records import Record
 from lamr_export.target import files_of
 from lamr_serving.errors import ModelRepositoryError
-from lamr_serving.repository_check.check import check_repository
+from lamr_serving.repository_check import check_repository
 from lamr_training.errors import RunError
 from lamr_training.fits.line_module import LineSizes
 from lamr_training.fits.line_training import LineSettings

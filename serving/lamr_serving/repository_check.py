@@ -1,18 +1,19 @@
 """The check of a model repository before Triton sees it: it must be complete, readable and of one model.
 
-Triton would find most of these faults too, some after half a minute and some at the first request, but never a decoder
-or tokenizer of another model.
+Triton would find many of these faults too, some after half a minute and some at the first request, but never a decoder
+or tokenizer of another model. Whether graphs and programs are whole is left to it.
 """
 
 from __future__ import annotations
 
-import ast
+import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
 from lamr_contract.encoder.part_spec import PartSpec
 from lamr_contract.errors import ModelMismatchError
-from lamr_contract.files import read_regular
+from lamr_contract.files import MOST_TOKENIZER_BYTES, check_regular, read_regular
 from lamr_contract.names import (
     DECODER,
     ENCODER,
@@ -39,7 +40,6 @@ from lamr_contract.scoring.scorer import Scorer
 from lamr_contract.spec import ModelSpec, client_files, load_spec
 
 from lamr_serving.errors import ModelRepositoryError
-from lamr_serving.repository_check.reading import check_graph, check_readable, check_tokenizer, read_config
 
 BACKENDS = {ENCODER: "onnxruntime", DECODER: "python", LINE_MODEL: "python"}
 
@@ -51,7 +51,7 @@ def check_repository(repository: Path) -> ModelSpec | CausalSpec:
         the spec of the model in it; of both, the pruner's.
 
     Raises:
-        ModelRepositoryError: a file is missing, unreadable, truncated or of another model; the message names it.
+        ModelRepositoryError: a file is missing, unreadable or of another model; the message names it.
     """
     if not repository.is_dir():
         raise ModelRepositoryError(
@@ -76,10 +76,7 @@ def check_repository(repository: Path) -> ModelSpec | CausalSpec:
     check_tokenizer(tokenizer, spec.tokenizer_sha256)
     _check_scoring(repository, spec)
     _check_configs(repository, configs, spec)
-    check_graph(onnx)
     _check_parts(onnx)
-    for program in programs:
-        _check_program(program)
     _check_weights(weights, spec, _width(configs[ENCODER]))
     return spec
 
@@ -122,7 +119,7 @@ def _check_scoring(repository: Path, spec: ModelSpec) -> None:
 
 
 def _check_parts(onnx: Path) -> None:
-    """Check the two graphs of an encoder that reads query and code apart, where it has them."""
+    """Check the files of an encoder that reads query and code apart, where it has them."""
     try:
         spec = PartSpec.load(onnx.parent) if onnx.name == ONNX_FILE else None
     except ModelMismatchError as error:
@@ -130,21 +127,6 @@ def _check_parts(onnx: Path) -> None:
     if spec is not None:
         for name in (PART_FILE, FUSION_FILE):
             check_readable(onnx.with_name(name))
-            check_graph(onnx.with_name(name))
-
-
-def _check_program(path: Path) -> None:
-    """Check, without running it, that the program compiles and has the class that Triton looks for."""
-    try:
-        tree = ast.parse(read_regular(path), str(path))
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise ModelRepositoryError(
-            f"{path} is damaged ({error}); export the model again", path=path
-        ) from error
-    if not any(isinstance(node, ast.ClassDef) and node.name == "TritonPythonModel" for node in tree.body):
-        raise ModelRepositoryError(
-            f"{path} has no class TritonPythonModel; export the model again", path=path
-        )
 
 
 def _check_weights(path: Path, spec: ModelSpec, width: int) -> None:
@@ -181,9 +163,6 @@ def _width(config: Any) -> int:
     )
 
 
-BACKEND = "onnxruntime"
-
-
 def check_causal(repository: Path) -> CausalSpec:
     """Check every file of the causal language model in a repository.
 
@@ -191,7 +170,7 @@ def check_causal(repository: Path) -> CausalSpec:
         its spec.
 
     Raises:
-        ModelRepositoryError: a file is missing, unreadable, truncated or of another model; the message names it.
+        ModelRepositoryError: a file is missing, unreadable or of another model; the message names it.
     """
     path = config_file(repository, PERPLEXITY)
     config = read_config(path)
@@ -199,8 +178,10 @@ def check_causal(repository: Path) -> CausalSpec:
     onnx = folder / (config.default_model_filename or ONNX_FILE)
     for file in (folder / SPEC_FILE, folder / TOKENIZER_FILE, onnx):
         check_readable(file)
-    if config.backend != BACKEND:
-        raise ModelRepositoryError(f"{path} must say backend: {BACKEND!r}, not {config.backend!r}", path=path)
+    if config.backend != "onnxruntime":
+        raise ModelRepositoryError(
+            f"{path} must say backend: 'onnxruntime', not {config.backend!r}", path=path
+        )
     carried = {
         name: config.parameters[name].string_value
         for name in (FINGERPRINT_PARAMETER, SPEC_PARAMETER, TOKENIZER_PARAMETER)
@@ -217,5 +198,66 @@ def check_causal(repository: Path) -> CausalSpec:
             path=path,
         )
     check_tokenizer(folder / TOKENIZER_FILE, spec.tokenizer_sha256)
-    check_graph(onnx)
     return spec
+
+
+def read_config(path: Path) -> Any:
+    """Read a `config.pbtxt` as Triton's ModelConfig message.
+
+    Raises:
+        ModelRepositoryError: it is missing, unreadable or cut.
+    """
+    # The messages come with a gRPC client that takes a while to import.
+    from google.protobuf import text_format  # type: ignore[import-untyped]  # noqa: PLC0415
+    from tritonclient.grpc import model_config_pb2  # noqa: PLC0415
+
+    check_readable(path)
+    try:
+        text = read_regular(path, MOST_TOKENIZER_BYTES).decode(
+            "utf-8"
+        )  # a causal model's carries its tokenizer
+        if text.rpartition("\n")[2].lstrip().startswith("#"):  # the lines before it may well parse
+            raise ModelRepositoryError(
+                f"{path} ends within a comment: it has been cut; export the model again", path=path
+            )
+        # Newer servers know fields that this client's messages don't have. Triton checks those.
+        return text_format.Parse(text, model_config_pb2.ModelConfig(), allow_unknown_field=True)
+    except (text_format.ParseError, UnicodeDecodeError) as error:
+        raise ModelRepositoryError(f"{path} is not a model configuration: {error}", path=path) from error
+
+
+def check_readable(path: Path) -> None:
+    """Check that a file is a regular one that can be read.
+
+    Raises:
+        ModelRepositoryError: it isn't.
+    """
+    try:
+        check_regular(path)
+        with path.open("rb"):
+            pass
+    except FileNotFoundError as error:
+        raise ModelRepositoryError(f"{path} is missing; export the model again", path=path) from error
+    except OSError as error:
+        raise ModelRepositoryError(f"{path} can't be read: {error.strerror}", path=path) from error
+
+
+def check_tokenizer(path: Path, sha256: str) -> None:
+    """Check that a `tokenizer.json` is the one that the specification beside it was written for.
+
+    Raises:
+        ModelRepositoryError: it isn't.
+    """
+    content = read_regular(path, MOST_TOKENIZER_BYTES)
+    if hashlib.sha256(content).hexdigest() == sha256:
+        return
+    try:
+        json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise ModelRepositoryError(
+            f"{path} is damaged ({error}); export the model again", path=path
+        ) from error
+    raise ModelRepositoryError(
+        f"{path} is not the tokenizer that {path.with_name(SPEC_FILE)} was written for; export the model again",
+        path=path,
+    )

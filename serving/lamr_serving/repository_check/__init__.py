@@ -1,1 +1,0 @@
-"""The check of a model repository before anything serves it."""
