@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lamr_decoding import crf, rows
+from lamr_decoding import crf
 from lamr_decoding.chain import Chain, Packing
 from lamr_decoding.layers import Array, gelu, product, softmax
 from lamr_decoding.weights import DecoderWeights
@@ -69,7 +69,7 @@ class Decoder:
         mixed = _mixed(emissions, gate)
         chain = Chain.of(mixed, packing, self._fused_crf)
         return Decoded(
-            keep=rows.best_labels(chain),
+            keep=crf.best_labels(chain),
             keep_prob=_keep_prob(chain),
             margin=mixed[:, 1] - mixed[:, 0],
             rubric_prob=self._rubric_prob(emissions, packing) if want_rubrics else None,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lamr_decoding import crf, rows
+from lamr_decoding import crf
 from lamr_decoding.chain import Chain, Packing
+from lamr_decoding.layers import sigmoid
 from lamr_decoding.maps import ClampMaps, LabelMaps, LogMaps, Maps, OddsMaps, scan
 
 SIZES = [1, 2, 3, 31, 64, 65, 1000]
@@ -42,17 +43,6 @@ def test_scans_equal_a_loop(n: int, family: str) -> None:
     np.testing.assert_allclose(scan(maps, initial) * 1.0, before * 1.0, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("n", SIZES)
-def test_lanes_hold_every_token_once(n: int) -> None:
-    values = np.arange(n) * 1.0
-    for count in (1, 2, 16):
-        lanes = rows._to_lanes(values, count)
-        assert lanes.shape == (count, -(-n // count))
-        np.testing.assert_array_equal(rows._from_lanes(lanes, n), values)
-        lanes[:] = -1
-        assert values[0] == 0  # a copy, even where the layout is the same
-
-
 @pytest.mark.parametrize("fields", [1.0, 30.0, 1e3])
 @pytest.mark.parametrize("coupling", [63.9, 20.0, -20.0, -63.9])
 def test_odds_reach_as_far_as_they_claim(coupling: float, fields: float) -> None:
@@ -61,7 +51,9 @@ def test_odds_reach_as_far_as_they_claim(coupling: float, fields: float) -> None
     values, cu_seqlens = rng.normal(size=20_000) * fields, np.array([0, 7, 15_000, 20_000])
     packing = Packing(cu_seqlens)
     with np.errstate(over="raise", invalid="raise", divide="raise"):
-        forward, found = rows.forward_backward(Chain(values, coupling, packing))
-    expected_forward, expected = crf._in_logarithms(Chain(values, coupling, packing))
-    np.testing.assert_allclose(np.log(forward), expected_forward, rtol=1e-9, atol=1e-7)
-    np.testing.assert_allclose(found, expected, atol=1e-7)
+        forward = crf._messages_in_odds(values, packing.last, coupling)
+        found = crf.keep_probability(Chain(values, coupling, packing))
+    expected_forward = crf._messages(values, packing.last, coupling)
+    backward = crf._messages(values[::-1], packing.first[::-1], coupling)[::-1]
+    np.testing.assert_allclose(forward, expected_forward, rtol=1e-9, atol=1e-7)
+    np.testing.assert_allclose(found, sigmoid(expected_forward + values + backward), atol=1e-7)
