@@ -10,7 +10,7 @@ PINS   := tests/agents/hosts/installed
 OPENHANDS_PYTHON ?= $(PYTHON) python3.12 python3.13 $(wildcard $(or $(PYENV_ROOT),$(HOME)/.pyenv)/versions/3.1[23].*/bin/python)
 
 .PRECIOUS: $(HOSTS)/%/wanted $(HOSTS)/%/.python $(HOSTS)/%/.npm $(HOSTS)/%/.openhands
-.PHONY: help demo test test-hosts again test-llama-cpp attack world lint format typecheck bench wheel clean
+.PHONY: help demo test test-hosts again attack world lint format typecheck bench wheel clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -25,10 +25,6 @@ test-hosts: $(HOST_VERSIONS:%=test-hosts-%)   ## scripted sessions with the agen
 
 test-hosts-%: $(VENV)/.installed-dev $(HOSTS)/%/.python $(HOSTS)/%/.npm $(HOSTS)/%/.openhands
 	LAMR_HOSTS=$(abspath $(HOSTS)/$*) $(BIN)/python -m pytest -rP tests/agents/hosts
-
-test-llama-cpp: $(VENV)/.installed-dev   ## causal models by llama-cpp-python, which pip compiles (CMake, a C++ compiler, an hour)
-	$(PIP) install --quiet --editable '.[llama-cpp]'
-	$(BIN)/python -m pytest tests/contract/test_llama_cpp_scorer.py
 
 attack: $(VENV)/.installed-dev   ## try all that the campaign against lamr knows (about ten minutes, on loopback)
 	$(BIN)/python -m tests.attack

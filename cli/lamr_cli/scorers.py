@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,9 +18,8 @@ if TYPE_CHECKING:
     from lamr_contract.perplexity.causal_scorer import CausalScorer
 
 MODEL_HELP = (
-    "The causal language model: a folder of transformers, a .gguf file, OWNER/NAME on the Hugging Face Hub, a folder "
-    "that `lamr export --perplexity` wrote, HOST:PORT of a server of that, or http://HOST/v1 of vLLM, SGLang or "
-    "llama.cpp."
+    "The causal language model: a folder of transformers, a .gguf file, OWNER/NAME on the Hugging Face Hub, HOST:PORT "
+    "of a server of what `lamr export --perplexity` wrote, or http://HOST/v1 of vLLM, SGLang or llama.cpp."
 )
 Perplexity = Annotated[
     str, typer.Option("--model", "--perplexity", help=MODEL_HELP, envvar="LAMR_PERPLEXITY", metavar="MODEL")
@@ -44,13 +42,13 @@ def scorer_of(named: str, *, bfloat16: bool = False) -> contextlib.AbstractConte
 
     path = Path(named)
     if causal_files(path).is_dir():
-        from lamr_client import LocalScorer
-
-        return contextlib.nullcontext(LocalScorer(named))
-    if path.suffix == ".gguf":
-        return _of_gguf(path, bfloat16)
+        raise typer.BadParameter(f"{named} is for a server; run `lamr serve {named}` and name its HOST:PORT")
     if path.is_dir():
-        return _of_gguf(file, bfloat16) if (file := _only_gguf(path)) else _in_torch(named, bfloat16)
+        return _in_torch(str(_only_gguf(path) or named), bfloat16)
+    if path.suffix == ".gguf":
+        if not path.is_file():
+            raise typer.BadParameter(f"there is no file {path}")
+        return _in_torch(named, bfloat16)
     if path.is_file():
         raise typer.BadParameter(f"{named} is a file, but no .gguf file; name the folder of its config.json")
     if urlsplit(named).scheme in ("http", "https") and urlsplit(named).path.strip("/"):
@@ -87,17 +85,6 @@ def _only_gguf(folder: Path) -> Path | None:
         names = ", ".join(file.name for file in files[:5])
         raise typer.BadParameter(f"{folder} holds several GGUF files; name one of them: {names}")
     return files[0] if files else None
-
-
-def _of_gguf(file: Path, bfloat16: bool) -> contextlib.AbstractContextManager[CausalScorer]:
-    """llama.cpp where it is installed, which reads a file at once; else transformers, which first unpacks it."""
-    if not file.is_file():
-        raise typer.BadParameter(f"there is no file {file}")
-    if not bfloat16 and importlib.util.find_spec("llama_cpp"):
-        from lamr_client import LlamaCppScorer
-
-        return LlamaCppScorer(file)
-    return _in_torch(str(file), bfloat16)
 
 
 def _in_torch(named: str, bfloat16: bool) -> contextlib.AbstractContextManager[CausalScorer]:

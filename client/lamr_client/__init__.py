@@ -30,8 +30,6 @@ from lamr_client.result import PruneResult, Timings
 from lamr_client.transport import AsyncTransport, Transport
 
 if TYPE_CHECKING:
-    from lamr_contract.perplexity.llama_cpp_scorer import LlamaCppScorer
-    from lamr_contract.perplexity.local_scorer import LocalScorer
     from lamr_postprocess import BudgetError
 
     from lamr_client.async_grpc_transport import AsyncGrpcTransport
@@ -61,8 +59,6 @@ __all__ = [
     "InProcessTransport",
     "InvalidInputError",
     "LamrError",
-    "LlamaCppScorer",
-    "LocalScorer",
     "MissingPackageError",
     "MockTransport",
     "ModelMismatchError",
@@ -93,8 +89,6 @@ _LATER = {
     "EndpointScorer": "lamr_client.endpoint_scorer",
     "GrpcTransport": "lamr_client.grpc_transport",
     "InProcessTransport": "lamr_client.in_process",
-    "LlamaCppScorer": "lamr_contract.perplexity.llama_cpp_scorer",
-    "LocalScorer": "lamr_contract.perplexity.local_scorer",
     "MockTransport": "lamr_client.mock_transport",
     "TritonScorer": "lamr_client.triton_scorer",
     "uniform_answer": "lamr_client.mock_transport",

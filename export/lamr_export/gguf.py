@@ -66,7 +66,7 @@ def load_gguf(file: Path) -> tuple[PreTrainedModel, Tokenizer]:
     except Exception as error:  # a damaged file makes its readers fail in their own ways
         raise CheckpointError(
             f"{file}: transformers can't read this model ({str(error)[:300] or type(error).__name__}); download it "
-            "again if it is damaged; llama-cpp-python, where it is installed, reads more kinds"
+            "again if it is damaged; llama.cpp's server reads more kinds"
         ) from error
     byte_level = isinstance(tokenizer.pre_tokenizer, pre_tokenizers.ByteLevel | pre_tokenizers.Sequence)
     if byte_level and (rules := WORDS.get(_word_rule(file))):
@@ -85,7 +85,7 @@ def _check(file: Path) -> None:
     """
     if find_spec("gguf") is None:
         raise MissingPackageError(
-            f"{file.name} needs the package gguf, or llama-cpp-python: {how_to_install('gguf')}",
+            f"{file.name} needs the package gguf: {how_to_install('gguf')}",
             package="gguf",
         )
     try:
@@ -97,8 +97,7 @@ def _check(file: Path) -> None:
         raise CheckpointError(f"{file} is no GGUF file; download it again")
     if _PART.search(file.name):
         raise CheckpointError(
-            f"{file} is one of several parts; join them with `llama-gguf-split --merge`, or install llama-cpp-python, "
-            "which takes the first part"
+            f"{file} is one of several parts; join them with `llama-gguf-split --merge`, or serve them by llama.cpp"
         )
 
 

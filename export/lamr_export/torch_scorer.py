@@ -10,19 +10,18 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from lamr_contract.encoder.packed_batch import cut_by_tokens, encoder_feed, sequence_bounds
 from lamr_contract.names import CU_SEQLENS, INPUT_IDS, MAX_LEN
 from lamr_contract.perplexity.causal_scorer import (
     IntArray,
     Tokenized,
     check_sequences,
     only_asked,
-    score_in_batches,
 )
-from lamr_contract.perplexity.families import Family, families, fill
 from numpy.typing import NDArray
 
 from lamr_export.causal_source import load_causal
-from lamr_export.shared_prefixes import SharedLayout, laid_out, rows_of
+from lamr_export.shared_prefixes import Family, SharedLayout, families, fill, laid_out, rows_of
 
 BATCH_TOKENS = 4096
 
@@ -70,7 +69,7 @@ class TorchScorer(Tokenized):
         """See `CausalScorer.log_probs`."""
         check_sequences(sequences, self.max_tokens, self.model.vocabulary)
         if not self.model.packed:
-            return only_asked(score_in_batches(sequences, self._most, self._run), firsts)
+            return only_asked(self._unshared(sequences), firsts)
         asked = [max(first, 1) for first in firsts or [1] * len(sequences)]
         found = [np.zeros(len(ids), np.float32) for ids in sequences]
         for batch in fill(families(sequences, self._most), self._most):
@@ -96,10 +95,17 @@ class TorchScorer(Tokenized):
         for place, part in zip(rows, np.split(values, ends[:-1]), strict=True):
             found[place][firsts[place] :] = part
 
-    def _run(self, feed: dict[str, NDArray[np.generic]]) -> NDArray[np.float32]:
-        inputs = {name: torch.from_numpy(values).to(self._device) for name, values in feed.items()}
-        with torch.inference_mode():
-            log_probs: NDArray[np.float32] = (
-                self.model(inputs[INPUT_IDS], inputs[CU_SEQLENS], inputs[MAX_LEN]).cpu().numpy()
-            )
-        return log_probs
+    def _unshared(self, sequences: Sequence[IntArray]) -> list[NDArray[np.float32]]:
+        """Score sequences whole, those of like lengths together."""
+        found: dict[int, NDArray[np.float32]] = {}
+        for batch in cut_by_tokens([len(ids) for ids in sequences], self._most):
+            chosen = [sequences[place] for place in batch]
+            feed = {
+                name: torch.from_numpy(values).to(self._device)
+                for name, values in encoder_feed(chosen).items()
+            }
+            with torch.inference_mode():
+                values = self.model(feed[INPUT_IDS], feed[CU_SEQLENS], feed[MAX_LEN]).cpu().numpy()
+            bounds = sequence_bounds([len(ids) for ids in chosen])
+            found.update(zip(batch, np.split(values, bounds[1:-1]), strict=True))
+        return [found[place] for place in range(len(sequences))]

@@ -94,6 +94,12 @@ def test_what_names_no_model_is_told(name, files, message, tmp_path, monkeypatch
         scorer_of(name)
 
 
+def test_an_exported_folder_is_to_be_served(tmp_path) -> None:
+    (tmp_path / "lamr_perplexity" / "1").mkdir(parents=True)
+    with pytest.raises(typer.BadParameter, match="run `lamr serve"):
+        scorer_of(str(tmp_path))
+
+
 def test_a_folder_without_a_model_is_told(tmp_path) -> None:
     with pytest.raises(CheckpointError, match=r"neither config\.json nor a single \.gguf file"):
         scorer_of(str(tmp_path))

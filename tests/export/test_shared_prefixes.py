@@ -7,9 +7,8 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from lamr_contract.perplexity.families import LEAST_SHARED, families, fill
 from lamr_export.causal_model import CausalModel
-from lamr_export.shared_prefixes import SharedLayout, laid_out, rows_of
+from lamr_export.shared_prefixes import LEAST_SHARED, SharedLayout, families, fill, laid_out, rows_of
 from lamr_export.torch_scorer import TorchScorer
 
 from .test_causal_model import KINDS, made

@@ -1,4 +1,4 @@
-"""Opens the ONNX files of an encoder or of a causal model for use in this process.
+"""Opens the ONNX files of an encoder for use in this process.
 
 Below the serving packages, only this module uses onnxruntime, which it imports when a file is opened.
 """
@@ -29,7 +29,6 @@ def open_encoder(
     *,
     threads: int | None = None,
     providers: list[Any] | None = None,
-    outputs: Sequence[str] = ENCODER_OUTPUTS,
     kept: KeptStates | None = None,
 ) -> Any:
     """Return an `onnxruntime.InferenceSession`, or what has its `run`, that takes what an encoder takes.
@@ -38,7 +37,6 @@ def open_encoder(
         path: the file `model.onnx`.
         threads: the threads of one run; None takes the CPUs that this process may use.
         providers: execution providers as onnxruntime takes them, best first; None takes the CPU.
-        outputs: what it must give.
         kept: lets an encoder that reads query and code apart read a part once for as long as it is kept; such an
             encoder comes as an `ApartSession`.
 
@@ -85,9 +83,9 @@ def open_encoder(
 
     spec = None if kept is None else PartSpec.load(path.parent)
     if kept is None or spec is None:
-        return opened(path, ENCODER_INPUTS, outputs)
+        return opened(path, ENCODER_INPUTS, ENCODER_OUTPUTS)
     part = opened(path.with_name(PART_FILE), ENCODER_INPUTS, (STATES,))
-    fusion = opened(path.with_name(FUSION_FILE), (*ENCODER_INPUTS, STATES), outputs)
+    fusion = opened(path.with_name(FUSION_FILE), (*ENCODER_INPUTS, STATES), ENCODER_OUTPUTS)
     return ApartSession(part, fusion, spec, kept)
 
 

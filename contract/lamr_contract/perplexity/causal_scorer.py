@@ -5,7 +5,7 @@ One interface, wherever the model runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from lamr_contract.encoder.packed_batch import cut_by_tokens, encoder_feed, sequence_bounds
 from lamr_contract.errors import InvalidInputError, ModelMismatchError
 from lamr_contract.files import MOST_TOKENIZER_BYTES, read_regular
 from lamr_contract.tokens.tokenizer_files import parse_tokenizer
@@ -134,29 +133,6 @@ def _unreadable(source: str, error: Exception) -> ModelMismatchError:
         "transformers writes for its fast tokenizers",
         path=source,
     )
-
-
-def score_in_batches(
-    sequences: Sequence[IntArray],
-    max_batch_tokens: int,
-    run: Callable[[dict[str, NDArray[np.generic]]], NDArray[np.float32]],
-) -> list[NDArray[np.float32]]:
-    """Score any number of sequences, those of like lengths together.
-
-    Args:
-        sequences: token ids, int64 `[t]` each.
-        max_batch_tokens: see `packed_batch.cut_by_tokens`.
-        run: gives float32 `[T]` for one batch's inputs by name.
-
-    Returns:
-        float32 `[t]` for each.
-    """
-    results: dict[int, NDArray[np.float32]] = {}
-    for batch in cut_by_tokens([len(ids) for ids in sequences], max_batch_tokens):
-        chosen = [sequences[place] for place in batch]
-        bounds = sequence_bounds([len(ids) for ids in chosen])
-        results.update(zip(batch, np.split(run(encoder_feed(chosen)), bounds[1:-1]), strict=True))
-    return [results[place] for place in range(len(sequences))]
 
 
 def check_sequences(sequences: Sequence[IntArray], max_tokens: int, vocabulary: int | None = None) -> None:

@@ -14,7 +14,6 @@ import pytest
 from lamr_client import (
     DeadlineExceededError,
     InvalidInputError,
-    LocalScorer,
     ModelMismatchError,
     ServerUnavailableError,
     TritonScorer,
@@ -62,15 +61,6 @@ def test_mixed_lengths_score_as_by_pytorch(causal_scorer, scorer) -> None:
         assert ours[0] == 0
     assert min(each.min() for each in found) < -5
     assert scorer.log_probs([]) == []
-
-
-def test_the_exported_model_in_process_gives_the_servers_answers(causal_repository, scorer) -> None:
-    local = LocalScorer(causal_repository, threads=1, max_batch_tokens=500)
-    for ours, served in zip(local.log_probs(sequences()), scorer.log_probs(sequences()), strict=True):
-        np.testing.assert_allclose(ours, served, atol=1e-4, rtol=0)
-    assert (local.spec, local.key, local.max_tokens) == (scorer.spec, scorer.key, scorer.max_tokens)
-    with pytest.raises(InvalidInputError, match="vocabulary"):
-        local.log_probs([np.array([VOCAB])])
 
 
 def test_callers_at_once_get_their_own(causal_scorer, scorer) -> None:
