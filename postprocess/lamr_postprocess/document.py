@@ -48,7 +48,7 @@ from lamr_postprocess.repair import (
     rules_of,
     rules_without_tree,
 )
-from lamr_postprocess.syntax import CostlySyntaxError, Damage, MissingGrammarError, Source
+from lamr_postprocess.syntax import CostlySyntaxError, Damage, DeepSyntaxError, MissingGrammarError, Source
 from lamr_postprocess.wholes import Wholes, wholes_of
 
 LEAST_CUT = 100
@@ -370,8 +370,9 @@ def _parsed(text: str, language: Language, listing: Listing | None) -> tuple[Sou
         source = parse_mended(text, language)
     except MissingGrammarError as error:
         return None, f"{error};"
-    except CostlySyntaxError:
-        return None, f"{language.name} that takes too long to parse:"
+    except CostlySyntaxError as error:
+        why = "is nested too deeply" if isinstance(error, DeepSyntaxError) else "takes too long"
+        return None, f"{language.name} that {why} to parse:"
     root = source.tree.root_node
     broken = root.has_error
     refused = broken and language.parses is not None and not language.parses(text)

@@ -33,11 +33,17 @@ _PIECE_OF_A_NODE = 1 << 8  # bytes handed to a query at a time, which compares t
 # A scanner that looks ahead to the end of the text at every token reads the last piece again each time (200 us).
 _REPORTS_PER_PIECE = 8
 _SEVERAL = re.compile(r"^\((\w+(?:\|\s*\w+)+)(\s+.*)$", re.MULTILINE)
+_INDENTED = re.compile(rb"^([ \t]*)((?:[-?:][ \t]+)*)(?=[^\s])", re.MULTILINE)
+_MARK = re.compile(rb"[-?:][ \t]+")
 _MOST_BROKEN_INSIDE = 0.05  # of a part in another language
 
 
 class CostlySyntaxError(InvalidInputError):
     """A text takes its parser far more operations than texts of its size take."""
+
+
+class DeepSyntaxError(CostlySyntaxError):
+    """A text is nested deeper than its grammar's scanner stands."""
 
 
 class MissingGrammarError(InvalidInputError):
@@ -291,6 +297,9 @@ def _tree(
 
     With `until_error`, an error may end it as well: what takes the most time is the search for its likeliest repair.
     """
+    deepest = grammar.language.deepest
+    if deepest and _levels(data) > deepest:
+        raise DeepSyntaxError(f"{len(data)} bytes that are nested deeper than {deepest} levels")
     pieces = list[bytearray]()
     parsed = False
 
@@ -317,6 +326,22 @@ def _tree(
         for piece in pieces:
             piece.clear()  # tree-sitter 0.26.1 never frees what it was given
     return tree
+
+
+def _levels(data: bytes) -> int:
+    """The most levels of indentation that are open at once, where each mark of a list in one row begins another."""
+    deepest, open_at = 0, list[int]()
+    for row in _INDENTED.finditer(data):
+        begin = row.start()
+        for column in (
+            row.end(1) - begin,
+            *(mark.end() - begin for mark in _MARK.finditer(data, *row.span(2))),
+        ):
+            while open_at and open_at[-1] >= column:
+                open_at.pop()
+            open_at.append(column)
+            deepest = max(deepest, len(open_at))
+    return deepest
 
 
 def broken_share(source: Source) -> float:

@@ -281,3 +281,30 @@ def test_what_never_ends_takes_time_that_grows_with_the_text(language: str, line
     pruned, taken = timed(code, halves(code), language)
     assert restore(pruned, cut_texts(code, pruned)) == code
     assert grows_linearly(taken, (part, halves(part), language), (code, halves(code), language))
+
+
+def deep(levels: int, form: str) -> str:
+    if form == "marks":
+        return "- " * levels + "x\n"
+    return "".join("  " * level + f"key{level}:\n" for level in range(levels)) + "  " * levels + "x\n"
+
+
+@pytest.mark.parametrize("form", ["marks", "keys"])
+def test_yaml_that_is_nested_deeper_than_its_grammar_stands_is_read_by_lines(form: str) -> None:
+    for levels, too_deep in ((60, False), (120, True)):
+        code = "first: 1\n" + deep(levels, form) + "last: 2\n"
+        rows = code.count("\n")
+        pruned = prune_lines(code, [1.0] + [0.0] * (rows - 1), path="a.yaml")
+        assert pruned.kept_lines[0] == 1
+        assert ("nested too deeply" in (pruned.note or "")) == too_deep
+
+
+def test_marks_that_end_a_level_open_no_more() -> None:
+    code = "".join(f"key{number}:\n  - - a: 1\n      b: 2\n    - c\n  - d\n" for number in range(100))
+    assert prune_lines(code, [1.0] * code.count("\n"), path="a.yaml").note is None
+
+
+def test_a_use_needs_only_so_many_imports_of_all_names() -> None:
+    code = "".join(f"from m{number} import *\n" for number in range(40)) + "\nrun()\n"
+    kept = prune_lines(code, [0.0] * 41 + [1.0], path="a.py", min_cut=0).kept_lines
+    assert kept == (*range(1, 17), 42)
