@@ -329,6 +329,12 @@ class PruneJob:
         given = self._options.threshold
         return scores.adapted(self._encoder.spec.threshold) if given is None else given
 
+    def _least_score(self, threshold: float) -> float | None:
+        """Return the score below which no line is selected; None where lines are selected in another way."""
+        if self._has_budget:
+            return self._options.threshold
+        return None if self._options.repair else threshold
+
     def _prune(self, scores: LineScores, threshold: float) -> PrunedCode:
         options = self._options
         try:
@@ -337,7 +343,7 @@ class PruneJob:
                 scores.scores,
                 path=None if options.path is None else os.fspath(options.path),
                 language=options.language,
-                threshold=options.threshold if self._has_budget else None if options.repair else threshold,
+                threshold=self._least_score(threshold),
                 answering=threshold,
                 count_tokens=self._count,
                 price_lines=self._counter.line_costs,

@@ -41,10 +41,8 @@ def requirements_of(names: Names, outline: Outline, language: Language) -> IntAr
     here, outside = (np.flatnonzero((number != _NONE) & (local == each)) for each in (True, False))
     reaching, left = bindings.reaching(here, number[here], rows, outline)
     left = left[around[left] != _NONE]  # `x = x` in a class body reads the name from around the class
-    declaring, wildcards = (
-        np.flatnonzero(declared != _NONE),
-        np.array(names.wildcards[:_MOST_WILDCARDS], np.int64),
-    )
+    declaring = np.flatnonzero(declared != _NONE)
+    wildcards = np.array(names.wildcards[:_MOST_WILDCARDS], np.int64)
     needing = np.repeat(np.flatnonzero(wild), len(wildcards))
     needs = [bindings.outer(outside, number[outside]), *reaching, bindings.outer(left, around[left])]
     bound, at = np.concatenate(needs, axis=1)

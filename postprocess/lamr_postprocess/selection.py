@@ -39,6 +39,7 @@ _FAR = 1.3
 _USUAL = 900.0
 """The tokens beside which a line must be just as likely as the threshold says."""
 _LEAST_SHARE = 0.75
+"""Of these tokens; a line is compared as if at least so many were kept, so that small files are cut, too."""
 
 
 class BudgetError(InvalidInputError):
