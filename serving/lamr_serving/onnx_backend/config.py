@@ -63,7 +63,6 @@ class OnnxModelConfig:
         inputs, outputs, batch_inputs: its tensors. One request is one sequence, laid end to end with the others.
         scatter: for an output's name, the input whose shapes say how the output is dealt out to the requests.
         parameters: Triton's string parameters for this backend.
-        graph_level: `optimization.graph.level`; 0 when not given.
         accelerators: for "CPU" and "GPU", each execution provider's options by its name.
     """
 
@@ -74,7 +73,6 @@ class OnnxModelConfig:
     batch_inputs: tuple[BatchInput, ...]
     scatter: dict[str, str]
     parameters: dict[str, str]
-    graph_level: int
     accelerators: dict[str, dict[str, dict[str, str]]]
 
     @property
@@ -111,10 +109,6 @@ def read_config(text: str) -> OnnxModelConfig:
         ModelConfigError: the configuration has a kind, type or option that this backend doesn't support.
     """
     data: dict[str, Any] = json.loads(text)
-    if data.get("sequence_batching"):
-        raise ModelConfigError("sequence_batching is not supported")
-    if data.get("model_transaction_policy", {}).get("decoupled"):
-        raise ModelConfigError("decoupled transactions are not supported")
     inputs = tuple(_input(item) for item in data.get("input", []))
     outputs = tuple(_tensor(item) for item in data.get("output", []))
     config = OnnxModelConfig(
@@ -125,7 +119,6 @@ def read_config(text: str) -> OnnxModelConfig:
         batch_inputs=tuple(_batch_input(item, inputs) for item in data.get("batch_input", [])),
         scatter=_scatter(data.get("batch_output", []), inputs, outputs),
         parameters={key: value["string_value"] for key, value in data.get("parameters", {}).items()},
-        graph_level=int(data.get("optimization", {}).get("graph", {}).get("level", 0)),
         accelerators=_accelerators(data.get("optimization", {}).get("execution_accelerators", {})),
     )
     _ = (
@@ -141,10 +134,6 @@ def read_config(text: str) -> OnnxModelConfig:
 
 def _tensor(item: dict[str, Any]) -> TensorConfig:
     name = item["name"]
-    if item.get("reshape"):
-        raise ModelConfigError(f"{name}: reshape is not supported")
-    if item.get("optional"):
-        raise ModelConfigError(f"{name}: optional inputs are not supported")
     return TensorConfig(
         name=name,
         dtype=_dtype(name, item["data_type"]),

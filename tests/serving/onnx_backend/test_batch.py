@@ -24,7 +24,6 @@ def model(inputs, outputs, batch_inputs=(), scatter=None):
         batch_inputs=tuple(batch_inputs),
         scatter=scatter or {},
         parameters={},
-        graph_level=0,
         accelerators={},
     )
 
