@@ -163,12 +163,6 @@ def drain(
 ) -> None:
     """Send a replica no more requests, and wait until it has answered those that it has.
 
-    Args:
-        tenants: the file of tenants.
-        replica: its name.
-        seconds: how long to wait.
-        on_wait: called with the number of requests that are still under way there.
-
     Raises:
         FrontError: there is no such replica, or it didn't get empty in time; it stays drained then.
         FrontNotRunningError: no front of this file runs.

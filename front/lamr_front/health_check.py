@@ -25,11 +25,7 @@ BAD = f"^(?!.*{READY}).*({NOT_READY}|{REFUSED})"
 
 
 def request(path: str) -> str:
-    """The bytes of the call, in hexadecimal digits.
-
-    Args:
-        path: of Triton's `ModelReady`.
-    """
+    """The bytes of the call of Triton's `ModelReady`, in hexadecimal digits."""
     name = ENSEMBLE.encode()
     message = _field(name)
     headers = b"".join(

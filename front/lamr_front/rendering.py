@@ -110,15 +110,10 @@ class Rendering:
 
 @dataclass(frozen=True)
 class Places:
-    """Where the files of a front lie.
+    """Where the files of a front lie."""
 
-    Attributes:
-        folder: of the configuration and its maps.
-        sockets: of what HAProxy makes when it runs; a short path, since a socket's has at most 107 bytes.
-    """
-
-    folder: Path
-    sockets: Path
+    folder: Path  # of the configuration and its maps
+    sockets: Path  # of what HAProxy makes when it runs; a short path, since a socket's has at most 107 bytes
 
     @property
     def admin_socket(self) -> Path:
@@ -143,11 +138,6 @@ class Places:
 
 def render(fleet: Fleet, places: Places, source: str) -> Rendering:
     """Write HAProxy's configuration for a fleet.
-
-    Args:
-        fleet: what it shall do.
-        places: where the files will lie.
-        source: names the file that the fleet was read from.
 
     Raises:
         FrontError: the extra `front` isn't installed.

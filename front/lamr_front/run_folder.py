@@ -31,18 +31,10 @@ MOST_PATH_BYTES = 80
 
 
 class RunFolder:
-    """Where the front of one file of tenants keeps what it needs to run.
-
-    Attributes:
-        path: the folder. It is the user's own and nobody else can enter it.
-    """
+    """Where the front of one file of tenants keeps what it needs to run."""
 
     def __init__(self, tenants: Path) -> None:
-        """Name the folder; nothing is made yet.
-
-        Args:
-            tenants: the file that the front is rendered from. All commands that name it find the same folder.
-        """
+        """Name the folder; nothing is made yet."""
         parent = os.environ.get(FOLDER_VARIABLE)
         root = Path(parent) if parent else Path(tempfile.gettempdir()) / f"lamr-front-{os.getuid()}"
         self.path = root / hashlib.sha256(str(tenants.resolve()).encode()).hexdigest()[:12]

@@ -75,9 +75,6 @@ class Front:
 
     with Front(Path("tenants.toml")) as front:
         ...
-
-    Attributes:
-        fleet: what was read from the file when the front was started.
     """
 
     fleet: Fleet
@@ -85,13 +82,7 @@ class Front:
     def __init__(
         self, tenants: Path, log: IO[bytes] | int | None = None, report: TextIO | None = None
     ) -> None:
-        """Start nothing yet.
-
-        Args:
-            tenants: the file of tenants.
-            log: takes a line of JSON for each request; None is standard output.
-            report: takes what HAProxy says about replicas and itself; None is standard error.
-        """
+        """Start nothing yet. `log` takes a line of JSON for each request, `report` what HAProxy says of replicas."""
         self._tenants = tenants
         self._log = log
         self._report = report or sys.stderr
@@ -216,11 +207,6 @@ def run(tenants: Path, report: TextIO | None = None, on_ready: Callable[[Fleet],
     """Run a front until SIGINT or SIGTERM, then let requests under way end. A second signal ends it at once.
 
     Call this from the main thread. HAProxy is started again when it dies.
-
-    Args:
-        tenants: the file of tenants.
-        report: takes messages; standard error if None.
-        on_ready: called once, when clients can come.
 
     Returns:
         0 after a signal; 1 when HAProxy died again and again.

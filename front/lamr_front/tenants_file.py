@@ -109,12 +109,7 @@ def read_fleet(path: Path) -> Fleet:
 
 
 def parse_fleet(path: Path, text: str) -> Fleet:
-    """Read the text of a file of tenants. It raises what `read_fleet` raises.
-
-    Args:
-        path: where the file lies, which relative paths begin at.
-        text: what it holds.
-    """
+    """Read the text of a file of tenants, from whose place relative paths begin. It raises what `read_fleet` raises."""
     file = _TomlFile(path, text)
     for kind in ("replicas", "tenants"):
         tables = file.values.get(kind)
@@ -138,9 +133,7 @@ def parse_fleet(path: Path, text: str) -> Fleet:
 def add_keys(path: Path, keys: dict[str, ApiKey]) -> None:
     """Add a key to each of some tenants, which are added where the file hasn't got them. A missing file is written.
 
-    Args:
-        path: the file. Everything that it holds stays as it is, and the new lines follow at its end.
-        keys: one key for each tenant's name.
+    Everything that the file holds stays as it is, and the new lines follow at its end.
 
     Raises:
         TenantsFileError: the file can't be used, or a name can't be one.

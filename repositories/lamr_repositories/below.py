@@ -44,15 +44,11 @@ def problem_of(name: str) -> str | None:
 
 
 class NotBelowError(LamrError, OSError):
-    """A name leads out of its root, or through a link.
-
-    Attributes:
-        problem: `OUTSIDE`, `TOO_DEEP` or `LINK`.
-    """
+    """A name leads out of its root, or through a link."""
 
     def __init__(self, problem: str, name: str) -> None:
         super().__init__(errno.EPERM, problem, name)
-        self.problem = problem
+        self.problem = problem  # `OUTSIDE`, `TOO_DEEP` or `LINK`
 
 
 class Below:

@@ -19,12 +19,10 @@ _BUILT_MOSTLY = 0.2
 
 
 def penalties(pieces: Pieces, of_files: Float64Array) -> Float64Array:
-    """Return what P pieces lose, float64 [P]: what their files lose, and infinity for copies.
+    """Return what P pieces lose, float64 [P]: what their files lose for being no source, float64 [F]; copies infinity.
 
-    Args:
-        pieces: all pieces of F files.
-        of_files: float64 [F], what files lose for being no source. Of equal pieces that of the least loss counts, then
-            one outside of folders for build output, of the shortest file, nearest to the root.
+    Of equal pieces that of the least loss counts, then one outside of folders for build output, of the shortest file,
+    nearest to the root.
     """
     files = len(pieces.paths)
     sizes = np.bincount(pieces.file, pieces.lengths, files)

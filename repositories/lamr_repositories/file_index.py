@@ -67,38 +67,21 @@ class OutlineEntry:
 
 @dataclass(frozen=True, eq=False)
 class FileIndex:
-    """One file of L lines in P pieces, with V distinct terms.
-
-    Attributes:
-        language: the language's name.
-        lines: L.
-        spans: int [P, 2], first and one-past-last row of each piece.
-        lengths: float [P], how many terms each piece has.
-        digests: uint64 [P], the same for pieces with the same text but for white space; 0 for pieces of a few letters.
-        hashes: uint64 [V], the terms' numbers, ascending.
-        bounds: int [V + 1]; term v occurs in the pieces `piece_of[bounds[v]:bounds[v + 1]]`, each as often as `times`
-            says at the same place.
-        piece_of, times: int, see `bounds`.
-        outline: the definitions, in the order of the file.
-    """
+    """One file of L lines in P pieces, with V distinct terms."""
 
     language: str
     lines: int
-    spans: NDArray[Any]
-    lengths: NDArray[Any]
-    digests: NDArray[Any]
-    hashes: NDArray[Any]
-    bounds: NDArray[Any]
+    spans: NDArray[Any]  # int [P, 2], first and one-past-last row of each piece
+    lengths: NDArray[Any]  # float [P], how many terms each piece has
+    digests: NDArray[Any]  # uint64 [P], the same for the same text but for white space; 0 for a few letters
+    hashes: NDArray[Any]  # uint64 [V], the terms' numbers, ascending
+    bounds: NDArray[Any]  # int [V + 1]; term v occurs in the pieces `piece_of[bounds[v]:bounds[v + 1]]`
     piece_of: NDArray[Any]
-    times: NDArray[Any]
+    times: NDArray[Any]  # how often, at the places of `piece_of`
     outline: tuple[OutlineEntry, ...]
 
     def frequencies(self, wanted: NDArray[np.uint64]) -> tuple[IntArray, IntArray, Float64Array]:
-        """Return where terms occur: for each place its piece, its term's position in `wanted`, and how often.
-
-        Args:
-            wanted: uint64 [Q], the numbers of the query's terms.
-        """
+        """Return where terms, uint64 [Q], occur: for each place its piece, its term's position, and how often."""
         if not len(self.hashes):
             none = np.zeros(0, np.int64)
             return none, none, np.zeros(0)

@@ -113,16 +113,9 @@ def run_git(  # noqa: PLR0913  # what, where, with what, and what of it is an er
     check: bool = True,
     seconds: float | None = SECONDS,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run git once.
+    """Run git once, in a git directory (`place`) and no other than this one, or in a `folder` of a work tree.
 
-    Args:
-        arguments: the command and what it is given.
-        place: a git directory, and no other than this one; None for commands that need none, or with `folder`.
-        folder: a folder of a work tree, in which git finds its directory by itself.
-        url: what the user named for git to fetch, if git is to fetch at all.
-        send: standard input.
-        check: whether a failure is an error.
-        seconds: after which git is ended; None for a command whose work is as large as its repository.
+    It fetches only what the user named by a `url`, and is ended after so many seconds; None waits for its end.
 
     Raises:
         GitError: the command failed and `check` is set.
@@ -152,10 +145,7 @@ def list_rows(
 ) -> list[bytes]:
     """Run a command that prints rows with NUL at their ends, such as `ls-files -z`, and return the rows.
 
-    Args:
-        arguments, place, folder: see `run_git`.
-        seconds: of silence after which git is ended.
-        in_all: whether they are the seconds of all of it instead.
+    git is ended after so many seconds of silence, or with `in_all` of work.
 
     Raises:
         GitError: the command failed.
@@ -202,10 +192,6 @@ def git_process(  # noqa: PLR0913  # as `run_git`
     stderr: int = subprocess.DEVNULL,
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Start git, and end it when the block is left, whatever it is at.
-
-    Args:
-        arguments, place, folder, url: see `run_git`.
-        stdin, stdout, stderr: as `subprocess.Popen` takes them.
 
     Raises:
         RepositoryError: git isn't installed.

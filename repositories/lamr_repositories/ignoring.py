@@ -30,15 +30,10 @@ _BOM = b"\xef\xbb\xbf"
 
 @dataclass(eq=False)
 class Budget:
-    """What patterns may cost in all.
+    """What patterns may cost in all."""
 
-    Attributes:
-        globs: how many more may be made ready.
-        seconds: how much longer they may be matched.
-    """
-
-    globs: int = MOST_GLOBS
-    seconds: float = MOST_SECONDS
+    globs: int = MOST_GLOBS  # how many more may be made ready
+    seconds: float = MOST_SECONDS  # how much longer they may be matched
 
     def check(self) -> None:
         """Say that there is too much work.
@@ -90,18 +85,10 @@ class _Table:
 
 
 class Patterns:
-    """Patterns of one file, or of a caller. The last one that matches a name decides.
-
-    Attributes:
-        broken: those that can match nothing.
-    """
+    """Patterns of one file, or of a caller. The last one that matches a name decides."""
 
     def __init__(self, lines: Iterable[bytes], budget: Budget) -> None:
         """Make patterns ready; those that can match nothing are passed over, as git does.
-
-        Args:
-            lines: a pattern each; empty ones and comments are none.
-            budget: what they may cost.
 
         Raises:
             RepositoryError: the budget is used up.
@@ -218,9 +205,7 @@ def _without_spaces(line: bytes) -> bytes:
 def compiled(glob: bytes, by_path: bool) -> Any:  # RE2 has no types
     """Return the expression of a glob, which `fullmatch`es bytes; None for one that can match nothing, or is too large.
 
-    Args:
-        glob: what is matched.
-        by_path: whether it is about paths, so that `*` and `?` don't match a slash and `**` stands for folders.
+    In one about paths `*` and `?` don't match a slash and `**` stands for folders.
     """
     expression = _expression(glob, by_path)
     if expression is None:

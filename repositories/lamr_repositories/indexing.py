@@ -58,14 +58,6 @@ def index_repository(  # noqa: PLR0913  # what is read, by which rules, and what
 
     A file whose stamp says that it is as it was when its index was made isn't read.
 
-    Args:
-        source: the repository.
-        options: which files count.
-        count: is brought up to date while files are looked at.
-        query: whose words are looked up.
-        cache: keeps indexes by content and language, and what files were seen to be.
-        on_progress: called with the files done and their number.
-
     Raises:
         RepositoryError: a pattern can't be used, or the repository can't be listed.
     """
@@ -89,19 +81,12 @@ def index_repository(  # noqa: PLR0913  # what is read, by which rules, and what
 
 @dataclass(frozen=True, eq=False)
 class _Look:
-    """A file on its way into the index.
-
-    Attributes:
-        listed: how its source lists it.
-        seen: what is known of its content.
-        text: the text; None for one that wasn't read, because all that is needed is known.
-        is_new: whether it was read, and can be remembered.
-    """
+    """A file on its way into the index."""
 
     listed: Listed
     seen: Seen
-    text: str | None = None
-    is_new: bool = False
+    text: str | None = None  # None for one that wasn't read, because all that is needed is known
+    is_new: bool = False  # it was read, and can be remembered
 
 
 def _looks(source: Source, wanted: Sequence[Listed], options: WalkOptions, cache: Cache) -> Iterator[_Look]:

@@ -36,10 +36,6 @@ class PieceTable:
     """The pieces of all files that were added, and how often each of a query's Q terms occurs in them.
 
     It holds a few numbers a piece and no text, so that a repository may be larger than memory.
-
-    Attributes:
-        terms: the query's terms.
-        paths: the files, in the order they were added.
     """
 
     query: str
@@ -110,25 +106,15 @@ class PieceTable:
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """All P pieces of F files.
-
-    Attributes:
-        paths: the F files.
-        file: int64 [P], each piece's file.
-        spans: int64 [P, 2], its first and one-past-last row.
-        lengths: float64 [P], how many terms it has.
-        digests: uint64 [P], equal for equal pieces (see `FileIndex`).
-        by_piece: float64 [P], BM25 of the piece.
-        by_file: float64 [F], BM25 of each file as a whole.
-    """
+    """All P pieces of F files."""
 
     paths: tuple[str, ...]
-    file: IntArray
-    spans: IntArray
-    lengths: Float64Array
-    digests: NDArray[np.uint64]
-    by_piece: Float64Array
-    by_file: Float64Array
+    file: IntArray  # int64 [P]
+    spans: IntArray  # int64 [P, 2], first and one-past-last row
+    lengths: Float64Array  # float64 [P], how many terms each has
+    digests: NDArray[np.uint64]  # uint64 [P], equal for equal pieces (see `FileIndex`)
+    by_piece: Float64Array  # float64 [P], BM25
+    by_file: Float64Array  # float64 [F], BM25 of each file as a whole
 
 
 def scaled(scores: Float64Array) -> Float64Array:

@@ -24,13 +24,7 @@ _MOST_CHARACTERS = 1 << 18  # of a file; a longer one keeps the scores of its wo
 
 @dataclass(frozen=True, eq=False)
 class LineModel:
-    """A line model and one question.
-
-    Attributes:
-        scorer: the model.
-        encoder: its prompt.
-        query, task: what is looked for, and what for.
-    """
+    """A line model and one question."""
 
     scorer: Scorer
     encoder: PromptEncoder
@@ -51,12 +45,7 @@ class LineModel:
         return self.encoder.read_query(self.query, self.task, begun, line_layout(begun))
 
     def log_odds(self, files: Sequence[tuple[str, str]], reading: Reading) -> list[Float64Array | None]:
-        """Return the log-odds [L] that each line of some files answers; None for a file that can't be read.
-
-        Args:
-            files: path and text of each.
-            reading: what `read_query` gave.
-        """
+        """Return the log-odds [L] that each line of some files answers; None for a file that can't be read."""
         return [self._log_odds(*each, reading) for each in files]
 
     def _log_odds(self, path: str, text: str, reading: Reading) -> Float64Array | None:

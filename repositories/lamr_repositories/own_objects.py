@@ -23,10 +23,7 @@ _MOST_BYTES = 1 << 16  # of the small files in which git keeps a path
 
 
 def refuse_foreign_objects(root: Path) -> None:
-    """See that git's folder of a root, or of the work tree that it is in, is the repository's own.
-
-    Args:
-        root: a folder of a work tree, or a bare repository.
+    """See that git's folder of a root, or of the work tree that it is in, is the repository's own. It may be bare.
 
     Raises:
         RepositoryError: it leads elsewhere.

@@ -21,13 +21,7 @@ _ABOVE = re.compile(r"\s*(?://|/\*|\*|#|@|\[|--|;;|template\b)")
 
 
 def cut(lines: Sequence[str], blank: BoolArray, definitions: Sequence[DefinitionSpan]) -> IntArray:
-    """Return the first and one-past-last row of each piece, int64 [P, 2], in order.
-
-    Args:
-        lines: the L lines of a file.
-        blank: bool [L], lines of white space alone.
-        definitions: what the file defines, in order.
-    """
+    """Return the first and one-past-last row of each piece, int64 [P, 2], of lines; blank ones are bool [L]."""
     count = len(lines)
     if not count or blank.all():
         return np.zeros((0, 2), np.int64)

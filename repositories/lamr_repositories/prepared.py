@@ -35,22 +35,13 @@ _NAMED = 5  # files that a note names
 
 @dataclass(frozen=True, eq=False)
 class Tools:
-    """What a pack is made with.
-
-    Attributes:
-        counter: counts tokens as budgets are counted.
-        cache: keeps indexes.
-        model: the line model and the question.
-        on_progress: called with a stage's name, what is done of it and how much there is.
-        notes: takes sentences about what was not done as usual.
-        fetch_seconds: how long it took to fetch the repository.
-    """
+    """What a pack is made with."""
 
     counter: Counter
     cache: Cache
     model: LineModel
     on_progress: OnProgress
-    notes: list[str]
+    notes: list[str]  # sentences about what was not done as usual
     fetch_seconds: float = 0.0
 
 

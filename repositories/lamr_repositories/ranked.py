@@ -24,22 +24,10 @@ _USUAL = 0.25
 
 
 class Ranked:
-    """The pieces of a repository, ranked for one query.
-
-    Attributes:
-        index: the repository.
-        place: each file's place in the index, by path.
-        pieces: all pieces of all files.
-        order: the pieces' places, best first.
-    """
+    """The pieces of a repository, ranked for one query."""
 
     def __init__(self, index: RepositoryIndex, query: str) -> None:
-        """Rank all pieces.
-
-        Args:
-            index: the repository, indexed for the query.
-            query: what is looked for.
-        """
+        """Rank all pieces of a repository that was indexed for the query."""
         self.index = index
         self.place = {each.listed.path: number for number, each in enumerate(index.files)}
         self.pieces: Pieces = index.table.finish()
@@ -72,12 +60,7 @@ class Ranked:
     def competitors(
         self, chosen: Sequence[tuple[int, str]], log_odds: Sequence[Float64Array | None]
     ) -> list[Competitor]:
-        """Return files with their line scores.
-
-        Args:
-            chosen: the files' places and texts.
-            log_odds: what the line model says of the first of them; see `LineModel`.
-        """
+        """Return files, by place and text, with their line scores; the line model has read the first of them."""
         scores = [self._scores(file) for file, _ in chosen]
         by_model = [
             None if said is None else own.by_model(said)

@@ -61,12 +61,7 @@ def shown(url: str) -> str:
 
 @contextlib.contextmanager
 def fetched(url: str, revision: str | None, on_progress: OnProgress) -> Iterator[tuple[Path, str]]:
-    """Fetch one revision without its history, and remove it again in the end.
-
-    Args:
-        url: of the repository.
-        revision: a branch, a tag or a whole commit hash; None for the default branch.
-        on_progress: called with what git does, how much of it is done and how much there is.
+    """Fetch a branch, a tag, a whole commit hash or the default branch, without history, and remove it in the end.
 
     Yields:
         a bare repository, and what the revision is called in it.

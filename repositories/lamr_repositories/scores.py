@@ -26,19 +26,12 @@ _BEST_LINES = 5
 
 @dataclass(frozen=True, eq=False)
 class PieceScores:
-    """What is known of the P pieces of one file.
+    """What is known of the P pieces of one file."""
 
-    Attributes:
-        spans: int64 [P, 2], their rows.
-        lexical: float64 [P], BM25 of each piece, the repository's best being 1.
-        file: BM25 of the file, the repository's best being 1.
-        penalty: float64 [P], what pieces lose for being no code, a test, or copies.
-    """
-
-    spans: IntArray
-    lexical: Float64Array
-    file: float
-    penalty: Float64Array
+    spans: IntArray  # int64 [P, 2], their rows
+    lexical: Float64Array  # float64 [P], BM25 of each piece, the repository's best being 1
+    file: float  # BM25 of the file, the repository's best being 1
+    penalty: Float64Array  # float64 [P], what pieces lose for being no code, a test, or copies
 
     @property
     def near(self) -> Float64Array:
@@ -63,12 +56,7 @@ class PieceScores:
         """Return the scores [L] of the file's lines; lines of no piece have minus infinity.
 
         Pieces without a word of the query in them or next to them don't compete, unless the model says that they rather
-        answer than not.
-
-        Args:
-            lines: L.
-            by_model: what the model says of the pieces [P]; None where it didn't read the file.
-            usual: what it says of a piece when it says nothing.
+        answer than not. `by_model` is what it says of them [P], and `usual` what it says when it says nothing.
         """
         values, competes = self.by_words, self.lexical + self.near > 0
         if by_model is not None:

@@ -211,12 +211,7 @@ _MOST_MEMORY = 64 << 20  # bytes that the automaton may grow to; where it needs 
 
 
 def holds_secret(path: str, data: bytes) -> bool:
-    """Return whether a file's content holds a secret.
-
-    Args:
-        path: from the root; what its name says decides how much is looked for.
-        data: the content.
-    """
+    """Return whether a file's content holds a secret; what its path says decides how much is looked for."""
     name = named(path)
     if name is Named.SECRET or (name is Named.UNLESS_TEMPLATE and not _TEMPLATE.search(data)):
         return True

@@ -25,19 +25,12 @@ that are kept here have the indexes' own format."""
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a look at a file's content told.
+    """What a look at a file's content told."""
 
-    Attributes:
-        reason: why its content may leave it out; None for one that always counts.
-        language: its language's name; empty for a file that wasn't indexed.
-        key: the key of its index; empty for a file that wasn't indexed.
-        tokens: about how many tokens it has.
-    """
-
-    reason: str | None = None
-    language: str = ""
+    reason: str | None = None  # why its content may leave it out
+    language: str = ""  # empty, as the key of its index, for a file that wasn't indexed
     key: str = ""
-    tokens: int = 0
+    tokens: int = 0  # approximately
 
 
 def recall(cache: Cache, listed: Iterable[Listed]) -> dict[str, Seen]:

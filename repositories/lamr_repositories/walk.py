@@ -48,28 +48,15 @@ class WalkOptions:
 
 @dataclass(eq=False)
 class WalkCount:
-    """What was seen so far.
-
-    Attributes:
-        files: how many files were listed.
-        read: how many of them count.
-        left_out: how many don't, by reason.
-        with_secrets: the paths of those that hold a secret, so that a caller can say which they are.
-    """
+    """What was seen so far."""
 
     files: int = 0
-    read: int = 0
-    left_out: Counter[str] = field(default_factory=Counter)
-    with_secrets: list[str] = field(default_factory=list)
+    read: int = 0  # files that count
+    left_out: Counter[str] = field(default_factory=Counter)  # by reason
+    with_secrets: list[str] = field(default_factory=list)  # paths
 
     def take(self, path: str, reason: str | None, options: WalkOptions) -> bool:
-        """Count a file that was looked at, and return whether it competes.
-
-        Args:
-            path: from the root.
-            reason: what `look_at` said against it.
-            options: which say whether files that a program wrote count all the same.
-        """
+        """Count a file, against which `look_at` said a reason, and return whether it competes."""
         if leaves_out(reason, options):
             self.left_out[str(reason)] += 1
             if reason == WITH_SECRETS:
@@ -91,12 +78,7 @@ def walk(
     options: WalkOptions,
     count: WalkCount,
 ) -> Iterator[tuple[Listed, bytes, str]]:
-    """Yield each file that counts, its bytes and its text, in the order of paths.
-
-    Args:
-        source: the repository.
-        options: see `WalkOptions`.
-        count: is brought up to date while files are read.
+    """Yield each file that counts, its bytes and its text, in the order of paths; the count is kept meanwhile.
 
     Raises:
         RepositoryError: a pattern can't be used, or the repository can't be listed.

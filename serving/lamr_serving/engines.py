@@ -18,24 +18,13 @@ WIDE = 1024  # hidden size (Qwen3-0.6B's) from which products outweigh what stan
 
 @dataclass(frozen=True)
 class Engine:
-    """One way to run an encoder on a CPU.
+    """One way to run an encoder on a CPU."""
 
-    Attributes:
-        provider: onnxruntime's execution provider as `execution_accelerators` names it; "cpu" for the default one.
-        precision: how exactly the products are computed.
-        needs: sets of processor features, as /proc/cpuinfo names them; one set is enough.
-        package: the package that brings the provider.
-        reason: why this engine is the best there, and where the figure comes from.
-        least_width: the encoder's hidden size from which this holds.
-        options: the provider's options, as `execution_accelerators` passes them on.
-    """
-
-    provider: str
+    provider: str  # onnxruntime's, as `execution_accelerators` names it; "cpu" for the default one
     precision: str
-    needs: tuple[frozenset[str], ...]
-    package: str
-    reason: str
-    least_width: int = 0
+    needs: tuple[frozenset[str], ...]  # sets of processor features as /proc/cpuinfo names them; one is enough
+    reason: str  # why it is the best there, and where the figure comes from
+    least_width: int = 0  # the encoder's hidden size from which this holds
     options: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
@@ -82,7 +71,6 @@ ENGINES = (
         "openvino",
         "bf16",
         _any(["amx_bf16"]),
-        "onnxruntime-openvino",
         "bf16 tiles: a 0.6B backbone takes a quarter of fp32's time (docs/lab/performance.md)",
         options=_OPENVINO_BF16,
     ),
@@ -101,14 +89,12 @@ ENGINES = (
         "cpu",
         "int8",
         _any(["avx512_vnni"], ["avx_vnni"], ["asimddp"]),
-        "onnxruntime",
         "integer dot products: a small encoder runs at 2.1 to 2.5 times fp32 (docs/lab/performance.md)",
     ),
     Engine(
         "cpu",
         "fp32",
         _any([]),
-        "onnxruntime",
         "runs everywhere; without integer dot products int8 gains little and costs accuracy",
     ),
 )

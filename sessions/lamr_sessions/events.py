@@ -159,11 +159,6 @@ def events_on_path(records: Sequence[Any], form: Format, call: str) -> list[Even
     A branch that was left, as by a rewind, isn't on that way. Of calls that were made at once, the results may stand
     beside it in the log; the model is given these as well.
 
-    Args:
-        records: of the log, or of its end.
-        form: its format, which has `parents`.
-        call: the name of the call.
-
     Returns:
         the events in the log's order; None where no record makes the call, or that record has no name.
     """

@@ -43,29 +43,18 @@ class Request:
 
 @dataclass(frozen=True)
 class UsageRule:
-    """Where a host's records account for a request.
+    """Where a host's records account for a request."""
 
-    Attributes:
-        record: ways and values that mark such a record; None is any value.
-        fresh, written, cached: the ways to input tokens, from the record; an empty way is 0.
-        output: the ways to output tokens, which are added.
-        model: the way to the model's name, in this or else in an earlier record.
-        key: the way to what several records about one request share; the last of them counts.
-        key_names_answer: whether no other answer of any session has the same key.
-        fresh_holds_cached: whether the host's count of input tokens includes those that the cache was read for.
-        fresh_holds_written: whether it includes those that the cache was written with.
-    """
-
-    record: Mapping[str, str | None]
-    fresh: str
+    record: Mapping[str, str | None]  # ways and values that mark such a record; None is any value
+    fresh: str  # the ways to input tokens, from the record; an empty way is 0
     written: str
     cached: str
-    output: tuple[str, ...]
-    model: str
-    key: str = ""
-    key_names_answer: bool = False
-    fresh_holds_cached: bool = False
-    fresh_holds_written: bool = False
+    output: tuple[str, ...]  # the ways to output tokens, which are added
+    model: str  # the way to the model's name, in this or else in an earlier record
+    key: str = ""  # the way to what several records about one request share; the last of them counts
+    key_names_answer: bool = False  # no other answer of any session has the same key
+    fresh_holds_cached: bool = False  # the host's count of input tokens includes those read from the cache
+    fresh_holds_written: bool = False  # and those written to it
 
 
 USAGE: Mapping[str, UsageRule] = {

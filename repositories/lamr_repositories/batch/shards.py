@@ -129,14 +129,7 @@ class BatchCount:
 
 @dataclass(eq=False)
 class Gathering:
-    """The answers of a batch under way.
-
-    Attributes:
-        shards: where they are written.
-        count: is kept.
-        on_progress: called with what is being done, the rows done and their number.
-        shard_rows, shard_seconds: a shard is written after so many answers, or so long after the first of them.
-    """
+    """The answers of a batch under way; a shard is written after so many, or so long after the first of them."""
 
     shards: Shards
     count: BatchCount

@@ -32,18 +32,11 @@ MOST_DEATHS = 2
 
 @dataclass(frozen=True)
 class WorkerOptions:
-    """What every job of a worker is run with.
-
-    Attributes:
-        batch: of all workers.
-        threads: CPU threads of a model in this process.
-        server: where the model is; None for this process.
-        credentials: what opens the server, as arguments of `Pruner`; never shown.
-    """
+    """What every job of a worker is run with."""
 
     batch: BatchOptions
     threads: int
-    server: str | None = None
+    server: str | None = None  # None has the model in this process
     credentials: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 

@@ -29,23 +29,14 @@ STUB = "triton_python_backend_stub"
 
 @dataclass(frozen=True)
 class TritonBundle:
-    """The parts of an installed wheel that serving uses.
+    """The parts of an installed wheel that serving uses."""
 
-    Attributes:
-        version: the wheel's version; the server says its own.
-        binary: the `tritonserver` executable.
-        python_backend: the folder that holds `libtriton_python.so` and `triton_python_backend_utils.py`.
-        stub: the process that hosts a Python model, for the running interpreter's version.
-        libraries: the folder of shared libraries beside the wheel's package.
-        libpython: the interpreter's shared library where the loader might find another one or none; else None.
-    """
-
-    version: str
+    version: str  # the wheel's; the server says its own
     binary: Path
-    python_backend: Path
-    stub: Path
+    python_backend: Path  # the folder of `libtriton_python.so` and `triton_python_backend_utils.py`
+    stub: Path  # the process that hosts a Python model, for the running interpreter's version
     libraries: Path
-    libpython: Path | None
+    libpython: Path | None  # the interpreter's shared library where the loader might find another one or none
 
 
 def find_bundle() -> TritonBundle:

@@ -35,11 +35,7 @@ class ServerMetadata:
 
 @dataclass(frozen=True)
 class HttpApi:
-    """One server's HTTP endpoint.
-
-    Attributes:
-        socket: the file at which it listens.
-    """
+    """One server's HTTP endpoint."""
 
     socket: Path
 

@@ -37,14 +37,7 @@ KILL_SECONDS = 10.0  # from SIGKILL until the kernel must have taken everything 
 
 @dataclass(frozen=True)
 class ServerInfo:
-    """A server that runs.
-
-    Attributes:
-        name, version, models: what the server says about itself.
-        spec: the spec of the model that it serves.
-        repository: the model's repository.
-        addresses: where the server listens.
-    """
+    """A server that runs."""
 
     name: str
     version: str

@@ -72,12 +72,7 @@ class Workspace:
 
 
 def create_workspace(bundle: TritonBundle, repository: Path, packages: Sequence[str]) -> Workspace:
-    """A new folder for one server, its lock held by the returned file descriptor.
-
-    Args:
-        bundle: the installed Triton.
-        repository: the model repository; it may lie anywhere, also where bash would trip over its path.
-        packages: folders that the models' processes import from.
+    """A new folder for one server, its lock held; the repository may lie where bash would trip over its path.
 
     Raises:
         ServerStartError: there is no place for it.

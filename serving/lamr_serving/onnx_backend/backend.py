@@ -23,16 +23,11 @@ from lamr_serving.onnx_backend.batch import (
 from lamr_serving.onnx_backend.config import OnnxModelConfig
 
 Run = Callable[[list[str], Mapping[str, Array]], Sequence[Array]]
+"""Takes the names of outputs and the inputs by name, and gives those outputs in order."""
 
 
 class OnnxBackend:
-    """A model that executes batches of Triton requests on one session.
-
-    Args:
-        config: the model's configuration.
-        run: runs the model; takes the names of outputs and the inputs by name, and gives those outputs in order.
-        pb_utils: Triton's module `triton_python_backend_utils`, with what its stub adds to it.
-    """
+    """A model that executes batches of Triton requests on one session."""
 
     def __init__(self, config: OnnxModelConfig, run: Run, pb_utils: Any) -> None:
         self._config = config

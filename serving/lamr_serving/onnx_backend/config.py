@@ -55,25 +55,16 @@ class BatchInput:
 
 @dataclass(frozen=True)
 class OnnxModelConfig:
-    """A model as its `config.pbtxt` describes it.
-
-    Attributes:
-        name: the model's name.
-        file: the name of its ONNX file in the version folder.
-        inputs, outputs, batch_inputs: its tensors. One request is one sequence, laid end to end with the others.
-        scatter: for an output's name, the input whose shapes say how the output is dealt out to the requests.
-        parameters: Triton's string parameters for this backend.
-        accelerators: for "CPU" and "GPU", each execution provider's options by its name.
-    """
+    """A model as its `config.pbtxt` describes it. One request is one sequence, laid end to end with the others."""
 
     name: str
     file: str
     inputs: tuple[TensorConfig, ...]
     outputs: tuple[TensorConfig, ...]
     batch_inputs: tuple[BatchInput, ...]
-    scatter: dict[str, str]
+    scatter: dict[str, str]  # for an output, the input whose shapes say how it is dealt out to the requests
     parameters: dict[str, str]
-    accelerators: dict[str, dict[str, dict[str, str]]]
+    accelerators: dict[str, dict[str, dict[str, str]]]  # for "CPU" and "GPU", providers' options by name
 
     @property
     def max_batch_tokens(self) -> int:
