@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -220,15 +220,19 @@ def compiled(glob: bytes, by_path: bool) -> Any:  # RE2 has no types
 
 
 def _expression(glob: bytes, by_path: bool) -> bytes | None:
-    """Return a glob as an expression of RE2, as git's `wildmatch` reads it; None where it can match nothing."""
-    parts, place = [], 0
+    """Return a glob as an expression of RE2, as git's `wildmatch` reads it; None where it can match nothing.
+
+    git takes the letters off that stand before all wildcards, so that `**` after them stands at the beginning.
+    """
+    special = _SPECIAL.search(glob)
+    parts, place, begin = [], 0, special.start() if special else 0
     one, any_ = (b"[^/]", b"[^/]*") if by_path else (b".", b".*")
     while place < len(glob):
         sign = glob[place : place + 1]
         if sign == b"*":
             stars = len(glob) - place - len(glob[place:].lstrip(b"*"))
             after = glob[place + stars :]
-            bounded = place == 0 or glob[place - 1 : place] == b"/"
+            bounded = place == begin or glob[place - 1 : place] == b"/"
             if by_path and stars > 1 and bounded and after[:1] in (b"", b"/"):
                 parts.append(b"(?:.*/)?" if after else b".*")
                 place += 1 if after else 0
@@ -256,21 +260,8 @@ def _expression(glob: bytes, by_path: bool) -> bytes | None:
     return b"".join(parts)
 
 
-_CLASSES: dict[str, Callable[[str], bool]] = {
-    "alnum": str.isalnum,
-    "alpha": str.isalpha,
-    "blank": lambda sign: sign in " \t",
-    "cntrl": lambda sign: sign < " " or sign == "\x7f",
-    "digit": str.isdigit,
-    "graph": lambda sign: "!" <= sign <= "~",
-    "lower": str.islower,
-    "print": lambda sign: " " <= sign <= "~",
-    "punct": lambda sign: "!" <= sign <= "~" and not sign.isalnum(),
-    "space": lambda sign: sign in " \t\n\v\f\r",
-    "upper": str.isupper,
-    "xdigit": lambda sign: sign in "0123456789abcdefABCDEF",
-}
-"""What `[:name:]` in brackets stands for, of ASCII."""
+_CLASSES = frozenset(b"alnum alpha blank cntrl digit graph lower print punct space upper xdigit".split())
+"""The names in `[:name:]` within brackets, which stand for signs of ASCII."""
 
 
 def _bracket(glob: bytes, place: int) -> tuple[set[int], int] | None:
@@ -293,10 +284,10 @@ def _bracket(glob: bytes, place: int) -> tuple[set[int], int] | None:
             if end < 0:
                 return None
             if glob[end - 1 : end] == b":" and end - 1 >= place + 2:
-                known = _CLASSES.get(glob[place + 2 : end - 1].decode("latin-1"))
-                if known is None:
+                name = glob[place + 2 : end - 1]
+                if name not in _CLASSES:
                     return None
-                signs |= {each for each in range(128) if known(chr(each))}
+                signs |= set(b"".join(re2.findall(b"[[:" + name + b":]]", bytes(range(128)))))
                 place, before = end + 1, 0
                 continue
         ranged = sign == ord("-") and before and glob[place + 1 : place + 2] not in (b"", b"]")

@@ -25,7 +25,7 @@ class Read:
 
 @dataclass(frozen=True)
 class Print:
-    """Code that a command prints and that no read of one file shows again: several files, or one of another revision."""
+    """Code that a command prints and that no read of one file shows again: several files, or another revision."""
 
     name: str  # the same for the same files
     path: str  # of the first file, whose ending is that of them all
