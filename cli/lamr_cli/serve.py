@@ -39,10 +39,6 @@ def serve(
     threads: Annotated[
         int, typer.Option(help="CPU threads of the encoder; 0: all usable CPUs.", min=0)
     ] = DEFAULTS.threads,
-    lines: Annotated[
-        bool,
-        typer.Option("--lines", help="Serve the line model, too, for callers without lamr (lamr_lines)."),
-    ] = DEFAULTS.lines,
     startup_timeout: Annotated[
         float, typer.Option(help="Seconds to wait for readiness.", min=1)
     ] = DEFAULTS.startup_timeout,
@@ -91,7 +87,6 @@ def serve(
         grpc_port=grpc_port,
         metrics_port=metrics_port,
         threads=threads,
-        lines=lines,
         startup_timeout=startup_timeout,
         log_file=log,
         verbosity=verbose,

@@ -79,7 +79,6 @@ ENGINES = (
         "openvino",
         "bf16",
         _any(["avx512_bf16"]),
-        "onnxruntime-openvino",
         "bf16 products: on a 0.6B backbone as fast as int8 with 512 tokens and a quarter less time with 2,048, without "
         "its rounding (benchmarks/large_encoder.py)",
         least_width=WIDE,

@@ -21,7 +21,6 @@ from lamr_contract.names import (
     FINGERPRINT_PARAMETER,
     FUSED,
     FUSION_FILE,
-    LINE_MODEL,
     MODELS,
     ONNX_FILE,
     PART_FILE,
@@ -41,7 +40,7 @@ from lamr_contract.spec import ModelSpec, client_files, load_spec
 
 from lamr_serving.errors import ModelRepositoryError
 
-BACKENDS = {ENCODER: "onnxruntime", DECODER: "python", LINE_MODEL: "python", PERPLEXITY: "onnxruntime"}
+BACKENDS = {ENCODER: "onnxruntime", DECODER: "python", PERPLEXITY: "onnxruntime"}
 AGAIN = "export the model again"
 
 
@@ -70,24 +69,17 @@ def check_repository(repository: Path) -> ModelSpec | CausalSpec:
 
 
 def _check_pruner(repository: Path) -> ModelSpec:
-    lines = [LINE_MODEL] if (repository / LINE_MODEL).is_dir() else []
-    configs = {name: _read_checked_config(repository, name) for name in (*MODELS, *lines)}
+    configs = {name: _read_checked_config(repository, name) for name in MODELS}
     onnx = version_folder(repository, ENCODER) / (configs[ENCODER].default_model_filename or ONNX_FILE)
     tokenizer = client_files(repository) / TOKENIZER_FILE
-    programs = [version_folder(repository, name) / PROGRAM_FILE for name in (DECODER, *lines)]
-    weights = version_folder(repository, DECODER) / WEIGHTS_FILE
-    for path in (client_files(repository) / SPEC_FILE, tokenizer, onnx, *programs, weights):
+    program, weights = (version_folder(repository, DECODER) / name for name in (PROGRAM_FILE, WEIGHTS_FILE))
+    for path in (client_files(repository) / SPEC_FILE, tokenizer, onnx, program, weights):
         _check_readable(path)
     spec = load_spec(repository)
     _check_tokenizer(tokenizer, spec.tokenizer_sha256)
-    scorer = Scorer.from_repository(repository, spec)
-    if lines and not scorer.instant:
-        raise ModelRepositoryError(
-            f"{repository / LINE_MODEL} serves a line model, and {spec.name} has none; remove the folder",
-            path=repository / LINE_MODEL,
-        )
-    for name in (ENSEMBLE, *lines):
-        _check_carried(configs[name], config_file(repository, name), FINGERPRINT_PARAMETER, spec.fingerprint)
+    Scorer.from_repository(repository, spec)
+    path = config_file(repository, ENSEMBLE)
+    _check_carried(configs[ENSEMBLE], path, FINGERPRINT_PARAMETER, spec.fingerprint)
     if onnx.name == ONNX_FILE and PartSpec.load(onnx.parent) is not None:  # it reads query and code apart
         for name in (PART_FILE, FUSION_FILE):
             _check_readable(onnx.with_name(name))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lamr_contract import children
 from lamr_contract.cpus import usable_cpus
-from lamr_contract.names import CONFIG_FILE, LINE_MODEL
+from lamr_contract.names import CONFIG_FILE
 from lamr_errors import how_to_install
 
 from lamr_serving.errors import ServerStartError
@@ -51,7 +51,7 @@ def command(
         f"--backend-directory={workspace.backends}",
         *(f"--backend-config=python,{key}={value}" for key, value in python.items()),
         "--model-control-mode=explicit",  # so that the ensemble can be unloaded before the end, which drains it
-        *(f"--load-model={name}" for name in served_models(workspace.models, options)),
+        *(f"--load-model={file.parent.name}" for file in sorted(workspace.models.glob(f"*/{CONFIG_FILE}"))),
         *restrictions(),
         "--disable-auto-complete-config",
         "--exit-on-error=true",
@@ -72,20 +72,6 @@ def command(
         *transport_security(options),
         *options.extra_arguments,
     ]
-
-
-def served_models(repository: Path, options: ServerOptions) -> list[str]:
-    """The models that are loaded: all of a repository, but for a line model that nobody asked for.
-
-    Raises:
-        ServerStartError: a line model is asked for, and there is none.
-    """
-    models = sorted(folder.parent.name for folder in repository.glob(f"*/{CONFIG_FILE}"))
-    if options.lines and LINE_MODEL not in models:
-        raise ServerStartError(
-            f"{repository.resolve()} has no {LINE_MODEL}; `lamr lines` writes a repository with one"
-        )
-    return [name for name in models if name != LINE_MODEL or options.lines]
 
 
 def _before_a_port(host: str) -> str:

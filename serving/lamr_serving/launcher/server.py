@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from lamr_contract.names import ENSEMBLE, LINE_MODEL, PERPLEXITY
+from lamr_contract.names import ENSEMBLE, PERPLEXITY
 from lamr_contract.perplexity.causal_spec import CausalSpec
 from lamr_contract.spec import ModelSpec
 
@@ -210,12 +210,8 @@ class TritonServer:
         """
         deadline = time.monotonic() + self.options.stop_timeout
         with contextlib.suppress(OSError, http.client.HTTPException, ValueError):  # SIGTERM follows anyway
-            entries = {each.name for each in process.api.read_models()} & {
-                ENSEMBLE,
-                LINE_MODEL,
-                PERPLEXITY,
-            }
-            if entries - {ENSEMBLE}:  # the others have a process of their own
+            entries = {each.name for each in process.api.read_models()} & {ENSEMBLE, PERPLEXITY}
+            if PERPLEXITY in entries:  # it has a process of its own
                 process.drain()
             for name in sorted(entries):
                 process.api.unload(name)
