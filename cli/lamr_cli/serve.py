@@ -75,7 +75,7 @@ def serve(
     """
     end_well_on_sigterm()
     from lamr_client import bundled_repository
-    from lamr_serving.launcher.machine import check_machine
+    from lamr_serving.launcher.bundle import check_machine
 
     check_machine()
     from lamr_serving import serve as serve_repository

@@ -21,11 +21,10 @@ from typing import IO, TextIO
 
 from lamr_errors import visible
 
-from lamr_front import admin, leash
+from lamr_front import die_with_parent, haproxy
 from lamr_front.control import POOL, VERSION_PREFIX, make_room, prepare
 from lamr_front.errors import FrontError, FrontNotRunningError, FrontStartError
 from lamr_front.fleet import Fleet
-from lamr_front.haproxy import complaints, find_haproxy
 from lamr_front.run_folder import RunFolder
 
 # What it says at each start and reload, with a line for each tenant; and of a version's pool, whose servers follow
@@ -134,8 +133,8 @@ class Front:
         self._words.clear()
         self._process = subprocess.Popen(
             [
-                *(sys.executable, "-I", "-S", leash.__file__, str(os.getpid())),
-                str(find_haproxy()),
+                *(sys.executable, "-I", "-S", die_with_parent.__file__, str(os.getpid())),
+                str(haproxy.find_haproxy()),
                 *("-W", "-S", f"{self._folder.current.master_socket},mode,600"),
                 *("-f", str(self._folder.config)),
             ],
@@ -150,7 +149,9 @@ class Front:
         while not self._answers():
             if self._process.poll() is not None:
                 self._reader.join(1)
-                raise FrontStartError(f"HAProxy ended at once:\n{complaints(chr(10).join(self._words))}")
+                raise FrontStartError(
+                    f"HAProxy ended at once:\n{haproxy.complaints(chr(10).join(self._words))}"
+                )
             if time.monotonic() > deadline:
                 self.stop(graceful=False)
                 raise FrontStartError(f"HAProxy didn't answer within {START_SECONDS:g} s")
@@ -177,10 +178,10 @@ class Front:
     def _answers(self) -> bool:
         assert self._process is not None
         with contextlib.suppress(FrontNotRunningError):
-            if not (info := admin.ask(self._folder.current.master_socket, "show proc", 5)):
+            if not (info := haproxy.ask(self._folder.current.master_socket, "show proc", 5)):
                 return False
             # An admin socket that an earlier HAProxy left behind would refuse the connection.
-            return str(self._process.pid) in info and "Pid:" in admin.ask(
+            return str(self._process.pid) in info and "Pid:" in haproxy.ask(
                 self._folder.current.admin_socket, "show info", 5
             )
         return False

@@ -1,7 +1,7 @@
 """The files of a folder: those that git lists there, or else those that no `.gitignore` rules out, or those of a list.
 
 git's list counts where git knows the folder. Where it doesn't, or where its own matcher doesn't come to an end, the
-folder is walked. What is read lies below the root, whatever listed it (see `below`).
+folder is walked. What is read lies below the root, whatever listed it (see `safe_root`).
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from lamr_repositories.below import LINK, MOST_DEPTH, TOO_DEEP, Below, NotBelowError, problem_of
 from lamr_repositories.errors import GitError, RepositoryError, SlowGitError
 from lamr_repositories.git import MOST_LIST_BYTES, MOST_NAMES, list_rows, run_git, too_many
 from lamr_repositories.ignoring import MOST_IGNORE_BYTES, Budget, Patterns, lines_of
+from lamr_repositories.safe_root import LINK, MOST_DEPTH, TOO_DEEP, NotBelowError, SafeRoot, problem_of
 from lamr_repositories.sources import MOST_BYTES, Listed, Source, larger
 
 _IGNORE_FILE = ".gitignore"
@@ -59,9 +59,9 @@ class Folder(Source):
             for each in listed:
                 yield each, _read(below, each.path, each.most)
 
-    def _below(self) -> Below:
+    def _below(self) -> SafeRoot:
         try:
-            return Below(self._root)
+            return SafeRoot(self._root)
         except OSError as error:
             raise RepositoryError(
                 f"{self._root} can't be opened: {error.strerror}", path=self._root
@@ -127,21 +127,21 @@ class Folder(Source):
         return paths
 
 
-def _entries(below: Below, prefix: str) -> Iterable[tuple[str, bool]]:
+def _entries(below: SafeRoot, prefix: str) -> Iterable[tuple[str, bool]]:
     try:
         return sorted(below.entries(prefix[:-1]))
     except OSError:
         return ()
 
 
-def _read(below: Below, path: str, most: int) -> bytes | None:
+def _read(below: SafeRoot, path: str, most: int) -> bytes | None:
     try:
         return below.read(path, most)
     except OSError:
         return None
 
 
-def _read_whole(below: Below, path: str, most: int) -> bytes | None:
+def _read_whole(below: SafeRoot, path: str, most: int) -> bytes | None:
     """Return a file's bytes; None for one that can't be read.
 
     Raises:
@@ -155,7 +155,7 @@ def _read_whole(below: Below, path: str, most: int) -> bytes | None:
         return None
 
 
-def _listed(below: Below, path: str) -> Listed:
+def _listed(below: SafeRoot, path: str) -> Listed:
     if path.endswith(
         "/"
     ):  # a repository in this one, into which git doesn't look, or a folder that is too deep

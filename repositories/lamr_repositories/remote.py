@@ -24,7 +24,7 @@ from lamr_repositories.git import (
     served_with,
     transport_of,
 )
-from lamr_repositories.own_objects import refuse_foreign_objects
+from lamr_repositories.git_trust import refuse_foreign_objects
 from lamr_repositories.progress import OnProgress
 from lamr_repositories.watch import Watch
 

@@ -9,10 +9,10 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from lamr_repositories.below import LINK, problem_of
 from lamr_repositories.errors import GitError, RepositoryError, SlowGitError
 from lamr_repositories.git import SECONDS, git_process, list_rows, run_git, slow
-from lamr_repositories.own_objects import refuse_foreign_objects
+from lamr_repositories.git_trust import refuse_foreign_objects
+from lamr_repositories.safe_root import LINK, problem_of
 from lamr_repositories.sources import MOST_BYTES, Listed, Source, larger
 from lamr_repositories.watch import Watch
 

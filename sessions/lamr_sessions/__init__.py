@@ -3,9 +3,9 @@
 `events` reads a log by one of the tables of `formats`; `tools` knows what tools and `commands` what shell commands do
 to files, `shown` what their results show of one; `reads` finds the big reads of a session, and `uses` the lines of each
 that the session later needed; `about` tells which session a log is of, `pointed` finds the lines that it had pointed at
-before, and `seen` the files that it saw; `notices` has what hosts say of outputs that they shortened, and `spoken` what
-they put around a user's own words; `usage` reads what a log says of the tokens of each request, and `logs` the text of
-one that is a folder.
+before, and the files that it saw; `notices` has what hosts say of outputs that they shortened, and `user_messages`
+what they put around a user's own words; `usage` reads what a log says of the tokens of each request, and `logs` the
+text of one that is a folder.
 """
 
 from lamr_sessions.about import About, about_of, moments_of

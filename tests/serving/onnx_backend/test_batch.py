@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from lamr_serving.onnx_backend.batch import (
+from lamr_serving.onnx_backend.backend import (
     OutputError,
     RequestError,
     assemble,

@@ -1,4 +1,4 @@
-"""`Below`: a folder whose files are reached by name, so that no name leads out of it, whoever gave the name.
+"""`SafeRoot`: a folder whose files are reached by name, so that no name leads out of it, whoever gave the name.
 
 An index, a tree or a list can name `../secret`, an absolute path or a file behind a link, and a folder can become a
 link between listing and reading. So each folder on the way is opened in the one before it, and no link is followed.
@@ -51,7 +51,7 @@ class NotBelowError(LamrError, OSError):
         self.problem = problem  # `OUTSIDE`, `TOO_DEEP` or `LINK`
 
 
-class Below:
+class SafeRoot:
     """The files below a root. It is a context manager, which closes what it has opened.
 
     Names have slashes, and are quickest in an order that stays in a folder.
@@ -120,7 +120,7 @@ class Below:
         while self._opened:
             os.close(self._opened.pop())
 
-    def __enter__(self) -> Below:
+    def __enter__(self) -> SafeRoot:
         return self
 
     def __exit__(self, *_: object) -> None:
