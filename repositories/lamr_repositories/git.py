@@ -32,39 +32,16 @@ MOST_LIST_BYTES = 256 << 20
 """Of a list of files: a tree of some kB can name 10^9."""
 _MOST_MEMORY = 4 << 30  # bytes of git's heap; indexes of a million files take less than one
 
-_PASSED = (
-    *(
-        "HOME",
-        "XDG_CONFIG_HOME",
-        "TMPDIR",
-        "SUDO_UID",
-    ),  # by SUDO_UID git knows whose files those of a `sudo` are
-    *(
-        "SYSTEMROOT",
-        "USERPROFILE",
-        "APPDATA",
-        "LOCALAPPDATA",
-        "PROGRAMDATA",
-        "COMSPEC",
-        "PATHEXT",
-        "TEMP",
-        "TMP",
-    ),
-)
-_PASSED_TO_TRANSPORTS = (
-    *("SSH_AUTH_SOCK", "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE", "KRB5CCNAME"),
-    *("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"),  # where credential helpers reach the user's keys
-    *(
-        "http_proxy",
-        "https_proxy",
-        "all_proxy",
-        "no_proxy",
-        "HTTP_PROXY",
-        "HTTPS_PROXY",
-        "ALL_PROXY",
-        "NO_PROXY",
-    ),
-)
+_PASSED = """
+    HOME XDG_CONFIG_HOME TMPDIR SUDO_UID
+    SYSTEMROOT USERPROFILE APPDATA LOCALAPPDATA PROGRAMDATA COMSPEC PATHEXT TEMP TMP
+    """
+"""Variables of the environment. By `SUDO_UID` git knows whose files those of a `sudo` are."""
+_PASSED_TO_TRANSPORTS = """
+    SSH_AUTH_SOCK SSL_CERT_FILE SSL_CERT_DIR CURL_CA_BUNDLE KRB5CCNAME XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS
+    http_proxy https_proxy all_proxy no_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY
+    """
+"""Credential helpers reach the user's keys by the runtime folder and the session's bus."""
 _VARIABLES = {
     "LC_ALL": "C",
     "GIT_ALLOC_LIMIT": "1g",  # of one allocation: a few kB can announce an object of any size
@@ -261,7 +238,7 @@ def _command(place: Path | None, folder: Path | None, url: str | None) -> list[s
 
 
 def _environment(place: Path | None, url: str | None) -> dict[str, str]:
-    passed = _PASSED + (_PASSED_TO_TRANSPORTS if url else ())
+    passed = f"{_PASSED} {_PASSED_TO_TRANSPORTS if url else ''}".split()
     variables = {name: os.environ[name] for name in passed if name in os.environ}
     path = [each for each in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(each)]  # noqa: PTH117
     allowed = _NO_TRANSPORT if url is None else transport_of(url)

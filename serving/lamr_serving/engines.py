@@ -41,7 +41,8 @@ class Engine:
 
     def pbtxt(self) -> str:
         """The lines of a `config.pbtxt` that ask for this engine, with its reason."""
-        text = f"# {self.precision} on {_provider_name(self.provider)}: {self.reason}\n"
+        provider = "onnxruntime's own CPU provider" if self.provider == "cpu" else self.provider
+        text = f"# {self.precision} on {provider}: {self.reason}\n"
         for name, options in self.accelerators.get("CPU", {}).items():
             entries = "".join(
                 f"\n  parameters {{ key: {json.dumps(key)} value: {json.dumps(value)} }}"
@@ -53,10 +54,6 @@ class Engine:
                 "} ] } }\n"
             )
         return f'{text}parameters {{ key: "{PRECISION_PARAMETER}" value {{ string_value: "{self.precision}" }} }}'
-
-
-def _provider_name(provider: str) -> str:
-    return "onnxruntime's own CPU provider" if provider == "cpu" else provider
 
 
 def _any(*sets: Iterable[str]) -> tuple[frozenset[str], ...]:

@@ -83,7 +83,10 @@ def _check_pruner(repository: Path) -> ModelSpec:
     if onnx.name == ONNX_FILE and PartSpec.load(onnx.parent) is not None:  # it reads query and code apart
         for name in (PART_FILE, FUSION_FILE):
             _check_readable(onnx.with_name(name))
-    _check_weights(weights, spec, _width(configs[ENCODER]))
+    widths = [
+        int(output.dims[-1]) for output in configs[ENCODER].output if output.name == FUSED and output.dims
+    ]
+    _check_weights(weights, spec, widths[0] if widths else -1)  # -1 where it isn't fixed, too
     return spec
 
 
@@ -133,13 +136,6 @@ def _check_weights(path: Path, spec: ModelSpec, width: int) -> None:
         raise ModelRepositoryError(
             f"{path} takes {features} features a token, but {ENCODER} makes {width}; {AGAIN}", path=path
         )
-
-
-def _width(config: Any) -> int:
-    """The last dimension of the encoder's `fused` output; -1 when it isn't fixed."""
-    return next(
-        (int(output.dims[-1]) for output in config.output if output.name == FUSED and output.dims), -1
-    )
 
 
 def _read_checked_config(repository: Path, name: str) -> Any:

@@ -14,7 +14,7 @@ from lamr_contract.names import CONFIG_FILE
 from lamr_errors import how_to_install
 
 from lamr_serving.errors import ServerStartError
-from lamr_serving.launcher.addresses import Addresses, join
+from lamr_serving.launcher.addresses import Addresses
 from lamr_serving.launcher.bundle import TritonBundle
 from lamr_serving.launcher.server_options import MIB, ServerOptions
 from lamr_serving.launcher.workspace import Workspace
@@ -23,17 +23,8 @@ from lamr_serving.onnx_backend.session import THREADS_VARIABLE
 NEVER_NEEDED = ("shared-memory", "trace", "logging")
 LISTENING = "http.socket"
 """The file in the server's place at which Triton listens for HTTP."""
-PACKAGES = (
-    "lamr_errors",
-    "lamr_decoding",
-    "lamr_contract",
-    "lamr_postprocess",
-    "lamr_serving",
-    "numpy",
-    "onnxruntime",
-    "tokenizers",
-    "tree_sitter",
-)
+_OWN_PACKAGES = ("lamr_errors", "lamr_decoding", "lamr_contract", "lamr_postprocess", "lamr_serving")
+PACKAGES = (*_OWN_PACKAGES, "numpy", "onnxruntime", "tokenizers", "tree_sitter")
 
 
 def command(
@@ -57,14 +48,15 @@ def command(
         "--exit-on-error=true",
         "--strict-readiness=true",
         f"--exit-timeout-secs={max(1, int(options.stop_timeout))}",
-        f"--grpc-address={_before_a_port(addresses.host)}",
+        f"--grpc-address={addresses.grpc.rpartition(':')[0]}",
         f"--grpc-port={addresses.grpc_port}",
         # A socket in a folder of the user's own: Triton's HTTP server dies of very many chunks and very deep JSON.
         f"--http-address=unix:{LISTENING}",
         f"--http-port={unused_port(addresses)}",
         # A variable of the environment would switch Vertex AI on, with a port of its own and no restrictions.
         *("--allow-http=true", "--allow-grpc=true", "--allow-sagemaker=false", "--allow-vertex-ai=false"),
-        f"--metrics-address={_of_metrics(addresses.metrics_host)}",
+        # Triton's HTTP server would read a bare IPv6 address as one of IPv4.
+        f"--metrics-address={'ipv6:' * (':' in addresses.metrics_host)}{addresses.metrics_host}",
         f"--metrics-port={addresses.metrics_port}",
         # So many finished requests are kept for the next ones, each with the memory of its largest tensors.
         "--grpc-infer-allocation-pool-size=1",
@@ -72,16 +64,6 @@ def command(
         *transport_security(options),
         *options.extra_arguments,
     ]
-
-
-def _before_a_port(host: str) -> str:
-    """A host as Triton joins it with a port."""
-    return join(host, 0).rpartition(":")[0]
-
-
-def _of_metrics(host: str) -> str:
-    """A host as Triton's HTTP server takes it, which would read an IPv6 address as one of IPv4."""
-    return f"ipv6:{host}" if ":" in host else host
 
 
 def unused_port(addresses: Addresses) -> int:

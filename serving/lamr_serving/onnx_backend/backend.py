@@ -81,10 +81,10 @@ def assemble(config: OnnxModelConfig, requests: Sequence[Request]) -> dict[str, 
     Returns:
         the inputs by name: `[total elements]`, and batch inputs `[B + 1]` or `[longest]`, as their kinds say.
     """
-    feed = {
-        tensor.name: _join([request[tensor.name].reshape(-1) for request in requests])
-        for tensor in config.inputs
-    }
+    feed: dict[str, Array] = {}
+    for tensor in config.inputs:
+        arrays = [request[tensor.name].reshape(-1) for request in requests]
+        feed[tensor.name] = arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
     for item in config.batch_inputs:
         feed[item.target] = batch_input(item, [request[item.source].shape for request in requests])
     return feed
@@ -122,10 +122,6 @@ def split(
         for share, part in zip(shares, parts, strict=True):
             share[tensor.name] = part
     return shares
-
-
-def _join(arrays: list[Array]) -> Array:
-    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
 def _scatter(tensor: TensorConfig, array: Array, sources: list[tuple[int, ...]]) -> list[Array]:
