@@ -186,11 +186,7 @@ def undrain(tenants: Path, replica: str) -> None:
 
 
 def read_status(tenants: Path) -> FrontStatus:
-    """What a running front does.
-
-    Raises:
-        FrontNotRunningError: no front of this file runs.
-    """
+    """What a running front does."""
     rows = haproxy.read_statistics(RunFolder(tenants).current.admin_socket)
     api = next(row for row in rows if (row["pxname"], row["svname"]) == (API, "FRONTEND"))
     tenant_rows: dict[str, dict[str, dict[str, str]]] = {}

@@ -47,11 +47,7 @@ def find_haproxy() -> Path:
 
 
 def check_config(program: Path, config: Path) -> None:
-    """Let HAProxy read a configuration and everything that it names.
-
-    Raises:
-        FrontStartError: HAProxy refuses it, in its own words.
-    """
+    """Let HAProxy read a configuration and everything that it names."""
     done = subprocess.run(
         [str(program), "-c", "-f", str(config)],
         capture_output=True,
@@ -94,11 +90,7 @@ def _dotted(version: tuple[int, ...]) -> str:
 
 
 def ask(path: Path, command: str, seconds: float = SECONDS) -> str:
-    """Send a command and read the whole answer.
-
-    Raises:
-        FrontNotRunningError: nobody answers there.
-    """
+    """Send a command and read the whole answer."""
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(seconds)
@@ -116,11 +108,7 @@ def ask(path: Path, command: str, seconds: float = SECONDS) -> str:
 
 
 def order(path: Path, command: str) -> None:
-    """Send a command that answers nothing when it was obeyed.
-
-    Raises:
-        FrontError: HAProxy's words.
-    """
+    """Send a command that answers nothing when it was obeyed."""
     if answer := ask(path, command).strip():
         raise FrontError(f"HAProxy refuses `{command}`: {answer}")
 

@@ -137,11 +137,7 @@ class Places:
 
 
 def render(fleet: Fleet, places: Places, source: str) -> Rendering:
-    """Write HAProxy's configuration for a fleet.
-
-    Raises:
-        FrontError: the extra `front` isn't installed.
-    """
+    """Write HAProxy's configuration for a fleet."""
     try:
         import jinja2  # noqa: PLC0415
     except ImportError as error:

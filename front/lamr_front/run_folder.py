@@ -40,11 +40,7 @@ class RunFolder:
         self.path = root / hashlib.sha256(str(tenants.resolve()).encode()).hexdigest()[:12]
 
     def make(self) -> None:
-        """Make the folder.
-
-        Raises:
-            FrontError: somebody else made it, it can't be made, or its path is too long for sockets.
-        """
+        """Make the folder."""
         if (length := len(os.fsencode(self.path))) > MOST_PATH_BYTES:
             raise FrontError(
                 f"{self.path} has {length} bytes, and sockets in it need at most {MOST_PATH_BYTES}; set "
@@ -109,11 +105,7 @@ class RunFolder:
 
     @contextlib.contextmanager
     def held(self, name: str = "lock") -> Iterator[None]:
-        """Hold a lock of the folder.
-
-        Raises:
-            FrontStartError: another process holds it.
-        """
+        """Hold a lock of the folder."""
         descriptor = open_private(self.path / name)
         try:
             if not take_lock(descriptor):

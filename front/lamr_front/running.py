@@ -124,11 +124,7 @@ class Front:
         return self._process.pid
 
     def start(self) -> None:
-        """Start HAProxy on the files in force, and wait until it answers.
-
-        Raises:
-            FrontStartError: it ended, in its own words, or doesn't answer.
-        """
+        """Start HAProxy on the files in force, and wait until it answers."""
         _raise_descriptor_limit()
         self._words.clear()
         self._process = subprocess.Popen(
@@ -211,9 +207,6 @@ def run(tenants: Path, report: TextIO | None = None, on_ready: Callable[[Fleet],
 
     Returns:
         0 after a signal; 1 when HAProxy died again and again.
-
-    Raises:
-        TenantsFileError, FrontStartError: it can't be started.
     """
     out = report or sys.stderr
     signals: list[int] = []

@@ -59,11 +59,7 @@ _KeyPath = tuple[str | int, ...]  # of a value: names of tables and keys, and in
 
 
 class _TomlFile:
-    """A file of TOML, with the line of each value.
-
-    Raises:
-        TenantsFileError: it isn't TOML.
-    """
+    """A file of TOML, with the line of each value."""
 
     def __init__(self, path: Path, text: str) -> None:
         self._path = path
@@ -89,11 +85,7 @@ class _TomlFile:
 
 
 def read_fleet(path: Path) -> Fleet:
-    """Read a file of tenants.
-
-    Raises:
-        TenantsFileError: names the line and what is wrong there.
-    """
+    """Read a file of tenants."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
@@ -133,9 +125,6 @@ def add_keys(path: Path, keys: dict[str, ApiKey]) -> None:
     """Add a key to each of some tenants, which are added where the file hasn't got them. A missing file is written.
 
     Everything that the file holds stays as it is, and the new lines follow at its end.
-
-    Raises:
-        TenantsFileError: the file can't be used, or a name can't be one.
     """
     text = path.read_text(encoding="utf-8") if path.exists() else STARTER
     known = {tenant.name for tenant in parse_fleet(path, text).tenants}

@@ -113,11 +113,7 @@ class FileIndex:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> FileIndex:
-        """Read what `to_bytes` wrote.
-
-        Raises:
-            ValueError: the bytes are no index.
-        """
+        """Read what `to_bytes` wrote."""
         try:
             raw = unpacked(data)
             start = 4 + int.from_bytes(raw[:4], "little")

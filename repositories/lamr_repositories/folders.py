@@ -33,11 +33,7 @@ class Folder(Source):
     """A folder: what git lists there where git knows it, else what no `.gitignore` in it rules out."""
 
     def __init__(self, root: Path) -> None:
-        """Look at nothing yet.
-
-        Raises:
-            RepositoryError: the root isn't a folder.
-        """
+        """Look at nothing yet."""
         if not root.is_dir():
             raise RepositoryError(
                 f"{root} isn't a folder; name a repository's root, or - for a list of files", path=root
@@ -99,11 +95,7 @@ class Folder(Source):
         return done.returncode == 0
 
     def _walked(self) -> list[str]:
-        """Return the paths of files that no `.gitignore` rules out.
-
-        Raises:
-            RepositoryError: there are too many, or the patterns are endless work.
-        """
+        """Return the paths of files that no `.gitignore` rules out."""
         paths: list[str] = []
         size, budget = 0, Budget()
         waiting: list[tuple[str, tuple[tuple[int, Patterns], ...]]] = [("", ())]
@@ -142,11 +134,7 @@ def _read(below: SafeRoot, path: str, most: int) -> bytes | None:
 
 
 def _read_whole(below: SafeRoot, path: str, most: int) -> bytes | None:
-    """Return a file's bytes; None for one that can't be read.
-
-    Raises:
-        RepositoryError: it has more than `most` bytes.
-    """
+    """Return a file's bytes; None for one that can't be read."""
     try:
         return below.read(path, most)
     except OSError as error:
@@ -197,11 +185,7 @@ class NamedFiles(Folder):
     """The files of a list, all of them below a root."""
 
     def __init__(self, root: Path, names: Iterable[str]) -> None:
-        """Take the names in.
-
-        Raises:
-            RepositoryError: a name leads out of the root, or the root isn't a folder.
-        """
+        """Take the names in."""
         super().__init__(root)
         self._names = [self._inside(name) for name in names]
 

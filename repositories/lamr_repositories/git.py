@@ -168,11 +168,7 @@ def git_process(  # noqa: PLR0913  # as `run_git`
     stdout: int = subprocess.DEVNULL,
     stderr: int = subprocess.DEVNULL,
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Start git, and end it when the block is left, whatever it is at.
-
-    Raises:
-        RepositoryError: git isn't installed.
-    """
+    """Start git, and end it when the block is left, whatever it is at."""
     try:
         git = subprocess.Popen(
             [*_command(place, folder, url), *arguments],

@@ -23,11 +23,7 @@ _MOST_BYTES = 1 << 16  # of the small files in which git keeps a path
 
 
 def refuse_foreign_objects(root: Path) -> None:
-    """See that git's folder of a root, or of the work tree that it is in, is the repository's own. It may be bare.
-
-    Raises:
-        RepositoryError: it leads elsewhere.
-    """
+    """See that git's folder of a root, or of the work tree that it is in, is the repository's own. It may be bare."""
     top = next(
         (each for each in (root.resolve(), *root.resolve().parents) if os.path.lexists(each / ".git")), None
     )

@@ -36,11 +36,7 @@ class Budget:
     seconds: float = MOST_SECONDS  # how much longer they may be matched
 
     def check(self) -> None:
-        """Say that there is too much work.
-
-        Raises:
-            RepositoryError: nothing is left.
-        """
+        """Say that there is too much work."""
         if self.globs < 0 or self.seconds < 0:
             raise RepositoryError(
                 f"the ignore files have more than {MOST_GLOBS:,} patterns with wildcards, or take longer than "
@@ -105,11 +101,7 @@ class Patterns:
             table.lengths = tuple(sorted({len(each) for each in table.ending}))
 
     def verdict(self, path: bytes, is_folder: bool) -> bool | None:
-        """Return whether the patterns exclude a path by itself; None where they say nothing of it.
-
-        Raises:
-            RepositoryError: the budget is used up.
-        """
+        """Return whether the patterns exclude a path by itself; None where they say nothing of it."""
         begin = time.perf_counter()
         rule = self._names.last(path.rpartition(b"/")[2], is_folder, None)
         rule = self._paths.last(path, is_folder, rule)
@@ -126,11 +118,7 @@ class Patterns:
         return [line for number, line in enumerate(self._lines) if number not in self._decided]
 
     def covers(self, path: str) -> bool:
-        """Return whether the patterns match a file, or a folder that it is in.
-
-        Raises:
-            RepositoryError: the budget is used up.
-        """
+        """Return whether the patterns match a file, or a folder that it is in."""
         data = path.encode("utf-8", "replace")
         folder = data.rpartition(b"/")[0]
         return (folder != b"" and self._covers_folder(folder)) or self.verdict(data, is_folder=False) is True
@@ -186,11 +174,7 @@ def literal(name: str) -> str:
 
 
 def refuse_broken(lines: Iterable[bytes]) -> None:
-    """See that a caller's patterns are some.
-
-    Raises:
-        RepositoryError: one can match nothing.
-    """
+    """See that a caller's patterns are some."""
     for line in Patterns(lines, Budget()).broken:
         raise RepositoryError(f"not a pattern as .gitignore has them: {os.fsdecode(line)!r}")
 

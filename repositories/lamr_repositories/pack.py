@@ -147,11 +147,7 @@ def _loaded(repository: Path) -> tuple[PromptEncoder, Scorer]:
 
 
 def _options(using: Using) -> PackOptions:
-    """The options that keywords give.
-
-    Raises:
-        TypeError: there is no such keyword.
-    """
+    """The options that keywords give."""
     known = {each.name for each in fields(PackOptions)} - {"max_tokens"}
     if wrong := using.keys() - Using.__annotations__.keys():
         raise TypeError(

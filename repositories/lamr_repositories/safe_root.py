@@ -58,11 +58,7 @@ class SafeRoot:
     """
 
     def __init__(self, root: Path) -> None:
-        """Open the root, which may be a link.
-
-        Raises:
-            OSError: it can't be opened.
-        """
+        """Open the root, which may be a link."""
         self._root = root
         self._way: list[str] = []
         self._opened: list[int] = []

@@ -78,11 +78,7 @@ def walk(
     options: WalkOptions,
     count: WalkCount,
 ) -> Iterator[tuple[Listed, bytes, str]]:
-    """Yield each file that counts, its bytes and its text, in the order of paths; the count is kept meanwhile.
-
-    Raises:
-        RepositoryError: a pattern can't be used, or the repository can't be listed.
-    """
+    """Yield each file that counts, its bytes and its text, in the order of paths; the count is kept meanwhile."""
     for each, data in source.read_all(wanted_files(source, options, count)):
         text, reason = look_at(each.path, data)
         if count.take(each.path, reason, options) and data is not None and text is not None:

@@ -104,9 +104,5 @@ def choose(features: Collection[str] | None = None, width: int = 0) -> Engine:
 
 
 def engine_for(precision: str) -> Engine:
-    """The engine that serves a precision.
-
-    Raises:
-        KeyError: the precision isn't one of `PRECISIONS`.
-    """
+    """The engine that serves a precision."""
     return {engine.precision: engine for engine in reversed(ENGINES)}[precision]

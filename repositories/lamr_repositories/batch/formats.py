@@ -72,11 +72,7 @@ def format_of(name: str) -> Format:
 
 
 def named_format(name: str) -> Format:
-    """Return the format of a name.
-
-    Raises:
-        InvalidInputError: there is none.
-    """
+    """Return the format of a name."""
     if name not in FORMATS:
         raise InvalidInputError(
             f"there is no format {name!r}; choose from {', '.join(FORMATS)}", argument="format"

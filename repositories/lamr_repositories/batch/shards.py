@@ -53,11 +53,7 @@ class Shards:
         return {row["id"]: "error" in row for row in self.rows()}
 
     def add(self, rows: Sequence[Row]) -> None:
-        """Write a new shard.
-
-        Raises:
-            RepositoryError: another batch has written one meanwhile.
-        """
+        """Write a new shard."""
         if rows:
             name = f"{_STEM}{self._last + 1:06d}{self._form.ending}"
             self._storage.create(name, self._form.encode(rows))

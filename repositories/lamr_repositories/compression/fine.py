@@ -71,11 +71,7 @@ def lines_of(text: str) -> tuple[str, ...]:
 
 
 def cut_sections(text: str, model: Perplexity, spread: str, weight: float) -> Sections:
-    """Cut a function into sections.
-
-    Raises:
-        ServerError, ModelMismatchError: see `Perplexity.mean_losses`.
-    """
+    """Cut a function into sections."""
     lines = lines_of(text)
     bits = _bits(lines, model)
     known = bits[np.isfinite(bits) & (bits > 0)]

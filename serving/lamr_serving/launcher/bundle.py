@@ -28,11 +28,7 @@ STUB = "triton_python_backend_stub"
 
 
 def check_machine() -> None:
-    """Refuse a machine that the bundled Triton isn't built for.
-
-    Raises:
-        ServerStartError: this isn't Linux on x86-64; the message names what works here.
-    """
+    """Refuse a machine that the bundled Triton isn't built for."""
     processor = platform.machine().lower()
     if sys.platform != "linux" or processor not in ("x86_64", "amd64"):
         raise ServerStartError(
@@ -91,11 +87,7 @@ def find_bundle() -> TritonBundle:
 
 
 def check_numpy(version: str) -> None:
-    """Refuse a numpy that the stub can't read: built against numpy 1, it sends arrays of numpy 2 without their data.
-
-    Raises:
-        ServerStartError: the message names the version to install.
-    """
+    """Refuse a numpy that the stub can't read: built against numpy 1, it sends arrays of numpy 2 without their data."""
     if int(version.partition(".")[0]) >= 2:
         raise ServerStartError(
             f"numpy {version} is installed, but the bundled Triton passes tensors as numpy 1 lays them out; "

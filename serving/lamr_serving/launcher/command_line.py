@@ -127,11 +127,7 @@ def environment(bundle: TritonBundle, workspace: Workspace, options: ServerOptio
 
 
 def package_folders() -> list[str]:
-    """The folders that hold the packages which the models import. The packages aren't imported here.
-
-    Raises:
-        ServerStartError: one of the packages isn't installed.
-    """
+    """The folders that hold the packages which the models import. The packages aren't imported here."""
     folders: dict[str, None] = {}
     for package in PACKAGES:
         module = importlib.util.find_spec(package)

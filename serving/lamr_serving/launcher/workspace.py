@@ -72,11 +72,7 @@ class Workspace:
 
 
 def create_workspace(bundle: TritonBundle, repository: Path, packages: Sequence[str]) -> Workspace:
-    """A new folder for one server, its lock held; the repository may lie where bash would trip over its path.
-
-    Raises:
-        ServerStartError: there is no place for it.
-    """
+    """A new folder for one server, its lock held; the repository may lie where bash would trip over its path."""
     sweep()
     parents = _parents()
     if not parents:

@@ -36,9 +36,6 @@ def check_request(config: OnnxModelConfig, request: Request) -> None:
 
     Triton's C++ backend counts elements by request. It would read a second row in a ragged request as one longer
     sequence, and an empty request would shift what the requests after it get.
-
-    Raises:
-        RequestError: an input is missing, empty, too long, has an unknown id, or a wrong type, rank or number of rows.
     """
     for tensor in config.inputs:
         if tensor.name not in request:

@@ -94,11 +94,7 @@ class OnnxModelConfig:
 
 
 def read_config(text: str) -> OnnxModelConfig:
-    """Read what Triton passes to `TritonPythonModel.initialize` as `model_config`.
-
-    Raises:
-        ModelConfigError: the configuration has a kind, type or option that this backend doesn't support.
-    """
+    """Read what Triton passes to `TritonPythonModel.initialize` as `model_config`."""
     data: dict[str, Any] = json.loads(text)
     inputs = tuple(_input(item) for item in data.get("input", []))
     outputs = tuple(_tensor(item) for item in data.get("output", []))
