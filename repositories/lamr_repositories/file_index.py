@@ -144,9 +144,8 @@ class FileIndex:
             and (bounds[1:] >= bounds[:-1]).all()
             and (rows[1:] >= rows[:-1]).all()
             and (not pieces or (rows[0] >= 0 and rows[-1] <= self.lines))
-            and (
-                not bounds[-1] or self.piece_of.astype("<u4").max() < pieces
-            )  # a negative one is a large one so
+            # A negative one is a large one so.
+            and (not bounds[-1] or self.piece_of.astype("<u4").max() < pieces)
             and self.lengths.sum() < np.inf  # nor is NaN
         )
 

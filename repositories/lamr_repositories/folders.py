@@ -81,7 +81,13 @@ class Folder(Source):
             tracked = list_rows(*listing, folder=self._root)
             return [*map(os.fsdecode, tracked), *self._walked()]
         # A folder that a repository around it ignores, such as an installed package, has files of its own.
-        return map(os.fsdecode, found) if found or not self._is_ignored() else self._walked()
+        asked = ("check-ignore", "-q", ".")
+        if (
+            not found
+            and not run_git(*asked, folder=self._root, check=False, seconds=_MATCHING_SECONDS).returncode
+        ):
+            return self._walked()
+        return map(os.fsdecode, found)
 
     def _is_repository(self, error: GitError) -> bool:
         """Return whether git failed in a repository, by what it said."""
@@ -89,10 +95,6 @@ class Folder(Source):
             return False
         # Whoever makes a repository above the user's folders doesn't keep the user from reading them.
         return _NOT_THE_USERS not in error.said or os.path.lexists(self._root / ".git")
-
-    def _is_ignored(self) -> bool:
-        done = run_git("check-ignore", "-q", ".", folder=self._root, check=False, seconds=_MATCHING_SECONDS)
-        return done.returncode == 0
 
     def _walked(self) -> list[str]:
         """Return the paths of files that no `.gitignore` rules out."""
@@ -144,9 +146,8 @@ def _read_whole(below: SafeRoot, path: str, most: int) -> bytes | None:
 
 
 def _listed(below: SafeRoot, path: str) -> Listed:
-    if path.endswith(
-        "/"
-    ):  # a repository in this one, into which git doesn't look, or a folder that is too deep
+    # A repository in this one, into which git doesn't look, or a folder that is too deep.
+    if path.endswith("/"):
         return Listed(path, 0, TOO_DEEP if path.count("/") > MOST_DEPTH else _FOLDER)
     try:
         found = below.status(path)

@@ -149,17 +149,14 @@ class Patterns:
             table.literal.setdefault(text, []).append(rule)
         elif not by_path and text.startswith(b"*") and not _SPECIAL.search(text[1:]):
             table.ending.setdefault(text[1:], []).append(rule)
-        elif glob := self._compiled(text, by_path):
-            table.globs.append((rule, glob))
         else:
-            return False
+            self._budget.globs -= 1
+            self._budget.check()
+            glob = _compiled(text, by_path)
+            if glob is None:
+                return False
+            table.globs.append((rule, glob))
         return True
-
-    def _compiled(self, glob: bytes, by_path: bool) -> Any:  # RE2 has no types
-        """Return the expression of a glob; None for one that can match nothing."""
-        self._budget.globs -= 1
-        self._budget.check()
-        return compiled(glob, by_path)
 
 
 def lines_of(data: bytes) -> list[bytes]:
@@ -186,7 +183,7 @@ def _without_spaces(line: bytes) -> bytes:
     return bare + b" " if backslashes % 2 and len(line) > len(bare) else bare
 
 
-def compiled(glob: bytes, by_path: bool) -> Any:  # RE2 has no types
+def _compiled(glob: bytes, by_path: bool) -> Any:  # RE2 has no types
     """Return the expression of a glob, which `fullmatch`es bytes; None for one that can match nothing, or is too large.
 
     In one about paths `*` and `?` don't match a slash and `**` stands for folders.

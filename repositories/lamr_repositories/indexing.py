@@ -111,7 +111,8 @@ def index_repository(  # noqa: PLR0913  # what is read, by which rules, and what
     index = RepositoryIndex(PieceTable(query))
     wanted = wanted_files(source, options, count)
     done = 0
-    for group in _groups(_looks(source, wanted, options, cache)):
+    waiting = _looks(source, wanted, options, cache)
+    while group := list(itertools.islice(waiting, _GROUP)):
         known = _indexes(cache, group)
         fresh: dict[str, bytes] = {}
         looks = list(_with_text(source, group, known, options))
@@ -207,9 +208,3 @@ def key_of(path: str, data: bytes, text: str) -> tuple[str, str]:
 def same_content(indexed: Indexed, data: bytes) -> bool:
     """Return whether bytes are those that a file was indexed with."""
     return language_key(indexed.language, data) == indexed.key
-
-
-def _groups(looks: Iterable[_Look]) -> Iterator[list[_Look]]:
-    iterator = iter(looks)
-    while group := list(itertools.islice(iterator, _GROUP)):
-        yield group

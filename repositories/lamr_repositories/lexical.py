@@ -87,9 +87,8 @@ class PieceTable:
         term = np.concatenate([np.zeros(0, np.int64), *(each[1] for each in self._cells)])
         times = np.concatenate([np.zeros(0), *(each[2] for each in self._cells)])
         by_piece, by_file = np.zeros(self._pieces), np.zeros(files)
-        for column in range(
-            len(self.terms)
-        ):  # one term at a time, because all at once may not fit into memory
+        # One term at a time, because all at once may not fit into memory.
+        for column in range(len(self.terms)):
             here = term == column
             tail = np.zeros((self._pieces, 1))
             tail[piece[here], 0] = times[here]

@@ -44,11 +44,8 @@ class LineModel:
         begun = "\n".join(text for _, text in files)[:_MOST_CHARACTERS]
         return self.encoder.read_query(self.query, self.task, begun, line_layout(begun))
 
-    def log_odds(self, files: Sequence[tuple[str, str]], reading: Reading) -> list[Float64Array | None]:
-        """Return the log-odds [L] that each line of some files answers; None for a file that can't be read."""
-        return [self._log_odds(*each, reading) for each in files]
-
-    def _log_odds(self, path: str, text: str, reading: Reading) -> Float64Array | None:
+    def log_odds(self, path: str, text: str, reading: Reading) -> Float64Array | None:
+        """Return the log-odds [L] that each line of a file answers; None for a file that can't be read."""
         if len(text) > _MOST_CHARACTERS:
             return None
         try:

@@ -74,7 +74,9 @@ class Prepared:
         )
         marks.append(time.perf_counter())
         if secret := self._walked.with_secrets:
-            tools.notes.append(_of_secrets(secret))
+            tools.notes.append(
+                f"left out for the secrets in them: {_some(secret)} (include_secrets, --include-secrets takes them)"
+            )
         if not self._index.table.terms:
             tools.notes.append(
                 "the query has no word that code could name: say what the code is called or what it does"
@@ -126,7 +128,14 @@ class Prepared:
             tokens=written.tokens,
             max_tokens=options.max_tokens,
             tokens_in=self._index.tokens,
-            counts=self._counts(),
+            counts=PackCounts(
+                files=self._walked.files,
+                left_out=dict(self._walked.left_out.most_common()),
+                ranked=len(self._index.files),
+                pieces=len(self._ranked.pieces.file),
+                lines=self._index.lines,
+                cached_files=self._index.cached,
+            ),
             seconds=replace(self._seconds, allocate=time.perf_counter() - begin),
             notes=(*self._tools.notes, *([] if written.parts else [self._why_empty()])),
         )
@@ -170,24 +179,10 @@ class Prepared:
         reading = model.read_query(files)
         if not reading.whole:
             self._tools.notes.append(f"of the question the model read: {' '.join(reading.text.split())}")
-        return model.log_odds(files, reading)
-
-    def _counts(self) -> PackCounts:
-        return PackCounts(
-            files=self._walked.files,
-            left_out=dict(self._walked.left_out.most_common()),
-            ranked=len(self._index.files),
-            pieces=len(self._ranked.pieces.file),
-            lines=self._index.lines,
-            cached_files=self._index.cached,
-        )
+        return [model.log_odds(path, text, reading) for path, text in files]
 
     def _stage(self, name: str) -> Callable[[int, int], None]:
         return lambda done, total: self._tools.on_progress(name, done, total)
-
-
-def _of_secrets(paths: Sequence[str]) -> str:
-    return f"left out for the secrets in them: {_some(paths)} (include_secrets, --include-secrets takes them)"
 
 
 def _some(names: Sequence[str]) -> str:

@@ -105,9 +105,8 @@ def _fetch(place: Path, url: str, revision: str, on_progress: OnProgress) -> Non
     with git_process(*arguments, place=place, url=meant, stderr=subprocess.PIPE) as git:
         assert git.stderr is not None
         with Watch(git, FETCH_SECONDS, hear=False) as watch:
-            stream = io.TextIOWrapper(
-                git.stderr, "utf-8", "replace"
-            )  # git's carriage returns count as line ends
+            # git's carriage returns count as line ends.
+            stream = io.TextIOWrapper(git.stderr, "utf-8", "replace")
             while line := stream.readline(_LONGEST_LINE):
                 watch.beat()
                 if found := _PROGRESS.search(line):

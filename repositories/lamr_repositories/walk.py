@@ -93,9 +93,21 @@ def wanted_files(source: Source, options: WalkOptions, count: WalkCount) -> list
     """
     listed = sorted(source.files(), key=lambda each: each.path)
     count.files = len(listed)
-    rules = _rules(source, options, listed)
-    wanted = list(_wanted(listed, rules, options, count))
-    for line in {*options.include, *options.exclude} & {os.fsdecode(each) for each in rules.idle()}:
+    include, exclude = (
+        [_pattern(each, listed) for each in given] for given in (options.include, options.exclude)
+    )
+    refuse_broken([*include, *exclude])
+    budget = Budget()
+    within = Patterns(include, budget) if include else None
+    without = Patterns([*own_patterns(source, MOST_IGNORE_BYTES), *exclude], budget)
+    wanted: list[Listed] = []
+    for each in listed:
+        if reason := each.problem or _ruled_out(each, within, without, options):
+            count.left_out[reason] += 1
+        else:
+            wanted.append(each)
+    idle = {os.fsdecode(line) for rules in (within, without) if rules for line in rules.idle()}
+    for line in {*options.include, *options.exclude} & idle:
         if "," in line:
             raise RepositoryError(
                 f"no file matches {line!r}: a comma is part of a pattern; give each pattern by itself"
@@ -114,27 +126,6 @@ def look_at(path: str, data: bytes | None) -> tuple[str | None, str | None]:
     # What is ASCII in a text must be it in the bytes, too, in which secrets are looked for.
     seen = data if decoded.encoding.has_ascii else text.encode("utf-8")
     return text, WITH_SECRETS if reason != "empty" and holds_secret(path, seen) else reason
-
-
-@dataclass(frozen=True, eq=False)
-class _Rules:
-    include: Patterns | None
-    exclude: Patterns
-
-    def idle(self) -> list[bytes]:
-        """Return the patterns that decided nothing."""
-        return [*(self.include.idle() if self.include else ()), *self.exclude.idle()]
-
-
-def _rules(source: Source, options: WalkOptions, listed: Sequence[Listed]) -> _Rules:
-    include, exclude = (
-        [_pattern(each, listed) for each in given] for given in (options.include, options.exclude)
-    )
-    budget = Budget()
-    for given in (include, exclude):
-        refuse_broken(given)
-    own = own_patterns(source, MOST_IGNORE_BYTES)
-    return _Rules(Patterns(include, budget) if include else None, Patterns([*own, *exclude], budget))
 
 
 def own_patterns(source: Source, most: int) -> list[bytes]:
@@ -156,24 +147,12 @@ def _pattern(given: str, listed: Sequence[Listed]) -> bytes:
     return os.fsencode("/".join(parts))
 
 
-def _wanted(
-    listed: Sequence[Listed], rules: _Rules, options: WalkOptions, count: WalkCount
-) -> Iterator[Listed]:
-    """Yield the files that their listing doesn't rule out; count the others."""
-    for each in listed:
-        reason = each.problem or _ruled_out(each, rules, options)
-        if reason:
-            count.left_out[reason] += 1
-        else:
-            yield each
-
-
-def _ruled_out(each: Listed, rules: _Rules, options: WalkOptions) -> str | None:
+def _ruled_out(each: Listed, within: Patterns | None, without: Patterns, options: WalkOptions) -> str | None:
     if not each.path.isprintable():
         return "name that can't be written"  # line ends, or bytes that aren't UTF-8
-    if rules.include is not None and not rules.include.covers(each.path):
+    if within is not None and not within.covers(each.path):
         return "not included"
-    if rules.exclude.covers(each.path):
+    if without.covers(each.path):
         return "excluded"
     if not options.everything and (reason := left_out_by_path(each.path)):
         return reason

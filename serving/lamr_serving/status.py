@@ -7,7 +7,6 @@ import importlib.util
 import os
 import platform
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from lamr_client import triton_wire as wire
@@ -33,7 +32,7 @@ from lamr_contract.names import (
 from lamr_contract.silence import import_onnxruntime
 from lamr_contract.spec import bundled_repository, load_spec
 
-from lamr_serving.engines import PRECISIONS, WIDE, Engine, choose, engine_for
+from lamr_serving.engines import PRECISIONS, WIDE, choose, engine_for
 from lamr_serving.repository_check import read_config
 
 MOST_ANSWER_BYTES = 64 << 20
@@ -174,7 +173,9 @@ def local_status() -> LocalStatus:
     spec, engine, problem = None, None, None
     try:
         spec = load_spec(bundled_repository())
-        engine = _engine_of(bundled_repository())
+        config = read_config(config_file(bundled_repository(), ENCODER))
+        precision = config.parameters[PRECISION_PARAMETER].string_value
+        engine = engine_for(precision) if precision in PRECISIONS else None
     except LamrError as error:
         problem = str(error)
     providers: tuple[str, ...] = ()
@@ -200,13 +201,6 @@ def local_status() -> LocalStatus:
         wide_engine_reason=wide.reason,
         threads=usable_cpus(),
     )
-
-
-def _engine_of(repository: Path) -> Engine | None:
-    """Return the engine that a repository's encoder asks for; None for a precision that isn't known."""
-    config = read_config(config_file(repository, ENCODER))
-    precision = config.parameters[PRECISION_PARAMETER].string_value
-    return engine_for(precision) if precision in PRECISIONS else None
 
 
 def _ask(client: Any, connection: Connection, timeout: float) -> ServerStatus:

@@ -199,13 +199,11 @@ def _name_at(record: Any, way: str) -> str:
 def _events_of_one(record: Any, form: Format) -> Iterator[Event]:
     for rule in form.rules:
         if holds(record, rule.record):
-            parts = (part for part in _follow(record, rule.at) if _is_meant(part, rule))
-            found = (_event(rule, part) for part in parts)
-            yield from (event for event in found if event is not None)
-
-
-def _is_meant(part: Any, rule: Rule) -> bool:
-    return holds(part, rule.part) and not any(first_at(part, key) for key in rule.without)
+            for part in _follow(record, rule.at):
+                if not holds(part, rule.part) or any(first_at(part, key) for key in rule.without):
+                    continue
+                if event := _event(rule, part):
+                    yield event
 
 
 def read_records(log: str, form: Format) -> list[Any]:

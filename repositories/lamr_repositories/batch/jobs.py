@@ -52,13 +52,7 @@ def read_jobs(place: str | os.PathLike[str]) -> Iterator[Job]:
         raise RepositoryError(f"{place}: can't be read ({error.strerror or error})", path=place) from error
     except RepositoryError:
         raise
-    except (
-        ValueError,
-        TypeError,
-        LookupError,
-        NotImplementedError,
-        MemoryError,
-    ) as error:  # pyarrow's are of all these
+    except (ValueError, TypeError, LookupError, NotImplementedError, MemoryError) as error:  # pyarrow's
         raise RepositoryError(f"{place}: is no {form.ending[1:]} file ({error})", path=place) from error
 
 

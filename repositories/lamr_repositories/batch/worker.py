@@ -70,12 +70,9 @@ def work_in_a_process() -> None:
     """Answer jobs until the pipe is closed whose descriptor is the program's argument; its options come first."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     with contextlib.suppress(EOFError, OSError), Connection(int(sys.argv[1])) as pipe:
-        _work(pipe, RowWorker(pipe.recv()))
-
-
-def _work(pipe: Connection, worker: RowWorker) -> None:
-    while True:
-        pipe.send(worker.answer(pipe.recv()))
+        worker = RowWorker(pipe.recv())
+        while True:
+            pipe.send(worker.answer(pipe.recv()))
 
 
 def _packed(fields: Mapping[str, Any], batch: BatchOptions) -> dict[str, Any]:

@@ -156,9 +156,8 @@ class ServerProcess:
                 again = self.pid != 0
                 self.pid = int(rest)
                 if again:
-                    self._log_start = os.fstat(
-                        self._log
-                    ).st_size  # what came before was said when that one died
+                    # What came before was said when that one died.
+                    self._log_start = os.fstat(self._log).st_size
                     threading.Thread(target=self._await_restart, args=(self.pid,), daemon=True).start()
             elif word == "died":
                 self._witness.died(int(rest))

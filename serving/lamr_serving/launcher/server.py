@@ -99,7 +99,8 @@ class TritonServer:
             process = ServerProcess(bundle, self.repository, self.options, addresses, witness)
             try:
                 self._await_ready(process, cancelled)
-                metadata = process.api.read_metadata()
+                name, version = process.api.read_name()
+                models = process.api.read_models()
             except BaseException as error:
                 crashed = process.status is not None and process.status < 0
                 process.kill()
@@ -115,9 +116,7 @@ class TritonServer:
                     raise ServerStartError(f"the server went away while it started: {error}") from error
                 raise
             self._process = process
-            self._info = ServerInfo(
-                metadata.name, metadata.version, metadata.models, spec, self.repository, process.addresses
-            )
+            self._info = ServerInfo(name, version, models, spec, self.repository, process.addresses)
             process.ready()
             return self._info
         raise AssertionError("unreachable: the last attempt returns or raises")

@@ -36,9 +36,8 @@ PREFIX = "lamr-serving-"
 TOKEN_BYTES = 6
 LOCK = "lock"
 BACKENDS = Path(__file__).parents[1] / "backends"
-_UNSAFE = frozenset(
-    " \t\n'\"\\$&;|<>()*?[]#~`!{}"
-)  # the Python backend puts paths into a bash command, unquoted
+_UNSAFE = frozenset(" \t\n'\"\\$&;|<>()*?[]#~`!{}")
+"""The Python backend puts paths into a bash command, unquoted."""
 
 
 @dataclass(frozen=True)
