@@ -15,8 +15,8 @@ from lamr_sessions.formats import FORMATS
 from lamr_sessions.logs import is_conversation, read_log
 from lamr_sessions.reads import BigRead, Heard, big_reads
 from lamr_sessions.tools import Edit
-from lamr_sessions.usage import Request, read_requests, requests_of
-from lamr_sessions.uses import LaterUse, Use, later_use, later_uses, use_in_all
+from lamr_sessions.usage import Request, requests_of
+from lamr_sessions.uses import LaterUse, Use, later_uses, use_in_all
 
 __all__ = [
     "FORMATS",
@@ -35,13 +35,11 @@ __all__ = [
     "big_reads",
     "events_of",
     "is_conversation",
-    "later_use",
     "later_uses",
     "moments_of",
     "read_events",
     "read_log",
     "read_records",
-    "read_requests",
     "recognize",
     "requests_of",
     "use_in_all",

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from lamr_sessions.events import Format, first_at, holds, read_records
+from lamr_sessions.events import Format, first_at, holds
 
 
 @dataclass(frozen=True)
@@ -119,17 +119,8 @@ USAGE: Mapping[str, UsageRule] = {
 """By the name of the format."""
 
 
-def read_requests(log: str, form: Format) -> list[Request]:
-    """The requests that a log accounts for, in their order; none where its host keeps no accounts.
-
-    Raises:
-        ValueError: a log that is one JSON value can't be parsed.
-    """
-    return requests_of(read_records(log, form), form)
-
-
 def requests_of(records: Iterable[Any], form: Format) -> list[Request]:
-    """The requests that records account for; see `read_requests`."""
+    """The requests that records account for, in their order; none where their host keeps no accounts."""
     rule = USAGE.get(form.name)
     if rule is None:
         return []
