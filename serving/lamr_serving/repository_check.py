@@ -40,7 +40,6 @@ from lamr_contract.spec import ModelSpec, client_files, load_spec
 
 from lamr_serving.errors import ModelRepositoryError
 
-BACKENDS = {ENCODER: "onnxruntime", DECODER: "python", PERPLEXITY: "onnxruntime"}
 AGAIN = "export the model again"
 
 
@@ -69,7 +68,7 @@ def check_repository(repository: Path) -> ModelSpec | CausalSpec:
 
 
 def _check_pruner(repository: Path) -> ModelSpec:
-    configs = {name: _read_checked_config(repository, name) for name in MODELS}
+    configs = {name: read_config(config_file(repository, name)) for name in MODELS}
     onnx = version_folder(repository, ENCODER) / (configs[ENCODER].default_model_filename or ONNX_FILE)
     tokenizer = client_files(repository) / TOKENIZER_FILE
     program, weights = (version_folder(repository, DECODER) / name for name in (PROGRAM_FILE, WEIGHTS_FILE))
@@ -92,7 +91,7 @@ def _check_pruner(repository: Path) -> ModelSpec:
 
 def _check_causal(repository: Path) -> CausalSpec:
     path, folder = config_file(repository, PERPLEXITY), causal_files(repository)
-    config = _read_checked_config(repository, PERPLEXITY)
+    config = read_config(path)
     for name in (SPEC_FILE, TOKENIZER_FILE, config.default_model_filename or ONNX_FILE):
         _check_readable(folder / name)
     spec = load_causal_spec(repository)
@@ -136,22 +135,6 @@ def _check_weights(path: Path, spec: ModelSpec, width: int) -> None:
         raise ModelRepositoryError(
             f"{path} takes {features} features a token, but {ENCODER} makes {width}; {AGAIN}", path=path
         )
-
-
-def _read_checked_config(repository: Path, name: str) -> Any:
-    """The configuration of a model, which must name the backend that runs it, or the models that it is made of."""
-    path = config_file(repository, name)
-    config = read_config(path)
-    if name in BACKENDS and config.backend != BACKENDS[name]:
-        raise ModelRepositoryError(
-            f"{path} must say backend: {BACKENDS[name]!r}, not {config.backend!r}", path=path
-        )
-    steps = {step.model_name for step in config.ensemble_scheduling.step}
-    if name == ENSEMBLE and not {ENCODER, DECODER} <= steps:
-        raise ModelRepositoryError(
-            f"{path} must run {ENCODER} and {DECODER}, not {', '.join(steps) or 'nothing'}", path=path
-        )
-    return config
 
 
 def read_config(path: Path) -> Any:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from lamr_sessions import FORMATS, Request, read_records, requests_of
-from lamr_sessions.usage import USAGE
+from lamr_sessions.about import USAGE
 
 
 def form(name):

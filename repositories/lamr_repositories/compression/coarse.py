@@ -19,7 +19,7 @@ from lamr_postprocess.lines import IntArray
 
 from lamr_repositories.compression.options import CompressionOptions
 from lamr_repositories.compression.perplexity import BETWEEN, Perplexity
-from lamr_repositories.pieces import cut
+from lamr_repositories.file_index import cut
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,9 @@ from lamr_serving.launcher.workspace import Workspace
 from lamr_serving.onnx_backend.session import THREADS_VARIABLE
 
 NEVER_NEEDED = ("shared-memory", "trace", "logging")
+SHARED_MEMORY_BYTES = (
+    32 * MIB
+)  # of each model process, through which tensors pass: at first, and what it grows by
 LISTENING = "http.socket"
 """The file in the server's place at which Triton listens for HTTP."""
 _OWN_PACKAGES = ("lamr_errors", "lamr_decoding", "lamr_contract", "lamr_postprocess", "lamr_serving")
@@ -33,8 +36,8 @@ def command(
     """The server's command line. The server must be started in the workspace's `place`."""
     python = {
         "shm-region-prefix-name": workspace.token,
-        "shm-default-byte-size": options.shared_memory_bytes,
-        "shm-growth-byte-size": options.shared_memory_growth_bytes,
+        "shm-default-byte-size": SHARED_MEMORY_BYTES,
+        "shm-growth-byte-size": SHARED_MEMORY_BYTES,
     }
     return [
         str(bundle.binary),

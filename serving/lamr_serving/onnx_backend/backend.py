@@ -14,7 +14,12 @@ import numpy as np
 from lamr_contract.addressee import check_addressee
 from lamr_contract.encoder.packed_batch import cut_by_tokens
 from lamr_contract.errors import InvalidInputError, ModelMismatchError
-from lamr_contract.names import FINGERPRINT_PARAMETER
+from lamr_contract.names import (
+    FINGERPRINT_PARAMETER,
+    MAX_BATCH_TOKENS_PARAMETER,
+    MAX_SEQUENCE_TOKENS_PARAMETER,
+    VOCABULARY_PARAMETER,
+)
 from numpy.typing import NDArray
 
 from lamr_serving.onnx_backend.config import ACCUMULATED, BatchInput, OnnxModelConfig, TensorConfig
@@ -37,6 +42,7 @@ def check_request(config: OnnxModelConfig, request: Request) -> None:
     Triton's C++ backend counts elements by request. It would read a second row in a ragged request as one longer
     sequence, and an empty request would shift what the requests after it get.
     """
+    window, vocabulary = config.limit(MAX_SEQUENCE_TOKENS_PARAMETER), config.limit(VOCABULARY_PARAMETER)
     for tensor in config.inputs:
         if tensor.name not in request:
             raise RequestError(f"input {tensor.name} is missing")
@@ -48,14 +54,13 @@ def check_request(config: OnnxModelConfig, request: Request) -> None:
             raise RequestError(f"input {tensor.name} is {array.dtype} where {tensor.dtype} belongs")
         if array.size == 0:
             raise RequestError(f"input {tensor.name} is empty; a sequence has at least one element")
-        if 0 < config.max_sequence_tokens < array.size:
+        if 0 < window < array.size:
             raise RequestError(
-                f"input {tensor.name} has {array.size} elements, but the model's window is "
-                f"{config.max_sequence_tokens}; send it in chunks"
+                f"input {tensor.name} has {array.size} elements, but the model's window is {window}; send it in chunks"
             )
-        if config.vocabulary and not 0 <= array.min() <= array.max() < config.vocabulary:
+        if vocabulary and not 0 <= array.min() <= array.max() < vocabulary:
             raise RequestError(
-                f"input {tensor.name} holds an id outside the vocabulary of {config.vocabulary}; encode the text with "
+                f"input {tensor.name} holds an id outside the vocabulary of {vocabulary}; encode the text with "
                 "the model's own tokenizer"
             )
         if array.shape[0] != 1:
@@ -66,10 +71,12 @@ def check_request(config: OnnxModelConfig, request: Request) -> None:
 
 def cut(config: OnnxModelConfig, requests: Sequence[Request]) -> list[list[int]]:
     """The places in `requests` that go into each run: by tokens where `max_batch_tokens` limits a run."""
-    if not config.max_batch_tokens:
-        return [list(range(len(requests)))]
-    first = config.inputs[0].name
-    return cut_by_tokens([request[first].size for request in requests], config.max_batch_tokens)
+    most, first = config.limit(MAX_BATCH_TOKENS_PARAMETER), config.inputs[0].name
+    return (
+        cut_by_tokens([request[first].size for request in requests], most)
+        if most
+        else [[*range(len(requests))]]
+    )
 
 
 def assemble(config: OnnxModelConfig, requests: Sequence[Request]) -> dict[str, Array]:

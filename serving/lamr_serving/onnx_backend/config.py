@@ -28,6 +28,12 @@ DTYPES: dict[str, DTypeLike] = {
 }
 ACCUMULATED, LONGEST = "BATCH_ACCUMULATED_ELEMENT_COUNT_WITH_ZERO", "BATCH_MAX_ELEMENT_COUNT_AS_SHAPE"
 SCATTER = "BATCH_SCATTER_WITH_INPUT_SHAPE"
+LIMITS = (
+    MAX_BATCH_TOKENS_PARAMETER,  # elements of one run, counted as sequences times the longest of them
+    MAX_SEQUENCE_TOKENS_PARAMETER,  # the longest sequence
+    VOCABULARY_PARAMETER,  # the number of ids that sequences may hold
+    KEPT_BYTES_PARAMETER,  # bytes of what an instance keeps of the code that it read
+)
 
 
 class ModelConfigError(ModelMismatchError):
@@ -66,27 +72,12 @@ class OnnxModelConfig:
     parameters: dict[str, str]
     accelerators: dict[str, dict[str, dict[str, str]]]  # for "CPU" and "GPU", providers' options by name
 
-    @property
-    def max_batch_tokens(self) -> int:
-        """The most elements of one run, counted as sequences times the longest of them; 0 means no limit."""
-        return self._count(MAX_BATCH_TOKENS_PARAMETER)
+    def limit(self, key: str) -> int:
+        """One of `LIMITS`; 0 is none.
 
-    @property
-    def max_sequence_tokens(self) -> int:
-        """The longest sequence that the model takes; 0 means no limit."""
-        return self._count(MAX_SEQUENCE_TOKENS_PARAMETER)
-
-    @property
-    def vocabulary(self) -> int:
-        """The number of ids that sequences may hold; 0 means no limit."""
-        return self._count(VOCABULARY_PARAMETER)
-
-    @property
-    def kept_bytes(self) -> int:
-        """Bytes of what an instance keeps of the code that it read; 0 keeps nothing."""
-        return self._count(KEPT_BYTES_PARAMETER)
-
-    def _count(self, key: str) -> int:
+        Raises:
+            ModelConfigError: it is no whole number.
+        """
         text = self.parameters.get(key, "0")
         if not text.isdecimal():
             raise ModelConfigError(f"{key} must be a whole number, not {text!r}")
@@ -108,12 +99,8 @@ def read_config(text: str) -> OnnxModelConfig:
         parameters={key: value["string_value"] for key, value in data.get("parameters", {}).items()},
         accelerators=_accelerators(data.get("optimization", {}).get("execution_accelerators", {})),
     )
-    _ = (
-        config.max_batch_tokens,
-        config.max_sequence_tokens,
-        config.vocabulary,
-        config.kept_bytes,
-    )  # refused at load, not at the first request
+    for key in LIMITS:  # refused at load, not at the first request
+        config.limit(key)
     if int(data.get("max_batch_size", 0)) == 0:
         raise ModelConfigError("allow_ragged_batch needs max_batch_size > 0")
     return config

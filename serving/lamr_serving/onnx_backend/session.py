@@ -13,7 +13,7 @@ from lamr_contract.encoder.encoder_session import SPINNING
 from lamr_contract.encoder.kept_states import KeptStates
 from lamr_contract.encoder.part_spec import PartSpec
 from lamr_contract.errors import ModelMismatchError
-from lamr_contract.names import CONFIG_FILE, FUSION_FILE, ONNX_FILE, PART_FILE
+from lamr_contract.names import CONFIG_FILE, FUSION_FILE, KEPT_BYTES_PARAMETER, ONNX_FILE, PART_FILE
 from lamr_contract.silence import import_onnxruntime
 from lamr_errors import how_to_install
 
@@ -74,7 +74,7 @@ def _apart(config: OnnxModelConfig, file: Path, opened: Callable[[Path], Any]) -
     if spec is None:
         return None
     part, fusion = opened(file.with_name(PART_FILE)), opened(file.with_name(FUSION_FILE))
-    return ApartSession(part, fusion, spec, KeptStates(config.kept_bytes))
+    return ApartSession(part, fusion, spec, KeptStates(config.limit(KEPT_BYTES_PARAMETER)))
 
 
 def session_options(config: OnnxModelConfig, onnxruntime: Any) -> Any:
