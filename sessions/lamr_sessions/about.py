@@ -1,19 +1,70 @@
-"""What a log says of its session: the name that the host gives it, the folder that it worked in, and when it began.
+"""The text of a log, and what it says of its session: its name, its folder, when it began, and its requests.
 
-And the requests that the log accounts for: how many tokens each read, wrote and took from the cache. What differs
-between hosts is an `AboutRule` and a `UsageRule`, tables like a `Format`. A log that says nothing is known by its
-place, and one of a host that keeps no accounts has no requests.
+Of a request it says how many tokens were read, written and taken from the cache. What differs between hosts is an
+`AboutRule` and a `UsageRule`, tables like a `Format`. A log that says nothing is known by its place, and one of a host
+that keeps no accounts has no requests. A log is a file, or a folder: OpenHands keeps a file an event, and its accounts
+in another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 from lamr_sessions.events import Format, first_at, holds
+
+_EVENTS = "events/event-*.json"
+_STATE = "base_state.json"
+_ANSWER = "llm_response_id"
+_ACCOUNT = "usage"
+"""The key under which the first event of a model's answer gets what the answer's request used."""
+
+
+def is_conversation(folder: Path) -> bool:
+    """Whether a folder is the log of one conversation of OpenHands."""
+    return next(folder.glob(_EVENTS), None) is not None
+
+
+def read_log(log: Path) -> str:
+    """The text of a log; of a conversation, a line an event, with its accounts where it keeps any.
+
+    Raises:
+        OSError: it can't be read.
+    """
+    if not log.is_dir():
+        return log.read_text(encoding="utf-8", errors="replace")
+    used = dict(_accounts(log / _STATE))
+    lines = []
+    for file in sorted(log.glob(_EVENTS)):
+        event = _parsed(file)
+        if isinstance(event, dict):
+            account = used.pop(str(event.get(_ANSWER)), None)
+            lines.append(json.dumps({**event, _ACCOUNT: account} if account else event))
+    return "\n".join(lines)
+
+
+def _accounts(state: Path) -> Iterator[tuple[str, Any]]:
+    """The accounts of each request, by the answer's name."""
+    if not state.exists():
+        return
+    metrics = first_at(_parsed(state), "stats.usage_to_metrics")
+    for each in metrics.values() if isinstance(metrics, dict) else ():
+        usages = first_at(each, "token_usages")
+        for usage in usages if isinstance(usages, list) else ():
+            if isinstance(usage, dict) and isinstance(usage.get("response_id"), str):
+                yield usage["response_id"], usage
+
+
+def _parsed(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text(encoding="utf-8", errors="replace"))
+    except (ValueError, RecursionError):
+        return None
+
 
 _MILLISECONDS = 1e11
 """A moment that is a larger number is in thousandths of a second."""
