@@ -13,6 +13,8 @@ import os
 import stat
 from pathlib import Path
 
+from lamr_contract.files import read_regular
+
 from lamr_repositories.errors import RepositoryError
 from lamr_repositories.git import run_git
 
@@ -79,10 +81,7 @@ def _links(refs: Path) -> list[Path]:
 def _text(file: Path) -> str:
     """Return what a small file says; nothing for anything but a regular file."""
     try:
-        with open(os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as stream:  # noqa: PTH123
-            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-                return ""
-            return os.fsdecode(stream.read(_MOST_BYTES)).strip()
+        return os.fsdecode(read_regular(file, _MOST_BYTES)).strip()
     except OSError:
         return ""
 

@@ -60,12 +60,9 @@ class PieceTable:
         self._lengths.append(index.lengths.astype(np.float64))
         self._digests.append(index.digests.astype(np.uint64))
         self._cells.append((piece + self._pieces, term, times))
-        self._on_path.append(self._path_terms(path))
-        self._pieces += len(index.spans)
-
-    def _path_terms(self, path: str) -> Float64Array:
         named = {term for word in path.translate(_SEPARATORS).split() for term in _terms(word)}
-        return np.array([term in named for term in self.terms], np.float64)
+        self._on_path.append(np.array([term in named for term in self.terms], np.float64))
+        self._pieces += len(index.spans)
 
     def finish(self) -> Pieces:
         """Return all pieces with their scores."""

@@ -213,7 +213,10 @@ def read_records(log: str, form: Format) -> list[Any]:
         ValueError: a log that is one JSON value can't be parsed.
     """
     if form.records is not None:
-        return list(_follow(_parsed(log), form.records + "[]"))
+        try:
+            return list(_follow(json.loads(log), form.records + "[]"))
+        except RecursionError as error:
+            raise ValueError("the log is nested too deeply") from error
     records = []
     for line in log.split("\n"):
         if line.strip():
@@ -221,23 +224,13 @@ def read_records(log: str, form: Format) -> list[Any]:
                 records.append(json.loads(line))
             except (ValueError, RecursionError):
                 continue
-    return _last_of_each(records, form.renewed) if form.renewed else records
-
-
-def _last_of_each(records: Iterable[Any], way: str) -> list[Any]:
-    """The records, of those with one name the last, at the place of the first."""
-    last: dict[Any, Any] = {}
+    if not form.renewed:
+        return records
+    last: dict[Any, Any] = {}  # of those with one name the last, at the place of the first
     for place, record in enumerate(records):
-        name = first_at(record, way)
+        name = first_at(record, form.renewed)
         last[name if isinstance(name, str) else place] = record
     return list(last.values())
-
-
-def _parsed(log: str) -> Any:
-    try:
-        return json.loads(log)
-    except RecursionError as error:
-        raise ValueError("the log is nested too deeply") from error
 
 
 def _follow(value: Any, way: str) -> Iterator[Any]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import signal
-import stat
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from lamr_contract.spec import bundled_repository
 from lamr_postprocess import decode
 
 from lamr_repositories.batch.options import BatchOptions
-from lamr_repositories.batch.storage import local_path, open_place, place_in
+from lamr_repositories.batch.storage import open_place, place_in
 from lamr_repositories.options import PackOptions
 from lamr_repositories.pack import pack
 from lamr_repositories.remote import is_url
@@ -112,9 +111,6 @@ def _pruned(fields: Mapping[str, Any], pruner: Pruner, batch: BatchOptions) -> d
 
 
 def _read(place: str) -> str:
-    path = local_path(place)
-    if path is not None and not stat.S_ISREG(path.stat().st_mode):  # a pipe would keep the worker for ever
-        raise OSError(f"{place} is no regular file")
     with open_place(place) as stream:
         data = stream.read(MOST_BYTES + 1)
     decoded = decode(data) if len(data) <= MOST_BYTES else None

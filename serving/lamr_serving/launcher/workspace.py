@@ -170,13 +170,11 @@ def _parents() -> list[Path]:
     usual = [Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp")]
     with contextlib.suppress(RuntimeError):  # a user without a name and a home
         usual.append(cache_folder().parent)
+    # Paths with such signs can't be used, nor folders that libraries can't be loaded from: many mount /tmp noexec.
     return [
         folder
         for folder in dict.fromkeys(usual)
-        if not _UNSAFE.intersection(str(folder)) and _executable(folder)
+        if not _UNSAFE.intersection(str(folder))
+        and os.access(folder, os.W_OK | os.X_OK)
+        and not os.statvfs(folder).f_flag & os.ST_NOEXEC
     ]
-
-
-def _executable(folder: Path) -> bool:
-    """Whether libraries can be loaded from there: hardened machines mount /tmp noexec."""
-    return os.access(folder, os.W_OK | os.X_OK) and not os.statvfs(folder).f_flag & os.ST_NOEXEC
