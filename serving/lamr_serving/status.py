@@ -189,7 +189,7 @@ def local_status() -> LocalStatus:
         model_version=spec.version if spec else None,
         fingerprint=spec.fingerprint if spec else None,
         problem=problem,
-        engine=engine and f"{engine}: {engine.reason if engine.suits(cpu_features()) else UNSUITED}",
+        engine=f"{engine}: {engine.reason if engine.suits(cpu_features()) else UNSUITED}" if engine else None,
         small_engine=f"{small}: {small.reason}",
         wide_engine=f"{wide}: {wide.reason}",
         threads=usable_cpus(),
