@@ -25,11 +25,6 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _URL = re.compile(r"[a-z][a-z0-9+.-]*(?:::[a-z][a-z0-9+.-]*)*://", re.IGNORECASE)
 
 
-def is_url(place: str | os.PathLike[str]) -> bool:
-    """Return whether a place is none of this machine's file system; `file://` is."""
-    return local_path(place) is None
-
-
 def local_path(place: str | os.PathLike[str]) -> Path | None:
     """Return the path of a place in this machine's file system; None for another place."""
     text = os.fspath(place)
