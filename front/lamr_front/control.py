@@ -14,7 +14,7 @@ from pathlib import Path
 from lamr_front import haproxy
 from lamr_front.errors import FrontError, FrontStartError
 from lamr_front.fleet import Fleet
-from lamr_front.rendering import Places, render
+from lamr_front.rendering import CONFIG, Places, render
 from lamr_front.run_folder import RunFolder
 from lamr_front.tenants_file import read_fleet
 
@@ -92,14 +92,14 @@ def prepare(tenants: Path, folder: RunFolder) -> tuple[Fleet, Path]:
     """
     fleet = read_fleet(tenants)
     folder.make()
-    generation = folder.next_generation()
-    config = folder.write(generation, render(fleet, folder.places(generation), str(tenants)))
+    places = folder.places(folder.next_generation())
+    render(fleet, places, str(tenants)).write(places)
     try:
-        haproxy.check_config(haproxy.find_haproxy(), config)
+        haproxy.check_config(haproxy.find_haproxy(), places.folder / CONFIG)
     except BaseException:
-        folder.forget(config.parent)
+        folder.forget(places.folder)
         raise
-    return fleet, config.parent
+    return fleet, places.folder
 
 
 def reload(tenants: Path) -> Fleet:

@@ -74,17 +74,10 @@ def tensor(**changes):
     ("changes", "message"),
     [
         ({"batch_input": batch_input(kind="BATCH_ELEMENT_COUNT")}, "batch_input kind BATCH_ELEMENT_COUNT"),
-        (
-            {"batch_input": batch_input(data_type="TYPE_INT64")},
-            "must be TYPE_INT32 or TYPE_FP32, not TYPE_INT64",
-        ),
         ({"batch_input": batch_input(source_input=["nothing"])}, "source_input nothing is not an input"),
-        ({"batch_input": batch_input(target_name=["a", "b"])}, "one target_name"),
+        ({"batch_input": batch_input(target_name=["a", "b"])}, "lamr export"),
         ({"batch_output": [{"kind": "NEW", "target_name": ["fused"]}]}, "batch_output kind NEW"),
-        (
-            {"batch_output": [{"target_name": ["gone"], "source_input": ["input_ids"]}]},
-            "gone is not an output",
-        ),
+        ({"batch_output": [{"source_input": ["input_ids"]}]}, "target_name"),
         ({"input": tensor(data_type="TYPE_STRING"), "batch_input": [], "batch_output": []}, "TYPE_STRING"),
         ({"input": tensor(), "batch_input": [], "batch_output": []}, "without allow_ragged_batch"),
         ({"max_batch_size": 0}, "needs max_batch_size > 0"),
@@ -93,12 +86,6 @@ def tensor(**changes):
 def test_what_would_change_results_is_refused(changes, message):
     with pytest.raises(ModelConfigError, match=message):
         read_config(config(**changes))
-
-
-def test_an_open_dimension_needs_a_counterpart_in_the_source():
-    outputs = [{"name": "fused", "data_type": "TYPE_FP32", "dims": [-1, -1]}]
-    with pytest.raises(ModelConfigError, match="no counterpart"):
-        read_config(config(output=outputs))
 
 
 @pytest.mark.parametrize("key", ["max_batch_tokens", "max_sequence_tokens", "vocabulary_size"])
