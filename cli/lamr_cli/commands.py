@@ -31,7 +31,7 @@ _PLACES = {
     "cache": "cache.cache",
     "export": "export.export",
     "eval": "evaluate.evaluate",
-    "judge": "judge.app",
+    "judge": "judge.judge",
     "label": "train.label",
     "train": "train.train",
     "lines": "train.lines",
