@@ -32,7 +32,6 @@ _PLACES = {
     "export": "export.export",
     "eval": "evaluate.evaluate",
     "judge": "judge.judge",
-    "label": "train.label",
     "train": "train.train",
     "lines": "train.lines",
 }

@@ -29,7 +29,6 @@ class Batch:
         code: int64 `[C]`, the places of the code tokens in `[T]`.
         code_cu_seqlens: int32 `[B + 1]`, where each chunk's code starts and the last one's ends in `[C]`.
         labels: int64 `[C, K]`, the rubrics' labels.
-        aggregate: int64 `[C]`, the label of the fused decision.
         relevance: float32 `[B]`, what the relevance head should say.
         groups: int64 `[B]`, the same for chunks that compete with each other.
         evidence: float32 `[C]`, lexical evidence.
@@ -41,7 +40,6 @@ class Batch:
     code: Tensor
     code_cu_seqlens: Tensor
     labels: Tensor
-    aggregate: Tensor
     relevance: Tensor
     groups: Tensor
     evidence: Tensor
@@ -110,7 +108,6 @@ def make_batch(data: ExampleSet, chosen: NDArray[np.int64]) -> Batch:
     code_cu = np.concatenate([[0], np.cumsum(sizes)])
     code = np.repeat(cu_seqlens[:-1] + spans[:, 0] - code_cu[:-1], sizes) + np.arange(code_cu[-1])
     labels = data.rubrics[places[code]].astype(np.int64)
-    aggregate = labels.max(axis=1, initial=0) if data.aggregate is None else data.aggregate[places[code]]
     return Batch(
         input_ids=torch.from_numpy(data.ids[places].astype(np.int64)),
         cu_seqlens=torch.from_numpy(cu_seqlens.astype(np.int32)),
@@ -118,7 +115,6 @@ def make_batch(data: ExampleSet, chosen: NDArray[np.int64]) -> Batch:
         code=torch.from_numpy(code),
         code_cu_seqlens=torch.from_numpy(code_cu.astype(np.int32)),
         labels=torch.from_numpy(labels),
-        aggregate=torch.from_numpy(aggregate.astype(np.int64)),
         relevance=torch.from_numpy(data.relevance[chosen]),
         groups=torch.from_numpy(data.groups[chosen]),
         evidence=torch.from_numpy(data.evidence[places[code]].astype(np.float32)),

@@ -48,7 +48,6 @@ class ExampleSet:
         relevance: float32 `[N]`.
         groups: int64 `[N]`, ascending.
         evidence: float16 `[T]`, lexical evidence, 0 outside the code.
-        aggregate: uint8 `[T]`, the label of the fused decision; None for the union of the rubrics. It isn't saved.
     """
 
     ids: NDArray[np.int32]
@@ -58,7 +57,6 @@ class ExampleSet:
     relevance: NDArray[np.float32]
     groups: IntArray
     evidence: NDArray[np.float16]
-    aggregate: NDArray[np.uint8] | None = None
 
     def __len__(self) -> int:
         return len(self.relevance)

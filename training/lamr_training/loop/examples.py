@@ -6,7 +6,7 @@ query), so that compute goes where something can be learned.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,9 +22,6 @@ from lamr_training.labels.rubrics import label_lines
 from lamr_training.loop.example_set import Example
 
 IntArray = NDArray[np.int64]
-
-LineLabels = Callable[[Record], NDArray[np.uint8]]
-"""Gives the labels of a record's lines, uint8 `[L, K]`; the first column is semantic."""
 
 
 @dataclass(frozen=True)
@@ -82,9 +79,9 @@ def two_rubrics(record: Record) -> NDArray[np.uint8]:
     return both
 
 
-def encode_record(record: Record, encoder: PromptEncoder, label: LineLabels = two_rubrics) -> EncodedRecord:
+def encode_record(record: Record, encoder: PromptEncoder) -> EncodedRecord:
     """Tokenize and label a record."""
-    by_line = label(record)
+    by_line = two_rubrics(record)
     asked = AskedDocument.of(encoder, record.query, record.code, task=record.task, path=record.path)
     line = token_lines(asked.offsets, asked.layout)
     counts = TermIndex.of(asked.text, asked.layout).counts(query_terms(asked.query))
@@ -93,13 +90,12 @@ def encode_record(record: Record, encoder: PromptEncoder, label: LineLabels = tw
     return EncodedRecord(list(asked.chunks(encoder)), asked.query_ids, asked.ids, by_line[line], evidence)
 
 
-def make_examples(  # noqa: PLR0913 - keywords with defaults
+def make_examples(
     records: Iterable[Record],
     encoder: PromptEncoder,
     rarity: NDArray[np.float32],
     *,
     choice: ChunkChoice | None = None,
-    label: LineLabels = two_rubrics,
     seed: int = 0,
 ) -> Iterator[Example]:
     """Yield the examples of all records, in their order.
@@ -109,13 +105,12 @@ def make_examples(  # noqa: PLR0913 - keywords with defaults
         encoder: the prompt encoder of the model that is to be trained.
         rarity: float32 `[V]`, the rarity of each token, by which chunks are compared with the query.
         choice: how many chunks of a file are used.
-        label: gives the labels of a record's lines.
         seed: the seed of the choice of chunks.
     """
     choice = choice or ChunkChoice()
     rng = np.random.default_rng(seed)
     for group, record in enumerate(records):
-        encoded = encode_record(record, encoder, label)
+        encoded = encode_record(record, encoder)
         for number in _chosen(encoded, rarity, choice, rng):
             chunk = encoded.chunks[number]
             first, last = chunk.tokens

@@ -63,7 +63,6 @@ class LossTerms:
     relevance: Tensor
     listwise: Tensor
     ranking: Tensor
-    gate_entropy: Tensor
 
 
 def lamr_loss(  # noqa: PLR0913, PLR0917 - one argument per input of the objective
@@ -76,7 +75,6 @@ def lamr_loss(  # noqa: PLR0913, PLR0917 - one argument per input of the objecti
     cu_seqlens: Tensor,
     weights: LossWeights,
     evidence: Tensor,
-    aggregate: Tensor | None = None,
 ) -> LossTerms:
     """The objective on one packed batch of code tokens.
 
@@ -90,11 +88,9 @@ def lamr_loss(  # noqa: PLR0913, PLR0917 - one argument per input of the objecti
         cu_seqlens: int32 `[B + 1]`, where each chunk's code starts and the last one's ends in `[T]`.
         weights: the coefficients.
         evidence: float `[T]`, lexical evidence.
-        aggregate: int64 `[T]`, the fused chain's label; the union of `labels` by default.
     """
     tokens = labels.shape[0]
-    kept = labels.amax(dim=1) if aggregate is None else aggregate
-    fused = nll(output.fused_emissions, kept, cu_seqlens, heads.fused_crf_tensors())
+    fused = nll(output.fused_emissions, labels.amax(dim=1), cu_seqlens, heads.fused_crf_tensors())
     own = heads.rubric_crf
     each = torch.stack(
         [
@@ -124,7 +120,6 @@ def lamr_loss(  # noqa: PLR0913, PLR0917 - one argument per input of the objecti
         error.detach(),
         ranks.detach(),
         segments.detach(),
-        entropy.detach(),
     )
 
 

@@ -37,7 +37,6 @@ class TrainingSettings:
         average: the share of the running average of the weights that each step leaves in it; 0 keeps no average. A
             run with an average ends with it, because it ranks better than any one step of small, noisy batches.
         seed: the seed of batch order and dropout.
-        patience: how many validations in a row without a better F1 end the run; 0 trains to the last step.
         checkpoint_every, validate_every, log_every: how many steps lie between two checkpoints, validations or rows of
             the log.
     """
@@ -59,7 +58,6 @@ class TrainingSettings:
     bf16: bool = False
     average: float = 0.0
     seed: int = 0
-    patience: int = 0
     checkpoint_every: int = 50
     validate_every: int = 150
     log_every: int = 10

@@ -1,4 +1,4 @@
-"""The training loop: AdamW, warmup and decay, early stopping, exact resumption.
+"""The training loop: AdamW, warmup and decay, exact resumption.
 
 A run's folder holds all that the run goes on from. Batch order and dropout follow from the seed and the step, so a
 resumed run repeats the uninterrupted one. Under `torch.distributed` every process takes its own batches, and gradients
@@ -82,8 +82,7 @@ def train(  # noqa: PLR0913 - keywords with defaults
         validation: the examples that are measured on.
         stop_after: the step after which to leave off, as if the process had ended; a checkpoint is written.
 
-    Ctrl-C and SIGTERM end the step, write a checkpoint and then interrupt. With `settings.patience` training ends when
-    that many validations in a row have brought no better F1, and the best weights remain.
+    Ctrl-C and SIGTERM end the step, write a checkpoint and then interrupt.
 
     Returns:
         The model in eval mode, with the weights that the run leaves.
@@ -93,8 +92,6 @@ def train(  # noqa: PLR0913 - keywords with defaults
     """
     if not len(data):
         raise RunError("there are no training examples; build the corpus with more packages or shorter files")
-    if settings.patience and validation is None:
-        raise RunError("early stopping needs validation examples; set patience to 0 or add some")
     folder.mkdir(parents=True, exist_ok=True)
     place = find_place()
     model.to(place.device)
@@ -103,12 +100,12 @@ def train(  # noqa: PLR0913 - keywords with defaults
     run = RunState(model, make_optimizer(model, settings), folder, settings, each)
     step = run.resume()
     order = epochs(data, settings.tokens, settings.seed, step * each)
-    end = step if run.ended else min(settings.steps, stop_after or settings.steps)
+    end = min(settings.steps, stop_after or settings.steps)
     started = time.monotonic()
     model.train()
     steps = range(step + 1, end + 1)
     with ExitStack() as stack:
-        log = stack.enter_context(RunLog(folder, step)) if place.first else None
+        log = RunLog(folder, step) if place.first else None
         stop = stack.enter_context(stop_requests())
         for now in tqdm(
             steps, initial=step, total=settings.steps, unit="step", mininterval=10, disable=not place.first
@@ -120,18 +117,14 @@ def train(  # noqa: PLR0913 - keywords with defaults
             run.follow(now)
             if now % settings.log_every == 0:
                 if log:
-                    log.write(now, "train", {**run.means(), "seconds": round(time.monotonic() - started, 1)})
+                    log.write(now, {**run.means(), "seconds": round(time.monotonic() - started, 1)})
                 run.window.clear()
-            if validation is not None and now % settings.validate_every == 0:
-                if log:
-                    _validate(run, validation, log, now)
-                run.ended = place.any(run.ended)
-            run.ended = run.ended or (now == settings.steps and run.best >= 0)
+            if log and validation is not None and now % settings.validate_every == 0:
+                log.write(now, asdict(validate(model, validation, settings.tokens)))
+                model.train()
             leave = place.any(stop.pending)
-            if log and (now % settings.checkpoint_every == 0 or now == end or leave or run.ended):
+            if log and (now % settings.checkpoint_every == 0 or now == end or leave):
                 run.save(now)
-            if run.ended:
-                break
             if leave:
                 raise KeyboardInterrupt
     run.settle()
@@ -170,17 +163,8 @@ def batch_loss(
         batch.code_cu_seqlens,
         weights,
         batch.evidence,
-        batch.aggregate,
     )
     return terms, output.gate
-
-
-def _validate(run: RunState, validation: ExampleSet, log: RunLog, step: int) -> None:
-    """Measure the model, log the figures, and judge the run by them."""
-    metrics = validate(run.model, validation, run.settings.tokens)
-    log.write(step, "validation", asdict(metrics))
-    run.judge(metrics.f1)
-    run.model.train()
 
 
 def _step(

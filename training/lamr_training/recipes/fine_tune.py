@@ -55,10 +55,6 @@ class FineTuneRecipe(Recipe):
             raise RunError("this preset trains in one process; leave --workers out")
         self._start()
 
-    def layers(self) -> int:
-        """The layers of the start's backbone."""
-        return int(self._start()[0].config.backbone["num_hidden_layers"])
-
     def prepare(self, data: Path, work: WorkFolder) -> None:
         """Write the start checkpoint, the examples and the checks, if any of them is missing."""
         if work.is_prepared(self.runs):

@@ -33,7 +33,6 @@ from lamr_training.loop.settings import TrainingSettings
 from lamr_training.loop.work_folder import WorkFolder
 from lamr_training.model.backbone import (
     alias_line_ends,
-    backbone_layers,
     load_minilm,
     minilm_folder,
     start_mini,
@@ -108,10 +107,6 @@ class MiniRecipe(Recipe):
             )
         minilm_folder()
 
-    def layers(self) -> int:
-        """The layers of MiniLM that the model keeps."""
-        return min(self.sizes.layers, backbone_layers(minilm_folder()))
-
     def prepare(self, data: Path, work: WorkFolder) -> None:
         """Write the start checkpoint, each round's examples and the checks, as far as they are missing."""
         if work.is_prepared(self.runs):
@@ -181,8 +176,8 @@ class MiniRecipe(Recipe):
             with standing_elsewhere():
                 processes.spawn(_fit_in_worker, told, nprocs=self.workers)  # type: ignore[attr-defined]
         # Workers that were told to stop, and not this process, have ended as if all were well.
-        state = read_checkpoint(work.run(number) / STATE) or {"step": 0, "ended": False}
-        if not state["ended"] and state["step"] < self.round_settings(number).steps:
+        state = read_checkpoint(work.run(number) / STATE) or {"step": 0}
+        if state["step"] < self.round_settings(number).steps:
             raise RunError(
                 f"the workers were stopped at step {state['step']}; the same command goes on from there"
             )

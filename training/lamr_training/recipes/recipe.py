@@ -42,10 +42,6 @@ class Recipe(ABC):
         """
 
     @abstractmethod
-    def layers(self) -> int:
-        """How many layers the backbone has."""
-
-    @abstractmethod
     def prepare(self, data: Path, work: WorkFolder) -> None:
         """Write the start checkpoint and the examples, as far as they are missing."""
 

@@ -51,11 +51,6 @@ class RerankerRecipe(Recipe):
             )
         backbone_layers(self.base)
 
-    def layers(self) -> int:
-        """The layers of the folder in `base`."""
-        assert self.base is not None
-        return backbone_layers(self.base)
-
     def prepare(self, data: Path, work: WorkFolder) -> None:
         """Write the start checkpoint, the examples and the checks, if any of them is missing."""
         if work.is_prepared():

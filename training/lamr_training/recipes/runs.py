@@ -15,15 +15,11 @@ from typing import Any
 
 from lamr_evaluation.problems import Problem
 from lamr_evaluation.records import read_records, write_records
-from lamr_export.checkpoint import load_checkpoint
 
 from lamr_training.errors import RecordError, RunError
 from lamr_training.fits.scored_files import ScoringReport
-from lamr_training.labels.labelling import UNPARSED
 from lamr_training.labels.rubrics import parse_lines
-from lamr_training.loop.chains import rubric_chains
 from lamr_training.loop.devices import find_place
-from lamr_training.loop.example_set import ExampleSet
 from lamr_training.loop.losses import LossWeights
 from lamr_training.loop.run_folder import LOG
 from lamr_training.loop.settings import TrainingSettings
@@ -33,6 +29,7 @@ from lamr_training.recipes.mini import MiniRecipe, MiniSizes, Round
 from lamr_training.recipes.recipe import Recipe
 from lamr_training.recipes.reranker import RerankerRecipe
 
+UNPARSED = "the code doesn't parse as Python; it gets no dependency labels"
 RERANKER = "qwen3-reranker-0.6b"
 
 # Batches hold the chunks of some ten files. Ranks are what a pruner needs, so they weigh most. A backbone that learns
@@ -79,7 +76,6 @@ PRESETS: dict[str, Recipe] = {
             bf16=True,
             frozen_layers=26,
             frozen_embeddings=True,
-            patience=3,
         )
     ),
     # A quick check that everything is installed and the records are fit to train on.
@@ -98,9 +94,7 @@ class RunOptions:
 
     Attributes:
         steps: how many optimizer steps are taken.
-        seed, patience: see `TrainingSettings`.
-        trained_layers: how many of the top layers are trained. The backbone's number of layers trains all of it,
-            embeddings included; 0 trains only what is new.
+        seed: see `TrainingSettings`.
         workers: how many processes train on this machine's CPU.
         base: the folder of the backbone, for presets that don't bring their own.
         count, kept: see `FineTuneRecipe`.
@@ -108,8 +102,6 @@ class RunOptions:
 
     steps: int | None = None
     seed: int | None = None
-    patience: int | None = None
-    trained_layers: int | None = None
     workers: int = 1
     base: Path | None = None
     count: int | None = None
@@ -123,14 +115,12 @@ class RunReport:
     Attributes:
         preset, checkpoint: what was trained, and the folder that holds it.
         validation: the last figures on validation chunks.
-        chains: the gate share and transitions of each rubric and of the fused chain, as text.
         scoring: what the fitted scoring reaches on validation files; None if the preset fits none.
     """
 
     preset: str
     checkpoint: str
     validation: dict[str, Any]
-    chains: tuple[str, ...]
     scoring: dict[str, Any] | None
 
     def to_json(self) -> str:
@@ -225,7 +215,7 @@ def changed_recipe(recipe: Recipe, options: RunOptions) -> Recipe:
     """The recipe with what the options change.
 
     Raises:
-        RunError: the recipe can't run so, or more layers are to be trained than the backbone has.
+        RunError: the recipe can't run so.
     """
     recipe = replace(recipe, base=options.base, workers=options.workers)
     soup = {name: value for name in ("count", "kept") if (value := getattr(options, name)) is not None}
@@ -233,17 +223,7 @@ def changed_recipe(recipe: Recipe, options: RunOptions) -> Recipe:
         raise RunError("several runs and their mean are the preset fine-tune's")
     recipe = replace(recipe, **soup)
     recipe.check()
-    changes: dict[str, Any] = {
-        name: value for name in ("steps", "seed", "patience") if (value := getattr(options, name)) is not None
-    }
-    if options.trained_layers is not None:
-        layers = recipe.layers()
-        if options.trained_layers > layers:
-            raise RunError(f"{options.trained_layers} layers can't be trained: the backbone has {layers}")
-        changes |= {
-            "frozen_layers": layers - options.trained_layers,
-            "frozen_embeddings": options.trained_layers < layers,
-        }
+    changes = {name: value for name in ("steps", "seed") if (value := getattr(options, name)) is not None}
     return replace(recipe, settings=replace(recipe.settings, **changes))
 
 
@@ -255,6 +235,5 @@ def _report(
         preset,
         str(out),
         validation=next((row for row in reversed(rows) if "f1" in row), {}),
-        chains=tuple(map(str, rubric_chains(load_checkpoint(out), ExampleSet.load(work.checks)))),
         scoring=asdict(scoring) if scoring else None,
     )
