@@ -45,39 +45,24 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Bought:
-    """What one method kept of one item within one budget.
-
-    Attributes:
-        method, budget: which.
-        recall: the share of the needed lines that were kept.
-        whole: 1 where all were.
-        used: the tokens of the text as a share of the budget, or of the file's where it has fewer.
-        cuts: how many markers the text has.
-        shares: what the text's tokens were spent on, as shares, by `selected`, `markers` and kinds of repair.
-    """
+    """What one method kept of one item within one budget."""
 
     method: str
     budget: str
-    recall: float
-    whole: float
-    used: float
-    cuts: int
+    recall: float  # the share of the needed lines that were kept
+    whole: float  # 1 where all were
+    used: float  # the tokens of the text as a share of the budget, or of the file's where it has fewer
+    cuts: int  # how many markers the text has
     shares: Mapping[str, float]
 
 
 @dataclass(frozen=True)
 class TokenReport:
-    """The figures of one evaluation by tokens.
+    """The figures of one evaluation by tokens."""
 
-    Attributes:
-        files: of each item, which file it is about.
-        bought: of each item, what each method bought within each budget.
-        left_out: items that the pruner refused.
-    """
-
-    files: tuple[str, ...]
-    bought: tuple[tuple[Bought, ...], ...]
-    left_out: tuple[Problem, ...] = ()
+    files: tuple[str, ...]  # of each item, which file it is about
+    bought: tuple[tuple[Bought, ...], ...]  # of each item, what each method bought within each budget
+    left_out: tuple[Problem, ...] = ()  # items that the pruner refused
 
     def mean(self, method: str, budget: int | str, what: str) -> float:
         """The mean of `recall`, `whole`, `used` or `cuts` over items."""
@@ -165,14 +150,6 @@ def evaluate_by_tokens(  # noqa: PLR0913  # keywords with defaults
     progress: OnProgress | None = None,
 ) -> TokenReport:
     """Measure a pruner and baselines within `BUDGETS`.
-
-    Args:
-        items: at least one with needed lines; others are left aside.
-        pruner: a `lamr_client.Pruner`, or anything with its `prune`; its `tokenizer` must be the counter's.
-        counter: counts tokens.
-        options, history: of the pruner's every call.
-        on_problem: called with each item that the pruner refuses; without it the first refusal ends the evaluation.
-        progress: called after each item.
 
     Raises:
         RecordError: no item has needed lines, or the pruner refuses all, or one and there is no `on_problem`.

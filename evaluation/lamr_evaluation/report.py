@@ -32,38 +32,24 @@ GRID = np.linspace(0, 1, 101)
 
 @dataclass(frozen=True)
 class ScorerReport:
-    """One scorer's figures.
+    """One scorer's figures."""
 
-    Attributes:
-        name: the scorer's name.
-        overall: figures over all items.
-        by_kind, by_project, by_language: figures over the items of each kind, project and language.
-        curve: mean recall at the kept fractions of `GRID`.
-        seconds: wall time of scoring all items.
-    """
-
-    name: str
-    overall: Summary
-    by_kind: dict[str, Summary]
+    name: str  # the scorer's name
+    overall: Summary  # figures over all items
+    by_kind: dict[str, Summary]  # figures over the items of each kind, project and language
     by_project: dict[str, Summary]
     by_language: dict[str, Summary]
-    curve: tuple[float, ...]
-    seconds: float
+    curve: tuple[float, ...]  # mean recall at the kept fractions of `GRID`
+    seconds: float  # wall time of scoring all items
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Mean of the reference minus another scorer on the same items, with the interval of the paired bootstrap.
+    """Mean of the reference minus another scorer on the same items, with the interval of the paired bootstrap."""
 
-    Attributes:
-        other: the other scorer's name.
-        overall: difference over all items.
-        by_kind: difference over the items of each kind.
-    """
-
-    other: str
-    overall: Summary
-    by_kind: dict[str, Summary]
+    other: str  # the other scorer's name
+    overall: Summary  # difference over all items
+    by_kind: dict[str, Summary]  # difference over the items of each kind
 
 
 @dataclass(frozen=True)

@@ -40,18 +40,12 @@ _QUIET = (
 
 @dataclass(frozen=True)
 class Observed:
-    """The values that one activation took on sample batches.
+    """The values that one activation took on sample batches."""
 
-    Attributes:
-        low, high: float32 `[C]`, the bounds of every channel.
-        rows: float32 `[n, C]`, some of the rows.
-        gram: float32 `[C, C]`, the sum of x^T x over all rows x that aren't from probes.
-    """
-
-    low: Floats
+    low: Floats  # float32 `[C]`, the bounds of every channel
     high: Floats
-    rows: Floats
-    gram: Floats
+    rows: Floats  # float32 `[n, C]`, some of the rows
+    gram: Floats  # float32 `[C, C]`, the sum of x^T x over all rows x that aren't from probes
 
     @property
     def reach(self) -> Floats:

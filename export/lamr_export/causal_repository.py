@@ -36,31 +36,20 @@ BATCH_SIZE = 16
 
 @dataclass(frozen=True)
 class CausalReport:
-    """One exported causal model.
+    """One exported causal model."""
 
-    Attributes:
-        name, version, fingerprint: which model it is; the version is a digest of its weights.
-        parameters: the number of the PyTorch model's parameters.
-        vocabulary, max_tokens: the number of token ids, and the longest sequence that is served.
-        packed: whether its layers see sequences without padding.
-        opset: of the ONNX file.
-        torch, onnxruntime: the versions that verified it.
-        files: the size of each file in bytes, by its path in the repository; this report is not among them.
-        verification: how the exported model differs from the PyTorch model.
-    """
-
-    name: str
+    name: str  # which model it is; the version is a digest of its weights
     version: str
     fingerprint: str
-    parameters: int
-    vocabulary: int
+    parameters: int  # the number of the PyTorch model's parameters
+    vocabulary: int  # the number of token ids, and the longest sequence that is served
     max_tokens: int
-    packed: bool
-    opset: int
-    torch: str
+    packed: bool  # whether its layers see sequences without padding
+    opset: int  # of the ONNX file
+    torch: str  # the versions that verified it
     onnxruntime: str
-    files: dict[str, int]
-    verification: CausalVerification
+    files: dict[str, int]  # the size of each file in bytes, by its path in the repository
+    verification: CausalVerification  # how the exported model differs from the PyTorch model
 
     def to_json(self) -> str:
         """The text of `report.json`."""

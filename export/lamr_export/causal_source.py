@@ -22,32 +22,19 @@ from lamr_export.sources import checkpoint_folder
 
 @dataclass(frozen=True, eq=False)
 class CausalSource:
-    """One causal model, loaded.
+    """One causal model, loaded."""
 
-    Attributes:
-        name: what it is called where it comes from.
-        model: in float32.
-        tokenizer: its tokenizer.
-        tokenizer_json: the content of its `tokenizer.json`.
-        digest: of its weights, configuration and tokenizer.
-    """
-
-    name: str
+    name: str  # what it is called where it comes from
     model: CausalModel
-    tokenizer: Tokenizer
-    tokenizer_json: bytes
-    digest: str
+    tokenizer: Tokenizer  # its tokenizer
+    tokenizer_json: bytes  # the content of its `tokenizer.json`
+    digest: str  # of its weights, configuration and tokenizer
 
 
 def load_causal(
     what: str | Path, revision: str | None = None, progress: Callable[[str], None] = lambda _: None
 ) -> CausalSource:
     """Load a causal model.
-
-    Args:
-        what: a GGUF file, or what `checkpoint_folder` finds a folder by.
-        revision: of a Hugging Face id.
-        progress: takes a line before each step.
 
     Raises:
         CheckpointError: there is no such model, or it isn't supported.

@@ -27,19 +27,12 @@ _TEXT_TOKENS, _TEXTS = 512, 4  # of a text, and texts in a batch: a second or tw
 
 @dataclass(frozen=True)
 class CausalVerification:
-    """How an exported causal model differs from the PyTorch model, in nats.
+    """How an exported causal model differs from the PyTorch model, in nats."""
 
-    Attributes:
-        batches, tokens: how many of them were compared.
-        error: the largest absolute difference of a log-probability.
-        mean_error: the mean absolute difference.
-        packed_error: the exported graph's largest difference between a packed batch and its sequences alone.
-    """
-
-    batches: int
+    batches: int  # how many of them were compared
     tokens: int
-    error: float
-    mean_error: float
+    error: float  # the largest absolute difference of a log-probability
+    mean_error: float  # the mean absolute difference
     packed_error: float
 
 
@@ -47,12 +40,6 @@ def verify_causal(
     model: CausalModel, onnx_file: Path, random: Sequence[list[IntArray]], text: Sequence[list[IntArray]]
 ) -> CausalVerification:
     """Compare an exported causal model with its PyTorch model.
-
-    Args:
-        model: the PyTorch model.
-        onnx_file: the exported graph.
-        random: batches that probe lengths; they also run sequence by sequence.
-        text: batches of real text.
 
     Raises:
         ExportError: the graph can't be loaded or run, or its output has a wrong shape or isn't finite.

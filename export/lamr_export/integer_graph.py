@@ -40,17 +40,11 @@ _SCALE, _ZERO, _TINY, _LAST_AXIS, _ONE = "q_scale", "q_zero", "q_tiny", "q_last_
 
 @dataclass(frozen=True)
 class FittedActivation:
-    """How an activation becomes integers, as sample batches say.
+    """How an activation becomes integers, as sample batches say."""
 
-    Attributes:
-        scale: its constant scale; None for scales by row.
-        gram: `Observed.gram`.
-        loud: the channels that are multiplied in float32; scale and gram leave them out.
-    """
-
-    scale: Scale | None
-    gram: Floats
-    loud: NDArray[np.int64]
+    scale: Scale | None  # its constant scale; None for scales by row
+    gram: Floats  # `Observed.gram`
+    loud: NDArray[np.int64]  # the channels that are multiplied in float32; scale and gram leave them out
 
 
 def silenced_weight(weight: Floats, loud: NDArray[np.int64]) -> Floats:

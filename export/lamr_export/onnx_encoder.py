@@ -95,10 +95,6 @@ class ServedCausal(nn.Module):
 def causal_to_onnx(model: CausalModel, max_tokens: int) -> ModelProto:
     """Export a causal model as it is served (`ServedCausal`).
 
-    Args:
-        model: the model.
-        max_tokens: the longest sequence that is served.
-
     Raises:
         ExportError: see `packed_to_onnx`.
     """

@@ -52,14 +52,7 @@ NARROWING = 3
 def quantize_encoder(
     model: ModelProto, feeds: Iterable[Feed] = (), probes: Iterable[Feed] = ()
 ) -> ModelProto:
-    """The same graph with int8 weights and embeddings, and with fused attention in two groups of like length.
-
-    Args:
-        model: the encoder's graph, which is not changed.
-        feeds: the inputs, by name, of the sample batches that scales and levels are fitted to; without any, all
-            products quantize by row, and each weight is rounded by itself.
-        probes: batches that scales must have room for, but aren't fitted to.
-    """
+    """The same graph with int8 weights and embeddings, and with fused attention in two groups of like length."""
     result = group_attention(model)
     samples = list(feeds)
     weights = _readers(model.graph)

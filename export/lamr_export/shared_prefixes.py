@@ -22,18 +22,11 @@ LEAST_SHARED = 16
 
 @dataclass(frozen=True)
 class Family:
-    """Sequences with a common beginning.
+    """Sequences with a common beginning."""
 
-    Attributes:
-        places: of the sequences among all, at least one.
-        shared: the number of tokens that they all begin with. Each has at least one more; a sequence by itself shares
-            all of its tokens.
-        rests: how many more tokens each one has.
-    """
-
-    places: tuple[int, ...]
-    shared: int
-    rests: tuple[int, ...]
+    places: tuple[int, ...]  # of the sequences among all, at least one
+    shared: int  # the number of tokens that they all begin with. Each has at least one more
+    rests: tuple[int, ...]  # how many more tokens each one has
 
     @property
     def tokens(self) -> int:
@@ -95,17 +88,11 @@ def fill(found: Iterable[Family], most_tokens: int) -> list[list[Family]]:
 
 @dataclass(frozen=True)
 class SharedLayout:
-    """Where the tokens of a batch of families belong.
+    """Where the tokens of a batch of families belong."""
 
-    Attributes:
-        position: int64 `[T]`, each row's place in its sequence, from 0.
-        runs: the rows of each family: its first row, its first row that isn't shared, and the row after its last.
-        owner: int64 `[T]`, the sequence of each row; -1 for shared rows.
-    """
-
-    position: Tensor
+    position: Tensor  # int64 `[T]`, each row's place in its sequence, from 0
     runs: tuple[tuple[int, int, int], ...]
-    owner: Tensor
+    owner: Tensor  # int64 `[T]`, the sequence of each row; -1 for shared rows
 
     @classmethod
     def of(cls, batch: Sequence[Family]) -> SharedLayout:

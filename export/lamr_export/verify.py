@@ -34,10 +34,6 @@ class ExportedGraph:
     def __init__(self, file: Path, outputs: Sequence[str]) -> None:
         """Load the graph.
 
-        Args:
-            file: `model.onnx`.
-            outputs: the outputs that calls return, in their order.
-
         Raises:
             ExportError: onnxruntime can't load it.
         """
@@ -95,51 +91,27 @@ _CALIBRATION = {  # about other modules than those of the comparison
 
 @dataclass(frozen=True)
 class Verification:
-    """How an exported encoder differs from the PyTorch model. Errors are largest absolute differences.
+    """How an exported encoder differs from the PyTorch model. Errors are largest absolute differences."""
 
-    Attributes:
-        batches, tokens: how many of them were compared.
-        fused_error: the error of the fused features.
-        fused_relative: the root mean square of their difference, relative to that of the features.
-        relevance_error: the error of the relevance, a probability.
-        packed_error: the difference of the exported graph's features between a packed batch and its sequences alone,
-            on random batches.
-        heads_error: the difference of the emissions between the PyTorch heads and `lamr_decoding`, on the same
-            features.
-        decisions: the number of code tokens of real text that were decoded.
-        kept_percent: the share of them that PyTorch keeps.
-        changed_percent: the share of them whose keep decision differs.
-        moved_percent: the share of them that are among the likelier quarter with one of the two, but not with the
-            other; this changes for a caller who keeps a share of the code, or who shifts the threshold.
-        keep_prob_error: the largest difference of their keep probability.
-        keep_prob_mean_error: the mean difference of their keep probability.
-    """
-
-    batches: int
+    batches: int  # how many of them were compared
     tokens: int
-    fused_error: float
-    fused_relative: float
-    relevance_error: float
+    fused_error: float  # the error of the fused features
+    fused_relative: float  # the root mean square of their difference, relative to that of the features
+    relevance_error: float  # the error of the relevance, a probability
     packed_error: float
     heads_error: float
-    decisions: int
-    kept_percent: float
-    changed_percent: float
+    decisions: int  # the number of code tokens of real text that were decoded
+    kept_percent: float  # the share of them that PyTorch keeps
+    changed_percent: float  # the share of them whose keep decision differs
     moved_percent: float
-    keep_prob_error: float
-    keep_prob_mean_error: float
+    keep_prob_error: float  # the largest difference of their keep probability
+    keep_prob_mean_error: float  # the mean difference of their keep probability
 
 
 def verify_encoder(
     model: LamrModel, onnx_file: Path, random: Sequence[Batch], text: Sequence[Batch]
 ) -> Verification:
     """Compare an exported encoder with its model on batches of samples.
-
-    Args:
-        model: the PyTorch model, in eval mode.
-        onnx_file: the exported graph.
-        random: batches that probe lengths.
-        text: batches of real chunks, whose code tokens are decoded as well.
 
     Raises:
         ExportError: the graph can't be loaded or run, or an output has a wrong shape or isn't finite.

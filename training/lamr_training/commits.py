@@ -143,11 +143,6 @@ def decoded(data: bytes) -> str | None:
 def commit_records(place: Path, repository: str, commit: str = "HEAD") -> Iterator[Record]:
     """Yield the records of a commit and its ancestors, in the order of their hashes, so that the first are a sample.
 
-    Args:
-        place: the git directory.
-        repository: `owner/name`.
-        commit: where the history ends.
-
     Raises:
         CorpusError: the repository is kept for evaluation.
         DataError: git can't read it.

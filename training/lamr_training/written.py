@@ -65,23 +65,14 @@ class Repository:
 
 @dataclass(frozen=True)
 class WrittenQuestion:
-    """One question as it is stored.
+    """One question as it is stored."""
 
-    Attributes:
-        project: name of the package or repository, as the manifest has it.
-        path: the file's path in it.
-        query: the question.
-        kind: in which manner it asks: how, why, where and so on.
-        gold: first and last lines, 1-based, of the parts that answer.
-        task: what the question serves, such as what an agent's user asked for; empty when there is none.
-    """
-
-    project: str
-    path: str
+    project: str  # name of the package or repository, as the manifest has it
+    path: str  # the file's path in it
     query: str
-    kind: str
-    gold: tuple[tuple[int, int], ...]
-    task: str = ""
+    kind: str  # in which manner it asks: how, why, where and so on
+    gold: tuple[tuple[int, int], ...]  # first and last lines, 1-based, of the parts that answer
+    task: str = ""  # what the question serves, such as what an agent's user asked for
 
 
 def bundled_packages() -> list[Package]:
@@ -111,10 +102,6 @@ def _bundled_rows(name: str, row: Callable[..., Row]) -> list[Row]:
 def as_records(texts: Mapping[str, str], questions: Iterable[WrittenQuestion]) -> Iterator[Record]:
     """Yield the questions about one project's files as records.
 
-    Args:
-        texts: the files, by path.
-        questions: what is asked about them.
-
     Raises:
         CorpusError: there is no such file, or it lacks the lines that answer: it is of another version.
     """
@@ -141,11 +128,6 @@ def as_records(texts: Mapping[str, str], questions: Iterable[WrittenQuestion]) -
 
 def written_records(split: str, wheels: Path, place: Callable[[str], Path]) -> Iterator[Record]:
     """Yield the records of a split, and get the files that they are about.
-
-    Args:
-        split: `train` or `validation`.
-        wheels: the folder of wheels; those that it lacks are downloaded.
-        place: gives the git directory of `owner/name`.
 
     Raises:
         ReservedError: a package is for evaluation only.

@@ -114,11 +114,6 @@ def read_items(path: Path, on_problem: Callable[[Problem], None] | None = None) 
 def item_of(row: Any, number: int, root: Path) -> Item | None:
     """Return the item of a parsed row; None for a record whose file doesn't answer, of which nothing can be asked.
 
-    Args:
-        row: what JSON gave.
-        number: its line.
-        root: the folder that a `path` is relative to.
-
     Raises:
         ValueError: it is no item, or the code that it names can't be read.
     """

@@ -34,19 +34,12 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Kept:
-    """What a pruner shows of an item's code.
+    """What a pruner shows of an item's code."""
 
-    Attributes:
-        text: the code with its markers; empty where not even a marker fits.
-        lines: the 1-based numbers of the lines in it.
-        tokens: of the text, as budgets are counted.
-        seconds: that pruning took.
-    """
-
-    text: str
-    lines: tuple[int, ...]
-    tokens: int = 0
-    seconds: float = 0.0
+    text: str  # the code with its markers; empty where not even a marker fits
+    lines: tuple[int, ...]  # the 1-based numbers of the lines in it
+    tokens: int = 0  # of the text, as budgets are counted
+    seconds: float = 0.0  # that pruning took
 
 
 class Pruner(Protocol):
@@ -78,16 +71,10 @@ class Pruned(Protocol):
 
 @dataclass(frozen=True)
 class ByLines:
-    """Fills the budget with lines in falling order of score.
+    """Fills the budget with lines in falling order of score."""
 
-    Attributes:
-        score: gives float `[L]` for an item of L lines.
-        count: counts tokens.
-        key: see `Pruner`.
-    """
-
-    score: Callable[[Item], FloatArray]
-    count: Counter
+    score: Callable[[Item], FloatArray]  # gives float `[L]` for an item of L lines
+    count: Counter  # counts tokens
     key: str | None
 
     def __call__(self, item: Item, budget: int) -> Kept:
@@ -144,12 +131,7 @@ class LongCodeZip:
     """LongCodeZip with the reader's own model."""
 
     def __init__(self, scorer: CausalScorer, count: Counter) -> None:
-        """Ask nothing yet.
-
-        Args:
-            scorer: the causal language model.
-            count: counts tokens.
-        """
+        """Ask nothing yet."""
         self.key = None if scorer.key is None else f"longcodezip fitted {scorer.key}"
         self._scorer, self._count = scorer, count
 
@@ -215,15 +197,10 @@ class Nothing:
 
 @dataclass(frozen=True)
 class Lamr:
-    """lamr at one effort.
+    """lamr at one effort."""
 
-    Attributes:
-        pruner: a `lamr_client.Pruner`, or anything with its `prune` and `spec`.
-        effort, tokenizer: of its every call.
-    """
-
-    pruner: Any
-    effort: str
+    pruner: Any  # a `lamr_client.Pruner`, or anything with its `prune` and `spec`
+    effort: str  # of its every call
     tokenizer: str | None
 
     @property

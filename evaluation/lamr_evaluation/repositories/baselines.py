@@ -32,19 +32,12 @@ MOST_MISSES = 20
 
 @dataclass(eq=False)
 class Corpus:
-    """All files of one repository, as the baselines see them.
+    """All files of one repository, as the baselines see them."""
 
-    Attributes:
-        query: what is looked for.
-        indexes: the files' indexes by path, in the order of paths.
-        read: gives a file's text.
-        count_each: the tokens of each of several short texts.
-    """
-
-    query: str
-    indexes: Mapping[str, FileIndex]
-    read: Callable[[str], str]
-    count_each: Callable[[Sequence[str]], IntArray]
+    query: str  # what is looked for
+    indexes: Mapping[str, FileIndex]  # the files' indexes by path, in the order of paths
+    read: Callable[[str], str]  # gives a file's text
+    count_each: Callable[[Sequence[str]], IntArray]  # the tokens of each of several short texts
     _prices: dict[str, IntArray] = field(default_factory=dict)
     _words: dict[str, TermIndex] = field(default_factory=dict)
     _windows: dict[str, FileIndex] = field(default_factory=dict)
@@ -139,13 +132,7 @@ def _whole(corpus: Corpus, paths: Iterable[str]) -> Iterator[tuple[str, int, int
 
 
 def fill(corpus: Corpus, runs: Iterable[tuple[str, int, int]], budget: int) -> Shown:
-    """Show runs of rows in their order, as many as fit; rows that are shown already cost nothing.
-
-    Args:
-        corpus: the files.
-        runs: for each its file, its first and its one-past-last row.
-        budget: tokens.
-    """
+    """Show runs of rows in their order, as many as fit; rows that are shown already cost nothing."""
     shown: dict[str, set[int]] = defaultdict(set)
     used = misses = 0
     for path, first, stop in runs:

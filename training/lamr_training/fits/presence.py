@@ -30,11 +30,6 @@ def fit_presence(files: Sequence[ScoredFile], lines: LineModel, *, read: bool) -
 
     Both sorts count the same in all, so 0.5 is where a file is as likely to hold an answer as not. Each file counts
     half with its path and half without, for callers that know none.
-
-    Args:
-        files: what is learned from.
-        lines: what scores their lines.
-        read: whether the encoder's relevance of chunks is known; otherwise the best lines tell.
     """
     present = np.array([bool(file.record.kept_frags) for file in files], np.bool_)
     if min(present.sum(), (~present).sum()) < LEAST:

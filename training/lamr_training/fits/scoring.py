@@ -27,15 +27,10 @@ WIDEST = 24.0
 
 @dataclass(frozen=True, eq=False)
 class Margins:
-    """The fused emissions of one whole file, without a bias.
+    """The fused emissions of one whole file, without a bias."""
 
-    Attributes:
-        values: float32 `[m]`, the emission of keep less that of prune, of the code tokens of all chunks.
-        bounds: int64 `[B + 1]`, where each chunk's tokens begin and the last one's end.
-    """
-
-    values: NDArray[np.float32]
-    bounds: NDArray[np.int64]
+    values: NDArray[np.float32]  # float32 `[m]`
+    bounds: NDArray[np.int64]  # int64 `[B + 1]`, where each chunk's tokens begin and the last one's end
 
     def kept(self, crf: LinearChainCrf, bias: float) -> float:
         """Return the share of tokens on Viterbi's path."""
@@ -84,13 +79,6 @@ def fit_scoring(
 ) -> Scoring:
     """Return a scoring for weights, with a bias and a presence for questions and for other queries.
 
-    Args:
-        files: validation files; the bias comes from those that hold an answer.
-        weights: what scores lines.
-        rubrics: the names of the model's rubrics.
-        threshold: the model's.
-        before: gives the presence where the files don't teach one.
-
     Raises:
         RunError: no file holds an answer.
     """
@@ -129,15 +117,7 @@ def with_kept_share(
     threshold: float,
     kept: float,
 ) -> LineRule:
-    """Return a rule with the biases at which pruning keeps a share of the lines of files, found by bisection.
-
-    Args:
-        files: what is pruned, once with everything read and once with nothing.
-        scorer: gives the scorer of a rule.
-        rule: what is added to lines besides the biases, and how the threshold adapts.
-        threshold: the model's.
-        kept: the share of the lines, repair included.
-    """
+    """Return a rule with the biases at which pruning keeps a share of the lines of files, found by bisection."""
 
     def kept_with(trial: LineRule, read: bool) -> float:
         return selection(files, scorer(trial), threshold, read=read)[1]

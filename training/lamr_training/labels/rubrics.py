@@ -34,18 +34,12 @@ _SCORE_FLOOR = 0.1
 
 @dataclass(frozen=True, eq=False)
 class RubricLabels:
-    """The labels of L lines.
+    """The labels of L lines."""
 
-    Attributes:
-        semantic, dependency: bool `[L]`, the lines that each rubric keeps.
-        dependency_weight: float64 `[L]` in [0, 1], before the threshold.
-        parsed: whether the document is Python that parses; if not, `dependency` is empty.
-    """
-
-    semantic: BoolArray
+    semantic: BoolArray  # bool `[L]`, the lines that each rubric keeps
     dependency: BoolArray
-    dependency_weight: FloatArray
-    parsed: bool
+    dependency_weight: FloatArray  # float64 `[L]` in [0, 1], before the threshold
+    parsed: bool  # whether the document is Python that parses; if not, `dependency` is empty
 
 
 def label_lines(code: str, kept: Iterable[int], score: float = 1.0) -> RubricLabels:

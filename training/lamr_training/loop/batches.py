@@ -20,29 +20,17 @@ _NEAR = 32  # batches' worth of groups that are sorted by their mean length toge
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """A packed batch of B chunks with T tokens, C of which are code.
+    """A packed batch of B chunks with T tokens, C of which are code."""
 
-    Attributes:
-        input_ids: int64 `[T]`, all chunks end to end.
-        cu_seqlens: int32 `[B + 1]`, where each chunk starts and the last one ends.
-        max_len: float32 `[L]`, L tokens being the longest chunk; only the shape counts.
-        code: int64 `[C]`, the places of the code tokens in `[T]`.
-        code_cu_seqlens: int32 `[B + 1]`, where each chunk's code starts and the last one's ends in `[C]`.
-        labels: int64 `[C, K]`, the rubrics' labels.
-        relevance: float32 `[B]`, what the relevance head should say.
-        groups: int64 `[B]`, the same for chunks that compete with each other.
-        evidence: float32 `[C]`, lexical evidence.
-    """
-
-    input_ids: Tensor
-    cu_seqlens: Tensor
-    max_len: Tensor
-    code: Tensor
-    code_cu_seqlens: Tensor
-    labels: Tensor
-    relevance: Tensor
-    groups: Tensor
-    evidence: Tensor
+    input_ids: Tensor  # int64 `[T]`, all chunks end to end
+    cu_seqlens: Tensor  # int32 `[B + 1]`, where each chunk starts and the last one ends
+    max_len: Tensor  # float32 `[L]`, L tokens being the longest chunk; only the shape counts
+    code: Tensor  # int64 `[C]`, the places of the code tokens in `[T]`
+    code_cu_seqlens: Tensor  # int32 `[B + 1]`
+    labels: Tensor  # int64 `[C, K]`, the rubrics' labels
+    relevance: Tensor  # float32 `[B]`, what the relevance head should say
+    groups: Tensor  # int64 `[B]`, the same for chunks that compete with each other
+    evidence: Tensor  # float32 `[C]`, lexical evidence
 
     def to(self, device: torch.device) -> Batch:
         """The batch on another device."""

@@ -19,17 +19,11 @@ from lamr_training.errors import RunError
 
 @dataclass(frozen=True)
 class Place:
-    """One process of a training run.
+    """One process of a training run."""
 
-    Attributes:
-        rank: its number, from 0.
-        world: how many processes there are.
-        device: where it computes.
-    """
-
-    rank: int
-    world: int
-    device: torch.device
+    rank: int  # its number, from 0
+    world: int  # how many processes there are
+    device: torch.device  # where it computes
 
     @property
     def first(self) -> bool:

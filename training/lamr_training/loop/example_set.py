@@ -14,23 +14,14 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Example:
-    """One chunk with its labels.
+    """One chunk with its labels."""
 
-    Attributes:
-        input_ids: int32 `[t]`.
-        span: the first and one-past-last code token.
-        rubrics: uint8 `[m, K]`, the label of each code token by each rubric: semantic, dependency.
-        relevance: what the relevance head should say: the document's score if the chunk holds gold lines, else 0.
-        evidence: float32 `[m]`, the lexical evidence of each code token, which a pruner adds to what the model says.
-        group: chunks of one group compete with each other; they are of one file and asked for the same.
-    """
-
-    input_ids: NDArray[np.int32]
-    span: tuple[int, int]
-    rubrics: NDArray[np.uint8]
+    input_ids: NDArray[np.int32]  # int32 `[t]`
+    span: tuple[int, int]  # the first and one-past-last code token
+    rubrics: NDArray[np.uint8]  # uint8 `[m, K]`
     relevance: float
-    evidence: NDArray[np.float32]
-    group: int = 0
+    evidence: NDArray[np.float32]  # float32 `[m]`, the lexical evidence of each code token
+    group: int = 0  # chunks of one group compete with each other; they are of one file and asked for the same
 
 
 _SAVED = ("ids", "rubrics", "starts", "spans", "relevance", "groups", "evidence")
@@ -38,25 +29,15 @@ _SAVED = ("ids", "rubrics", "starts", "spans", "relevance", "groups", "evidence"
 
 @dataclass(frozen=True, eq=False)
 class ExampleSet:
-    """N examples of T tokens in all.
+    """N examples of T tokens in all."""
 
-    Attributes:
-        ids: int32 `[T]`, all sequences end to end.
-        rubrics: uint8 `[T, K]`, 0 outside the code.
-        starts: int64 `[N + 1]`, where each sequence starts and the last one ends.
-        spans: int64 `[N, 2]`, the first and one-past-last code token within each sequence.
-        relevance: float32 `[N]`.
-        groups: int64 `[N]`, ascending.
-        evidence: float16 `[T]`, lexical evidence, 0 outside the code.
-    """
-
-    ids: NDArray[np.int32]
-    rubrics: NDArray[np.uint8]
-    starts: IntArray
-    spans: IntArray
-    relevance: NDArray[np.float32]
-    groups: IntArray
-    evidence: NDArray[np.float16]
+    ids: NDArray[np.int32]  # int32 `[T]`, all sequences end to end
+    rubrics: NDArray[np.uint8]  # uint8 `[T, K]`, 0 outside the code
+    starts: IntArray  # int64 `[N + 1]`, where each sequence starts and the last one ends
+    spans: IntArray  # int64 `[N, 2]`, the first and one-past-last code token within each sequence
+    relevance: NDArray[np.float32]  # float32 `[N]`
+    groups: IntArray  # int64 `[N]`, ascending
+    evidence: NDArray[np.float16]  # float16 `[T]`, lexical evidence, 0 outside the code
 
     def __len__(self) -> int:
         return len(self.relevance)

@@ -26,21 +26,13 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class ChunkChoice:
-    """How many chunks of a file are used.
+    """How many chunks of a file are used."""
 
-    Attributes:
-        positives: how many chunks with gold lines are used at most.
-        hard: how many hard negatives are drawn; 1.5 is one for sure and a second one half the time.
-        easy: how many negatives are drawn evenly from all, counted in the same way.
-        hardest: how many of the most similar chunks hard negatives are drawn from.
-        least_gold: the fewest semantic code tokens that make a chunk positive.
-    """
-
-    positives: int = 2
-    hard: float = 2.0
-    easy: float = 0.8
-    hardest: int = 4
-    least_gold: int = 6
+    positives: int = 2  # how many chunks with gold lines are used at most
+    hard: float = 2.0  # how many hard negatives are drawn; 1.5 is one for sure and a second one half the time
+    easy: float = 0.8  # how many negatives are drawn evenly from all, counted in the same way
+    hardest: int = 4  # how many of the most similar chunks hard negatives are drawn from
+    least_gold: int = 6  # the fewest semantic code tokens that make a chunk positive
 
 
 HARD_CHOICE = ChunkChoice(positives=2, hard=2.0, easy=1.0, hardest=6)
@@ -49,21 +41,13 @@ HARD_CHOICE = ChunkChoice(positives=2, hard=2.0, easy=1.0, hardest=6)
 
 @dataclass(frozen=True, eq=False)
 class EncodedRecord:
-    """A record's chunks, and what is known of each of the n tokens of its document.
+    """A record's chunks, and what is known of each of the n tokens of its document."""
 
-    Attributes:
-        chunks: the chunks that the client would send.
-        query_ids: int64 `[q]`, the query's tokens.
-        ids: int64 `[n]`, the document's tokens.
-        rubrics: uint8 `[n, K]`, their labels.
-        evidence: float32 `[n]`, their lexical evidence.
-    """
-
-    chunks: list[Chunk]
-    query_ids: IntArray
-    ids: IntArray
-    rubrics: NDArray[np.uint8]
-    evidence: NDArray[np.float32]
+    chunks: list[Chunk]  # the chunks that the client would send
+    query_ids: IntArray  # int64 `[q]`, the query's tokens
+    ids: IntArray  # int64 `[n]`, the document's tokens
+    rubrics: NDArray[np.uint8]  # uint8 `[n, K]`, their labels
+    evidence: NDArray[np.float32]  # float32 `[n]`, their lexical evidence
 
 
 def distinct_files(records: Iterable[Record]) -> list[str]:

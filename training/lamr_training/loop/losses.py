@@ -26,31 +26,17 @@ _LEAST_GOLD = 4
 
 @dataclass(frozen=True, kw_only=True)
 class LossWeights:
-    """The coefficients of the objective; the defaults are the paper's (appendix D.4, D.5).
+    """The coefficients of the objective; the defaults are the paper's (appendix D.4, D.5)."""
 
-    Attributes:
-        chains: the weight of all chains' likelihoods together; the paper has no other terms to weigh them against.
-        rubric: λ, which moves weight from the fused chain (0) to the rubrics' chains (1).
-        rubrics: w_k, the weight of each rubric's chain.
-        relevance: the weight of the squared error of a chunk's relevance.
-        listwise: the weight of the cross entropy that a chunk with gold lines wins against its file's chunks without.
-        ranking: the weight of the same cross entropy between segments of code, by the first rubric's emissions and
-            lexical evidence.
-        evidence: how much lexical evidence counts there; what a pruner knows without a model needn't be learned.
-        even: whether each file counts the same in both cross entropies, as it does in evaluations. If not, each chunk
-            or segment does, and files with much gold count most.
-        balance: the weight of the entropy of the mean gate, which keeps both rubrics in use.
-    """
-
-    chains: float = 1.0
-    rubric: float = 0.6
-    rubrics: tuple[float, ...] = (1.0, 0.7)
-    relevance: float = 0.05
-    listwise: float = 0.0
-    ranking: float = 0.0
-    evidence: float = 4.0
-    even: bool = False
-    balance: float = 0.002
+    chains: float = 1.0  # the weight of all chains' likelihoods together
+    rubric: float = 0.6  # λ, which moves weight from the fused chain (0) to the rubrics' chains (1)
+    rubrics: tuple[float, ...] = (1.0, 0.7)  # w_k, the weight of each rubric's chain
+    relevance: float = 0.05  # the weight of the squared error of a chunk's relevance
+    listwise: float = 0.0  # of a chunk with gold lines against its file's chunks without
+    ranking: float = 0.0  # of segments of code, by the first rubric's emissions and lexical evidence
+    evidence: float = 4.0  # how much lexical evidence counts there
+    even: bool = False  # whether each file counts the same in both cross entropies, as it does in evaluations
+    balance: float = 0.002  # the weight of the entropy of the mean gate, which keeps both rubrics in use
 
 
 @dataclass(frozen=True, eq=False)

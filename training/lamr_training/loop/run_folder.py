@@ -74,12 +74,7 @@ class RunLog:
     """Rows of figures by step, in `log.jsonl`."""
 
     def __init__(self, folder: Path, step: int) -> None:
-        """Open a run's log and cut off the rows of later steps, which will come again.
-
-        Args:
-            folder: the run's folder.
-            step: the step that the run goes on from; 0 at its start.
-        """
+        """Open a run's log and cut off the rows of later steps, which will come again."""
         self._path = folder / LOG
         self._cut(step)
 
@@ -108,24 +103,15 @@ def _step(line: str) -> float:
 
 @dataclass(eq=False)
 class RunState:
-    """The state of one run.
+    """The state of one run."""
 
-    Attributes:
-        model, optimizer: what is trained, and by what.
-        folder: the run's folder.
-        settings: the run's settings.
-        batches_per_step: how many batches make a step, over all processes.
-        window: the figures of the steps since the last row of the log.
-        average: the running average of the weights; empty if the settings ask for none.
-    """
-
-    model: LamrModel
+    model: LamrModel  # what is trained, and by what
     optimizer: torch.optim.Optimizer
-    folder: Path
-    settings: TrainingSettings
-    batches_per_step: int
+    folder: Path  # the run's folder
+    settings: TrainingSettings  # the run's settings
+    batches_per_step: int  # how many batches make a step, over all processes
     window: list[dict[str, float]] = field(default_factory=list)
-    average: dict[str, Tensor] = field(default_factory=dict)
+    average: dict[str, Tensor] = field(default_factory=dict)  # the running average of the weights
 
     @torch.no_grad()
     def follow(self, step: int) -> None:

@@ -74,14 +74,6 @@ def train(  # noqa: PLR0913 - keywords with defaults
 ) -> LamrModel:
     """Train until `settings.steps`, going on from the folder's checkpoint if there is one.
 
-    Args:
-        model: the model at its start; a checkpoint's weights replace its own.
-        data: the examples that are trained on.
-        folder: the run's folder.
-        settings: the run's settings.
-        validation: the examples that are measured on.
-        stop_after: the step after which to leave off, as if the process had ended; a checkpoint is written.
-
     Ctrl-C and SIGTERM end the step, write a checkpoint and then interrupt.
 
     Returns:

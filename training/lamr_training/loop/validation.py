@@ -21,17 +21,11 @@ from lamr_training.loop.example_set import ExampleSet
 
 @dataclass(frozen=True)
 class ChunkMetrics:
-    """Figures over all code tokens of a set of chunks; ranks are over the whole set, not per file.
+    """Figures over all code tokens of a set of chunks; ranks are over the whole set, not per file."""
 
-    Attributes:
-        f1: the F1 of the fused decision at 0.5 against the union of the rubrics' labels.
-        recall_25: the share of semantic tokens among the best quarter.
-        area: the area under the recall of semantic tokens over the kept share.
-    """
-
-    f1: float
-    recall_25: float
-    area: float
+    f1: float  # the F1 of the fused decision at 0.5 against the union of the rubrics' labels
+    recall_25: float  # the share of semantic tokens among the best quarter
+    area: float  # the area under the recall of semantic tokens over the kept share
 
 
 def validate(model: LamrModel, data: ExampleSet, tokens: int) -> ChunkMetrics:

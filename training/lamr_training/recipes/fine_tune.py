@@ -30,19 +30,12 @@ from lamr_training.recipes.recipe import Recipe
 
 @dataclass(frozen=True, kw_only=True)
 class FineTuneRecipe(Recipe):
-    """A mini model that learns from more records: the mean of runs that all begin at the start.
+    """A mini model that learns from more records: the mean of runs that all begin at the start."""
 
-    Attributes:
-        count: how many runs there are; each has its own order, and its own choice of hard chunks.
-        kept: how often the start's own weights count in the mean.
-        checked: how many validation records are chunked for the figures that are printed while training.
-        scored: how many validation records the bias and the scoring are fitted on, whole files each.
-    """
-
-    count: int = 1
-    kept: int = 0
+    count: int = 1  # how many runs there are; each has its own order, and its own choice of hard chunks
+    kept: int = 0  # how often the start's own weights count in the mean
     checked: int = 50
-    scored: int = 120
+    scored: int = 120  # how many validation records the bias and the scoring are fitted on, whole files each
 
     @property
     def runs(self) -> int:

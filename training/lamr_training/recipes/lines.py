@@ -49,19 +49,12 @@ from lamr_training.fits.word_vectors import WordCounts, counted_words, start_vec
 
 @dataclass(frozen=True, kw_only=True)
 class LinesSettings:
-    """Sizes.
+    """Sizes."""
 
-    Attributes:
-        training: how the model is trained.
-        words: which words have vectors, if it begins from nothing.
-        fresh: whether it begins from nothing, whatever the repository has.
-        longest: files of more lines are left out.
-    """
-
-    training: LineSettings = field(default_factory=LineSettings)
+    training: LineSettings = field(default_factory=LineSettings)  # how the model is trained
     words: WordCounts = field(default_factory=WordCounts)
-    fresh: bool = False
-    longest: int = 2_500
+    fresh: bool = False  # whether it begins from nothing, whatever the repository has
+    longest: int = 2_500  # files of more lines are left out
 
 
 @dataclass(frozen=True)
@@ -82,13 +75,6 @@ def train_lines(
     progress: Callable[[str], None] = lambda _: None,
 ) -> LinesReport:
     """Write a copy of a model repository with a line model that has learned from records.
-
-    Args:
-        base: a model repository.
-        data: a folder with `train.jsonl` and `validation.jsonl`, both in random order.
-        out: the repository that is written, or written again.
-        settings: sizes.
-        progress: takes a line about each stage.
 
     Raises:
         RunError: there are too few records.

@@ -44,53 +44,32 @@ from lamr_training.written import WRITTEN
 
 @dataclass(frozen=True)
 class Round:
-    """One run of training; its schedule starts anew.
+    """One run of training; its schedule starts anew."""
 
-    Attributes:
-        mixed: how many made questions go beside the written ones; they follow those of the rounds before.
-        share: the share of the preset's steps that the round takes.
-    """
-
-    mixed: int
-    share: float = 1.0
+    mixed: int  # how many made questions go beside the written ones; they follow those of the rounds before
+    share: float = 1.0  # the share of the preset's steps that the round takes
 
 
 @dataclass(frozen=True, kw_only=True)
 class MiniSizes:
-    """How much `lamr-mini` is made of.
+    """How much `lamr-mini` is made of."""
 
-    Attributes:
-        vocabulary: how many entries the tokenizer has.
-        new_words: how many of these are words that MiniLM lacks.
-        files: how many files the vocabulary and the tokens' rarity are counted on.
-        window: how many lines make a document, for rarity.
-        layers: how many of MiniLM's layers the model has, counted from the bottom.
-        records: how many made questions become examples of each round where there are no written questions.
-        rounds: the rounds of training.
-        checked: how many validation records are chunked for the figures that are printed while training.
-        scored: how many validation records the scoring is fitted on, whole files each, beside the written questions.
-    """
-
-    vocabulary: int = 24_000
-    new_words: int = 3_000
-    files: int = 2_200
-    window: int = 40
-    layers: int = 6
+    vocabulary: int = 24_000  # how many entries the tokenizer has
+    new_words: int = 3_000  # how many of these are words that MiniLM lacks
+    files: int = 2_200  # how many files the vocabulary and the tokens' rarity are counted on
+    window: int = 40  # how many lines make a document, for rarity
+    layers: int = 6  # how many of MiniLM's layers the model has, counted from the bottom
     records: int = 12_000
-    rounds: tuple[Round, ...] = (Round(800), Round(8_000, 0.8))
+    rounds: tuple[Round, ...] = (Round(800), Round(8_000, 0.8))  # the rounds of training
     checked: int = 60
     scored: int = 40
 
 
 @dataclass(frozen=True, kw_only=True)
 class MiniRecipe(Recipe):
-    """MiniLM with new embeddings, heads and chains.
+    """MiniLM with new embeddings, heads and chains."""
 
-    Attributes:
-        sizes: how much the model is made of.
-    """
-
-    sizes: MiniSizes = field(default_factory=MiniSizes)
+    sizes: MiniSizes = field(default_factory=MiniSizes)  # how much the model is made of
 
     @property
     def runs(self) -> int:

@@ -90,38 +90,24 @@ PRESETS: dict[str, Recipe] = {
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """What one run changes of its preset; None leaves the preset's value.
+    """What one run changes of its preset; None leaves the preset's value."""
 
-    Attributes:
-        steps: how many optimizer steps are taken.
-        seed: see `TrainingSettings`.
-        workers: how many processes train on this machine's CPU.
-        base: the folder of the backbone, for presets that don't bring their own.
-        count, kept: see `FineTuneRecipe`.
-    """
-
-    steps: int | None = None
-    seed: int | None = None
-    workers: int = 1
-    base: Path | None = None
-    count: int | None = None
+    steps: int | None = None  # how many optimizer steps are taken
+    seed: int | None = None  # see `TrainingSettings`
+    workers: int = 1  # how many processes train on this machine's CPU
+    base: Path | None = None  # the folder of the backbone, for presets that don't bring their own
+    count: int | None = None  # see `FineTuneRecipe`
     kept: int | None = None
 
 
 @dataclass(frozen=True)
 class RunReport:
-    """What a run ended with.
+    """What a run ended with."""
 
-    Attributes:
-        preset, checkpoint: what was trained, and the folder that holds it.
-        validation: the last figures on validation chunks.
-        scoring: what the fitted scoring reaches on validation files; None if the preset fits none.
-    """
-
-    preset: str
+    preset: str  # what was trained, and the folder that holds it
     checkpoint: str
-    validation: dict[str, Any]
-    scoring: dict[str, Any] | None
+    validation: dict[str, Any]  # the last figures on validation chunks
+    scoring: dict[str, Any] | None  # what the fitted scoring reaches on validation files
 
     def to_json(self) -> str:
         """The report as one JSON object."""
@@ -138,14 +124,6 @@ def run_preset(  # noqa: PLR0913 - keywords with defaults
     report: Callable[[Path, Problem], None] | None = None,
 ) -> RunReport | None:
     """Train a preset, going on where an interrupted run with the same `work` stopped.
-
-    Args:
-        preset: a name in `PRESETS`.
-        data: the folder with `train.jsonl` and `validation.jsonl`, or several, whose records are shuffled together.
-        out: the checkpoint folder to write.
-        options: what to change of the preset.
-        work: the folder for what lies between; `out`/work by default.
-        report: called with records whose code doesn't parse, which train without dependency labels.
 
     Returns:
         What the run ended with; None in launched processes other than the first.
@@ -192,10 +170,6 @@ def mix(folders: Sequence[Path], target: Path) -> None:
 
 def check_data(data: Path, report: Callable[[Path, Problem], None] | None = None) -> None:
     """Read every record.
-
-    Args:
-        data: the folder with `train.jsonl` and `validation.jsonl`.
-        report: called with each record whose code gets no dependency labels although it has gold lines.
 
     Raises:
         RecordError: a file is missing or empty, or a record can't be used.
