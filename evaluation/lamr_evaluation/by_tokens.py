@@ -37,7 +37,6 @@ BUDGETS: tuple[int | str, ...] = (800, 2_000, "quarter")
 PRUNER, OWN_FUNCTIONS = "lamr", "functions by lamr's scores"
 _LEAST_BUDGET = 40  # a quarter of a few lines is no budget
 _COLUMNS = ("recall", "whole", "used", "cuts")
-_CALLED = {"semantic": "selected", "dependency": "selected", "keep": "selected"}
 
 BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.float64]
@@ -53,7 +52,6 @@ class Bought:
     whole: float  # 1 where all were
     used: float  # the tokens of the text as a share of the budget, or of the file's where it has fewer
     cuts: int  # how many markers the text has
-    shares: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -90,18 +88,6 @@ class TokenReport:
         """The methods in their order."""
         return list(dict.fromkeys(each.method for each in self.bought[0]))
 
-    def spent(self, budget: int | str) -> dict[str, float]:
-        """What the pruner's tokens were spent on, as mean shares, the largest first."""
-        rows = [
-            each.shares
-            for item in self.bought
-            for each in item
-            if (each.method, each.budget) == (PRUNER, str(budget)) and each.cuts
-        ]
-        names = {name for row in rows for name in row}
-        means = {name: float(np.mean([row.get(name, 0.0) for row in rows])) for name in names}
-        return dict(sorted(means.items(), key=lambda each: -each[1]))
-
     def table(self) -> str:
         """The report as text."""
         head = [f"{len(self.bought)} items, {len(set(self.files))} files"]
@@ -115,13 +101,7 @@ class TokenReport:
         for what in ("recall", "whole"):
             bounds = [self.interval(PRUNER, budget, what) for budget in BUDGETS]
             intervals.append([what, *(f"{low:.3f} to {high:.3f}" for low, high in bounds)])
-        spent = [
-            f"of lamr's tokens at {budget}: "
-            + ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares.items())
-            for budget in BUDGETS
-            if (shares := self.spent(budget))
-        ]
-        return "\n\n".join(["; ".join(head), align(rows), align(intervals), "\n".join(spent)])
+        return "\n\n".join(["; ".join(head), align(rows), align(intervals)])
 
     def to_json(self) -> str:
         """The report as JSON."""
@@ -132,10 +112,7 @@ class TokenReport:
             for method in self.methods
         }
         data: dict[str, Any] = {"items": len(self.bought), "files": len(set(self.files)), "means": means}
-        data |= {
-            "spent": {str(b): self.spent(b) for b in BUDGETS},
-            "left_out": [asdict(e) for e in self.left_out],
-        }
+        data["left_out"] = [asdict(each) for each in self.left_out]
         return json.dumps(data, indent=2)
 
 
@@ -213,12 +190,11 @@ class _Asked:
         )
         kept = np.zeros(len(self.prices), np.bool_)
         kept[np.asarray(result.kept_lines, np.intp) - 1] = True
-        shares = self._shares(result.reasons, result.text)
-        yield self._bought(PRUNER, budget, limit, kept, result.text, shares)
+        yield self._bought(PRUNER, budget, limit, kept, result.text)
         scores = np.asarray(result.line_scores, np.float64)
         for method, values, pieces in self._baselines(scores):
             kept = self._filled(values, pieces, limit)
-            yield self._bought(method, budget, limit, kept, render(self.document, kept, Style())[0], {})
+            yield self._bought(method, budget, limit, kept, render(self.document, kept, Style())[0])
 
     def _baselines(self, scores: FloatArray) -> Iterator[tuple[str, FloatArray, NDArray[np.int64]]]:
         """Names, a value for each line, and the pieces that are taken whole."""
@@ -247,25 +223,8 @@ class _Asked:
                 kept = more
         return kept
 
-    def _shares(self, reasons: Mapping[int, str], text: str) -> dict[str, float]:
-        """What a result's tokens were spent on."""
-        total = max(1, self.counter.count_tokens(text))
-        shares: dict[str, float] = {}
-        for line, why in reasons.items():
-            name = _CALLED.get(why, why)
-            shares[name] = shares.get(name, 0.0) + float(self.prices[line - 1]) / total
-        return {**shares, "markers": max(0.0, 1 - sum(shares.values()))}
-
-    def _bought(  # noqa: PLR0913, PLR0917  # what there is to say of one text
-        self,
-        method: str,
-        budget: int | str,
-        limit: int,
-        kept: BoolArray,
-        text: str,
-        shares: Mapping[str, float],
-    ) -> Bought:
+    def _bought(self, method: str, budget: int | str, limit: int, kept: BoolArray, text: str) -> Bought:
         gold = self.item.gold & self.item.counted
         recall = float((kept & gold).sum() / gold.sum())
         used = self.counter.count_tokens(text) / max(1, min(limit, self.tokens))
-        return Bought(method, str(budget), recall, float(recall == 1), used, len(cuts_of(kept)), shares)
+        return Bought(method, str(budget), recall, float(recall == 1), used, len(cuts_of(kept)))

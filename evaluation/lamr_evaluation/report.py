@@ -16,7 +16,6 @@ from lamr_evaluation.metrics import Summary
 from lamr_evaluation.problems import Problem
 from lamr_evaluation.tables import (
     comparison_table,
-    group_table,
     interval_table,
     metrics_table,
     split_table,
@@ -86,17 +85,9 @@ class EvalReport:
         if self.differences:
             parts.append(f"{self.reference} minus:")
             parts.append(comparison_table({d.other: d.overall for d in self.differences}))
-        groupings = {
-            "kind": {scorer.name: scorer.by_kind for scorer in self.scorers},
-            "language": {scorer.name: scorer.by_language for scorer in self.scorers},
-            "project": {scorer.name: scorer.by_project for scorer in self.scorers},
-        }
-        parts += [group_table(title, groups) for title, groups in groupings.items()]
-        if self.reference is not None:
-            parts += [
-                split_table(f"{self.reference} by {title}", groups[self.reference])
-                for title, groups in groupings.items()
-            ]
+        for own in (scorer for scorer in self.scorers if scorer.name == self.reference):
+            groupings = (("kind", own.by_kind), ("language", own.by_language), ("project", own.by_project))
+            parts += [split_table(f"{own.name} by {title}", groups) for title, groups in groupings]
         return "\n\n".join(part for part in parts if part)
 
 

@@ -1,4 +1,4 @@
-"""What budgets of tokens buy: needed lines and whole answers, beside baselines, and what tokens are spent on."""
+"""What budgets of tokens buy: needed lines and whole answers, beside baselines."""
 
 from __future__ import annotations
 
@@ -36,9 +36,6 @@ def test_whole_answers_and_what_they_cost(pruner: Pruner) -> None:
         for budget in BUDGETS:
             assert (0.9 if method == PRUNER else 0.6) < report.mean(method, budget, "used") <= 1
     assert report.mean(OWN_FUNCTIONS, 800, "whole") == 0.5
-    spent = report.spent(800)
-    assert sum(spent.values()) == pytest.approx(1)
-    assert 0 < spent["markers"] < 0.3 < spent["selected"]
     assert "2 items, 1 files" in report.table()
     assert json.loads(report.to_json())["means"][PRUNER]["800"]["whole"] == 0.5
 
