@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lamr_export.rounding import cancelling_levels
+from lamr_export.integer_graph import cancelling_levels
 
 MOST = 63
 

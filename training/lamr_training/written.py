@@ -30,7 +30,7 @@ from lamr_evaluation.wheels import WHEELS, download_wheel
 from lamr_postprocess.detection import detect_language
 from lamr_postprocess.lines import line_spans
 
-from lamr_training.commits import check_repository, decoded
+from lamr_training.commits import check_repository, text_of
 from lamr_training.errors import CorpusError
 
 WRITTEN = {"train": "written.jsonl", "validation": "written-validation.jsonl"}
@@ -146,7 +146,7 @@ def written_records(split: str, wheels: Path, place: Callable[[str], Path]) -> I
             where, wanted = place(row.repository), {question.path for question in questions}
             blobs = {path: blob for path, blob, _ in git.files(where, row.commit) if path in wanted}
             contents = git.blobs(where, blobs.values())
-            texts = {path: decoded(contents.get(blob, b"\0")) for path, blob in blobs.items()}
+            texts = {path: text_of(contents.get(blob, b"\0")) for path, blob in blobs.items()}
             yield from as_records({path: text for path, text in texts.items() if text is not None}, questions)
 
 
@@ -161,7 +161,7 @@ def _texts_of_wheel(package: Package, wheels: Path, questions: Iterable[WrittenQ
             f"{wheel}: sha256 {digest}, the manifest says {package.sha256}; remove the file and fetch again"
         )
     with zipfile.ZipFile(wheel) as archive:
-        texts = {path: decoded(archive.read(path)) for path in {question.path for question in questions}}
+        texts = {path: text_of(archive.read(path)) for path in {question.path for question in questions}}
     return {path: text for path, text in texts.items() if text is not None}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lamr_training.loop.example_set import ExampleSet
-from lamr_training.loop.validation import validate
+from lamr_training.loop.trainer import validate
 from lamr_training.model.vocabulary import Vocabulary
 
 from tests.training.samples import tiny_model
