@@ -115,9 +115,9 @@ def evaluate(
             import matplotlib  # noqa: F401
     items = Items(data, suite, mirror)
     if by == "tokens":
-        bought = _of_budgets(items, asked, tokenizer, strict)
-        say(bought.to_json() if as_json else bought.table())
-        end_with(items.name, bought.left_out)
+        tokens = _of_budgets(items, asked, tokenizer, strict)
+        say(tokens.to_json() if as_json else tokens.table())
+        end_with(items.name, tokens.left_out)
         return
     report = _of_files(items, asked, strict)
     if plot is not None:

@@ -43,7 +43,7 @@ FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Bought:
+class BudgetResult:
     """What one method kept of one item within one budget."""
 
     method: str
@@ -59,7 +59,7 @@ class TokenReport:
     """The figures of one evaluation by tokens."""
 
     files: tuple[str, ...]  # of each item, which file it is about
-    bought: tuple[tuple[Bought, ...], ...]  # of each item, what each method bought within each budget
+    results: tuple[tuple[BudgetResult, ...], ...]  # of each item, what each method kept within each budget
     left_out: tuple[Problem, ...] = ()  # items that the pruner refused
 
     def mean(self, method: str, budget: int | str, what: str) -> float:
@@ -70,7 +70,7 @@ class TokenReport:
         return np.array(
             [
                 getattr(each, what)
-                for item in self.bought
+                for item in self.results
                 for each in item
                 if (each.method, each.budget) == (method, str(budget))
             ],
@@ -86,11 +86,11 @@ class TokenReport:
     @property
     def methods(self) -> list[str]:
         """The methods in their order."""
-        return list(dict.fromkeys(each.method for each in self.bought[0]))
+        return list(dict.fromkeys(each.method for each in self.results[0]))
 
     def table(self) -> str:
         """The report as text."""
-        head = [f"{len(self.bought)} items, {len(set(self.files))} files"]
+        head = [f"{len(self.results)} items, {len(set(self.files))} files"]
         head += [f"{len(self.left_out)} left out"] if self.left_out else []
         rows = [["", *(f"{budget} {what}" for budget in BUDGETS for what in _COLUMNS)]]
         for method in self.methods:
@@ -111,7 +111,7 @@ class TokenReport:
             }
             for method in self.methods
         }
-        data: dict[str, Any] = {"items": len(self.bought), "files": len(set(self.files)), "means": means}
+        data: dict[str, Any] = {"items": len(self.results), "files": len(set(self.files)), "means": means}
         data["left_out"] = [asdict(each) for each in self.left_out]
         return json.dumps(data, indent=2)
 
@@ -135,20 +135,20 @@ def evaluate_by_tokens(  # noqa: PLR0913  # keywords with defaults
     if not needing:
         raise RecordError("there are no items with needed lines")
     refusals = Refusals(needing, on_problem)
-    bought, files = [], []
+    results, files = [], []
     for place, item in enumerate(needing):
         try:
             asked = _Asked.of(item, pruner, counter, {**(options or {}), **_before(item, history)})
-            bought.append(tuple(each for budget in BUDGETS for each in asked.within(budget)))
+            results.append(tuple(each for budget in BUDGETS for each in asked.within(budget)))
             files.append(f"{item.project}/{item.path}" if item.path else f"item {place}")
         except InvalidInputError as error:
             refusals.add(place, f"{PRUNER} refuses it: {error}", error)
         if progress is not None:
             progress(PRUNER, place + 1, len(needing))
-    if not bought:
+    if not results:
         first = refusals.all()[0]
         raise RecordError(f"none of {len(needing)} items can be measured; line {first.line}: {first.reason}")
-    return TokenReport(tuple(files), tuple(bought), refusals.all())
+    return TokenReport(tuple(files), tuple(results), refusals.all())
 
 
 def _before(item: Record, history: bool) -> dict[str, str]:
@@ -181,7 +181,7 @@ class _Asked:
             counter.count_tokens(item.code),
         )
 
-    def within(self, budget: int | str) -> Iterator[Bought]:
+    def within(self, budget: int | str) -> Iterator[BudgetResult]:
         """What each method buys within a budget."""
         limit = budget if isinstance(budget, int) else max(_LEAST_BUDGET, self.tokens // 4)
         item = self.item
@@ -190,11 +190,11 @@ class _Asked:
         )
         kept = np.zeros(len(self.prices), np.bool_)
         kept[np.asarray(result.kept_lines, np.intp) - 1] = True
-        yield self._bought(PRUNER, budget, limit, kept, result.text)
+        yield self._result(PRUNER, budget, limit, kept, result.text)
         scores = np.asarray(result.line_scores, np.float64)
         for method, values, pieces in self._baselines(scores):
             kept = self._filled(values, pieces, limit)
-            yield self._bought(method, budget, limit, kept, render(self.document, kept, Style())[0])
+            yield self._result(method, budget, limit, kept, render(self.document, kept, Style())[0])
 
     def _baselines(self, scores: FloatArray) -> Iterator[tuple[str, FloatArray, NDArray[np.int64]]]:
         """Names, a value for each line, and the pieces that are taken whole."""
@@ -223,8 +223,8 @@ class _Asked:
                 kept = more
         return kept
 
-    def _bought(self, method: str, budget: int | str, limit: int, kept: BoolArray, text: str) -> Bought:
+    def _result(self, method: str, budget: int | str, limit: int, kept: BoolArray, text: str) -> BudgetResult:
         gold = self.item.gold & self.item.counted
         recall = float((kept & gold).sum() / gold.sum())
         used = self.counter.count_tokens(text) / max(1, min(limit, self.tokens))
-        return Bought(method, str(budget), recall, float(recall == 1), used, len(cuts_of(kept)))
+        return BudgetResult(method, str(budget), recall, float(recall == 1), used, len(cuts_of(kept)))

@@ -35,7 +35,7 @@ class CausalModel(nn.Module):
     Attributes:
         vocabulary: the number of token ids.
         max_tokens: the longest sequence of a packed batch, which all layers see whole.
-        longest: the longest sequence of a family (`following`), where layers may see a sliding window.
+        longest: the longest sequence of a group (`following`), where layers may see a sliding window.
         packed: whether the layers see packed rows and attend sequence by sequence; else they see padded sequences,
             whose padding stands behind all that counts.
     """
@@ -105,7 +105,7 @@ class CausalModel(nn.Module):
         return torch.where(packing.position > 0, self._given(states, input_ids), 0.0)
 
     def following(self, input_ids: Tensor, layout: SharedLayout, rows: Tensor, tokens: Tensor) -> Tensor:
-        """Score tokens after rows of a batch of families; only these rows meet the vocabulary.
+        """Score tokens after rows of a batch of groups; only these rows meet the vocabulary.
 
         Args:
             input_ids: int64 `[T]`.

@@ -35,8 +35,7 @@ from lamr_export.causal_model import TOLERANCE, CausalModel
 from lamr_export.causal_source import load_causal
 from lamr_export.config import check_name
 from lamr_export.errors import CheckpointError, ExportError
-from lamr_export.onnx_encoder import causal_to_onnx
-from lamr_export.onnx_tracing import OLDEST_CONTAINER, OLDEST_ONNXRUNTIME, OPSET, save_onnx
+from lamr_export.onnx_tracing import OLDEST_CONTAINER, OLDEST_ONNXRUNTIME, OPSET, causal_to_onnx, save_onnx
 from lamr_export.target import check_target, files_of, replacing
 from lamr_export.triton import causal_config
 from lamr_export.verify import LONGEST, ExportedGraph, standard_texts

@@ -35,7 +35,7 @@ DAMPING = 0.01
 _BLOCK = 128  # channels whose errors are handed on together
 
 
-def cancelling_levels(weight: Floats, scale: Floats, gram: Floats, most: int) -> NDArray[np.int8]:
+def gptq_levels(weight: Floats, scale: Floats, gram: Floats, most: int) -> NDArray[np.int8]:
     """Levels `[C, out]` whose products with the observed inputs come near to those of the weight.
 
     Args:
@@ -86,13 +86,13 @@ class FittedActivation:
 
     scale: Scale | None  # its constant scale; None for scales by row
     gram: Floats  # `Observed.gram`
-    loud: NDArray[np.int64]  # the channels that are multiplied in float32; scale and gram leave them out
+    outliers: NDArray[np.int64]  # the channels that are multiplied in float32; scale and gram leave them out
 
 
-def silenced_weight(weight: Floats, loud: NDArray[np.int64]) -> Floats:
-    """A weight `[C, out]` without what it reads from loud channels."""
+def without_outliers(weight: Floats, outliers: NDArray[np.int64]) -> Floats:
+    """A weight `[C, out]` without what it reads from outlier channels."""
     quiet = weight.copy()
-    quiet[loud] = 0
+    quiet[outliers] = 0
     return quiet
 
 
@@ -171,10 +171,10 @@ class IntegerGraph:
 
     def _constant_product(self, node: NodeProto, weight: Floats, fitted: FittedActivation) -> None:
         """A product whose activation has a constant scale."""
-        levels, loud = fitted.scale, fitted.loud
+        levels, outliers = fitted.scale, fitted.outliers
         assert levels is not None
         name, (bias, out) = node.input[1], self._bias(node)
-        quiet = silenced_weight(weight, loud)
+        quiet = without_outliers(weight, outliers)
         self._weight(name, quiet * levels.scale[:, None], fitted.gram / np.outer(levels.scale, levels.scale))
         inputs = [
             self._levels(node.input[0], levels),
@@ -185,15 +185,15 @@ class IntegerGraph:
             f"{name}/zero",
             *bias,
         ]
-        product = f"{out}/quiet" if loud.size else out
+        product = f"{out}/quiet" if outliers.size else out
         self.nodes.append(helper.make_node("MatMulIntegerToFloat", inputs, [product], domain=MICROSOFT))
-        if loud.size:
-            self._constant(f"{name}/loud", weight[loud])
-            self._add("MatMul", [self._loud(node.input[0], loud), f"{name}/loud"], f"{out}/loud")
+        if outliers.size:
+            self._constant(f"{name}/loud", weight[outliers])
+            self._add("MatMul", [self._outliers(node.input[0], outliers), f"{name}/loud"], f"{out}/loud")
             self._add("Add", [product, f"{out}/loud"], out)
 
-    def _loud(self, x: str, channels: NDArray[np.int64]) -> str:
-        """The name of a tensor's loud channels."""
+    def _outliers(self, x: str, channels: NDArray[np.int64]) -> str:
+        """The name of a tensor's outlier channels."""
         if f"{x}/loud" not in self.constants:
             self._constant(f"{x}/loud", channels)
             self._add("Gather", [x, f"{x}/loud"], f"{x}/loud_values", axis=-1)
@@ -205,7 +205,7 @@ class IntegerGraph:
         levels = (
             np.rint(weight / scale).astype(np.int8)
             if gram is None
-            else cancelling_levels(weight, scale, gram, WEIGHT_LEVELS)
+            else gptq_levels(weight, scale, gram, WEIGHT_LEVELS)
         )
         self._constant(f"{name}/q", levels)
         self._constant(f"{name}/scale", scale)

@@ -21,7 +21,7 @@ from lamr_contract.perplexity.causal_scorer import (
 from numpy.typing import NDArray
 
 from lamr_export.causal_source import load_causal
-from lamr_export.shared_prefixes import Family, SharedLayout, families, fill, laid_out, rows_of
+from lamr_export.shared_prefixes import PrefixGroup, SharedLayout, fill, laid_out, prefix_groups, rows_of
 
 BATCH_TOKENS = 4096
 
@@ -68,13 +68,13 @@ class TorchScorer(Tokenized):
             return only_asked(self._unshared(sequences), firsts)
         asked = [max(first, 1) for first in firsts or [1] * len(sequences)]
         found = [np.zeros(len(ids), np.float32) for ids in sequences]
-        for batch in fill(families(sequences, self._most), self._most):
+        for batch in fill(prefix_groups(sequences, self._most), self._most):
             self._score(batch, sequences, asked, found)
         return found
 
     def _score(
         self,
-        batch: Sequence[Family],
+        batch: Sequence[PrefixGroup],
         sequences: Sequence[IntArray],
         firsts: Sequence[int],
         found: Sequence[NDArray[np.float32]],

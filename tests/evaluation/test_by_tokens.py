@@ -29,7 +29,7 @@ def test_whole_answers_and_what_they_cost(pruner: Pruner) -> None:
     nothing = Record("what is it?", CODE, (), path="a.py")
     missed = Record("what does colour_40 return?", CODE, (*ITEM.kept_frags, START + 300), path="a.py")
     report = evaluate_by_tokens([ITEM, nothing, missed], pruner, counter, options={"effort": "instant"})
-    assert len(report.bought) == 2
+    assert len(report.results) == 2
     assert [report.mean(PRUNER, budget, "whole") for budget in BUDGETS[:2]] == [0.5, 0.5]
     assert report.mean(PRUNER, 800, "recall") == pytest.approx(0.9)
     for method in report.methods:

@@ -15,7 +15,7 @@ from lamr_evaluation.repositories import (
     evaluate_repositories,
     read_items,
 )
-from lamr_evaluation.repositories.baselines import METHODS, Corpus
+from lamr_evaluation.repositories.measure import METHODS, Corpus
 from lamr_repositories.file_index import index_file
 from numpy.typing import NDArray
 from tokenizers import pre_tokenizers

@@ -31,9 +31,8 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from lamr_training.errors import RunError
-from lamr_training.loop.batches import Batch, batch_plan, epochs, make_batch
-from lamr_training.loop.devices import average_gradients, find_place
-from lamr_training.loop.example_set import ExampleSet
+from lamr_training.loop.devices import average_gradients, current_process
+from lamr_training.loop.example_set import Batch, ExampleSet, batch_plan, epochs, make_batch
 from lamr_training.loop.losses import LossTerms, LossWeights, lamr_loss
 from lamr_training.loop.run_folder import RunLog, RunState
 from lamr_training.loop.settings import TrainingSettings, make_optimizer, rate_factor, set_dropout
@@ -133,10 +132,10 @@ def train(  # noqa: PLR0913 - keywords with defaults
     if not len(data):
         raise RunError("there are no training examples; build the corpus with more packages or shorter files")
     folder.mkdir(parents=True, exist_ok=True)
-    place = find_place()
-    model.to(place.device)
+    process = current_process()
+    model.to(process.device)
     set_dropout(model, settings.dropout)
-    each = settings.accumulate * place.world  # batches of a step, over all processes
+    each = settings.accumulate * process.world  # batches of a step, over all processes
     run = RunState(model, make_optimizer(model, settings), folder, settings, each)
     step = run.resume()
     order = epochs(data, settings.tokens, settings.seed, step * each)
@@ -145,14 +144,14 @@ def train(  # noqa: PLR0913 - keywords with defaults
     model.train()
     steps = range(step + 1, end + 1)
     with ExitStack() as stack:
-        log = RunLog(folder, step) if place.first else None
+        log = RunLog(folder, step) if process.first else None
         stop = stack.enter_context(stop_requests())
         for now in tqdm(
-            steps, initial=step, total=settings.steps, unit="step", mininterval=10, disable=not place.first
+            steps, initial=step, total=settings.steps, unit="step", mininterval=10, disable=not process.first
         ):
-            torch.manual_seed((settings.seed * 1_000_003 + now) * place.world + place.rank)
-            mine = [next(order) for _ in range(each)][place.rank :: place.world]
-            batches = [make_batch(data, chosen).to(place.device) for chosen in mine]
+            torch.manual_seed((settings.seed * 1_000_003 + now) * process.world + process.rank)
+            mine = [next(order) for _ in range(each)][process.rank :: process.world]
+            batches = [make_batch(data, chosen).to(process.device) for chosen in mine]
             run.window.append(_step(model, run.optimizer, batches, settings, now))
             run.follow(now)
             if now % settings.log_every == 0:
@@ -162,7 +161,7 @@ def train(  # noqa: PLR0913 - keywords with defaults
             if log and validation is not None and now % settings.validate_every == 0:
                 log.write(now, asdict(validate(model, validation, settings.tokens)))
                 model.train()
-            leave = place.any(stop.pending)
+            leave = process.any(stop.pending)
             if log and (now % settings.checkpoint_every == 0 or now == end or leave):
                 run.save(now)
             if leave:

@@ -25,7 +25,7 @@ from tokenizers import Tokenizer
 from lamr_training.errors import RunError
 from lamr_training.fits.scored_checkpoint import mean_weights, write_scored
 from lamr_training.fits.scored_files import ScoringReport
-from lamr_training.loop.devices import find_place
+from lamr_training.loop.devices import current_process
 from lamr_training.loop.example_set import ExampleSet
 from lamr_training.loop.examples import HARD_CHOICE, distinct_files, make_examples
 from lamr_training.loop.run_folder import STATE, read_checkpoint
@@ -80,7 +80,7 @@ class MiniRecipe(Recipe):
         """Refuse another backbone, and processes that were launched from outside."""
         if self.base:
             raise RunError("this preset brings its own backbone; leave --base out")
-        if find_place().world > 1:
+        if current_process().world > 1:
             raise RunError(
                 "this preset trains on one machine's CPU; use --workers instead of several launched processes"
             )

@@ -20,7 +20,7 @@ from lamr_export.model import LamrModel
 from tokenizers import Tokenizer
 
 from lamr_training.errors import RunError
-from lamr_training.loop.devices import find_place
+from lamr_training.loop.devices import current_process
 from lamr_training.loop.example_set import ExampleSet
 from lamr_training.loop.examples import make_examples
 from lamr_training.loop.work_folder import WorkFolder
@@ -71,7 +71,7 @@ class RerankerRecipe(Recipe):
 
         The settings accumulate to the paper's batch of eight GPUs; each process takes its share of it.
         """
-        accumulate = max(1, self.settings.accumulate // find_place().world)
+        accumulate = max(1, self.settings.accumulate // current_process().world)
         work.train(work.load_after(0), replace(self.settings, accumulate=accumulate))
 
     def finish(self, data: Path, work: WorkFolder, out: Path) -> None:  # noqa: ARG002 - no scoring is fitted

@@ -19,7 +19,7 @@ from lamr_evaluation.records import read_records, write_records
 from lamr_training.errors import RecordError, RunError
 from lamr_training.fits.scored_files import ScoringReport
 from lamr_training.labels.rubrics import parse_lines
-from lamr_training.loop.devices import find_place
+from lamr_training.loop.devices import current_process
 from lamr_training.loop.losses import LossWeights
 from lamr_training.loop.run_folder import LOG
 from lamr_training.loop.settings import TrainingSettings
@@ -134,22 +134,22 @@ def run_preset(  # noqa: PLR0913 - keywords with defaults
     """
     if preset not in PRESETS:
         raise RunError(f"preset {preset!r} is unknown; known are {', '.join(sorted(PRESETS))}")
-    options, place = options or RunOptions(), find_place()
+    options, process = options or RunOptions(), current_process()
     recipe = changed_recipe(PRESETS[preset], options)
     folder = WorkFolder(work or out / "work")
     if isinstance(data, Path):
         data = [data]
     whole = data[0] if len(data) == 1 else folder.path / "data"
-    if place.first:
+    if process.first:
         if len(data) > 1 and not folder.is_prepared(recipe.runs):
             mix(data, whole)
         if not folder.is_prepared(recipe.runs):
             check_data(whole, report)
         recipe.prepare(whole, folder)
-    place.wait()
+    process.wait()
     recipe.fit(folder)
-    place.wait()
-    if not place.first:
+    process.wait()
+    if not process.first:
         return None
     scoring = recipe.finish(whole, folder, out)
     return _report(preset, out, folder, recipe.runs - 1, scoring)
