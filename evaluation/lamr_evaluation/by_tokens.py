@@ -3,9 +3,9 @@
     report = evaluate_by_tokens(items, pruner, counter)
     print(report.table())
 
-Methods are the pruner, which is asked with each budget; whole functions in the order of BM25, and of the pruner's own
-best line in each; windows by BM25; and grep with five lines around each hit. Baselines take what fits and step over
-what doesn't; their cuts have the same markers. A file that fits is kept whole by all.
+Methods are the pruner, which is asked with each budget; whole functions in the order of BM25; windows by
+BM25; and grep with five lines around each hit. Baselines take what fits and step over what doesn't; their cuts have the
+same markers. A file that fits is kept whole by all.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from lamr_evaluation.tables import align
 
 BUDGETS: tuple[int | str, ...] = (800, 2_000, "quarter")
 """Tokens; `quarter` is that share of the file's."""
-PRUNER, OWN_FUNCTIONS = "lamr", "functions by lamr's scores"
+PRUNER = "lamr"
 _LEAST_BUDGET = 40  # a quarter of a few lines is no budget
 _COLUMNS = ("recall", "whole", "used", "cuts")
 
@@ -191,22 +191,17 @@ class _Asked:
         kept = np.zeros(len(self.prices), np.bool_)
         kept[np.asarray(result.kept_lines, np.intp) - 1] = True
         yield self._result(PRUNER, budget, limit, kept, result.text)
-        scores = np.asarray(result.line_scores, np.float64)
-        for method, values, pieces in self._baselines(scores):
+        for method, values, pieces in self._baselines():
             kept = self._filled(values, pieces, limit)
             yield self._result(method, budget, limit, kept, render(self.document, kept, Style())[0])
 
-    def _baselines(self, scores: FloatArray) -> Iterator[tuple[str, FloatArray, NDArray[np.int64]]]:
+    def _baselines(self) -> Iterator[tuple[str, FloatArray, NDArray[np.int64]]]:
         """Names, a value for each line, and the pieces that are taken whole."""
         item, pieces = self.item, self.document.pieces
         each = np.arange(len(pieces))
-        for name, values in (
-            (OWN_FUNCTIONS, scores),
-            ("functions by BM25", bm25_functions(item.words, item.code)),
-        ):
-            best = np.full(int(pieces.max(initial=-1)) + 1, -np.inf)
-            np.maximum.at(best, pieces, values)
-            yield name, best[pieces], pieces
+        best = np.full(int(pieces.max(initial=-1)) + 1, -np.inf)
+        np.maximum.at(best, pieces, bm25_functions(item.words, item.code))
+        yield "functions by BM25", best[pieces], pieces
         yield "windows by BM25", bm25_windows(item.words, item.code), each
         yield "grep\u00b15", grep(item.words, item.code), each
 

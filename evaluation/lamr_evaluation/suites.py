@@ -29,8 +29,6 @@ from lamr_evaluation.wheels import WHEELS, WheelCache
 
 SUITES = ("questions", "polyglot", "edits", "sessions", "contexts")
 """The names of the suites of files, which are those of their manifests."""
-REPOSITORIES = "repositories"
-"""The suite about whole repositories (`lamr_evaluation.repositories`): fixes, at the parents of their commits."""
 MOST_CHARACTERS = 600
 """Of a read's query: the assistant's words, and of the task what there is room for; a window of 320 tokens takes it."""
 

@@ -116,7 +116,7 @@ def verify_encoder(
     Raises:
         ExportError: the graph can't be loaded or run, or an output has a wrong shape or isn't finite.
     """
-    run = _Session(onnx_file)
+    graph = ExportedGraph(onnx_file, ENCODER_OUTPUTS)
     decoder = Decoder(model.decoder_weights())
     errors: list[tuple[float, ...]] = []
     squares = np.zeros(2)
@@ -129,8 +129,8 @@ def verify_encoder(
                 value.numpy() for value in model(*(torch.from_numpy(value) for value in feed.values()))
             ]
             emissions = model.heads(torch.from_numpy(expected[0])).emissions.numpy()
-        fused, relevance = run(feed, expected)
-        alone = fused if real else np.concatenate([run(feed_of([chunk]))[0] for chunk in batch])
+        fused, relevance = _run(graph, feed, expected)
+        alone = fused if real else np.concatenate([graph(feed_of([chunk]))[0] for chunk in batch])
         pairs = (fused, expected[0]), (relevance, expected[1]), (fused, alone)
         heads = decoder.emissions(expected[0])[0], emissions
         errors.append(tuple(float(np.abs(a - b).max()) for a, b in (*pairs, heads)))
@@ -217,26 +217,16 @@ def _texts(questions: dict[str, str]) -> list[SampleText]:
     ]
 
 
-class _Session:
-    """The exported graph, with a check of its outputs."""
-
-    def __init__(self, file: Path) -> None:
-        self.graph = ExportedGraph(file, ENCODER_OUTPUTS)
-
-    def __call__(
-        self, feed: dict[str, Array], expected: Sequence[Array] | None = None
-    ) -> tuple[Array, Array]:
-        fused, relevance = self.graph(feed)
-        if expected is not None:
-            for name, values, reference in zip(ENCODER_OUTPUTS, (fused, relevance), expected, strict=True):
-                # Triton's C++ backend doesn't check shapes: wrong rows would reach the wrong requests.
-                if values.shape != reference.shape:
-                    raise ExportError(
-                        f"{name} has shape {list(values.shape)} instead of {list(reference.shape)}"
-                    )
-                if not np.isfinite(values).all():
-                    raise ExportError(f"{name} holds NaN or infinity")
-        return fused, relevance
+def _run(graph: ExportedGraph, feed: dict[str, Array], expected: Sequence[Array]) -> list[Array]:
+    """The exported graph's outputs, checked against the shapes that PyTorch gives."""
+    outputs = graph(feed)
+    for name, values, reference in zip(ENCODER_OUTPUTS, outputs, expected, strict=True):
+        # Triton's C++ backend doesn't check shapes: wrong rows would reach the wrong requests.
+        if values.shape != reference.shape:
+            raise ExportError(f"{name} has shape {list(values.shape)} instead of {list(reference.shape)}")
+        if not np.isfinite(values).all():
+            raise ExportError(f"{name} holds NaN or infinity")
+    return outputs
 
 
 def _decide(decoder: Decoder, batch: Batch, *features: Array) -> tuple[Array, Array]:

@@ -51,7 +51,6 @@ class Figure:
     grades: Mapping[str, float]  # means of all grades, by name
     score: Interval  # the mean of the one that is compared
     to_whole: Interval | None  # the score minus that of the whole code, item by item
-    needed: int | None
     tokens: float  # the mean number of tokens shown, and their mean share of the code
     kept: float
     seconds: float  # the median time of pruning an item
@@ -148,7 +147,6 @@ def _figure(cell: Cell, table: _Table) -> Figure:
         grades={name: float(np.mean([each.grades[name] for each in rows])) for name in names},
         score=table.interval(scores),
         to_whole=None if gaps is None else table.interval(gaps),
-        needed=None if gaps is None else items_needed(float(np.nanstd(gaps))),
         tokens=float(np.mean([each.kept.tokens for each in shown])),
         kept=float(np.mean([each.kept.tokens / max(each.whole, 1) for each in shown])),
         seconds=float(np.median([each.kept.seconds for each in shown])),
