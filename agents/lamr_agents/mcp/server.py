@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import wraps
@@ -23,7 +24,9 @@ from lamr_postprocess.render import NAMED
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.resolve import Resolve
-from mcp_types import ListRootsResult, Tool
+from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, ListRootsResult, Tool
 from pydantic import ValidationError
 
 from lamr_agents.errors import words_of
@@ -43,6 +46,9 @@ MOST_UNPRUNED_LINES = 2000
 MOST_FAULTS = 10
 """Of a call's arguments that are named."""
 Roots = Annotated[ListRootsResult, Resolve(ask_for_roots)]
+_ONE_MESSAGE = (
+    "a message is one request, notification or answer of JSON-RPC; send those of a batch one by one"
+)
 _INSTRUCTIONS = (
     "read_file shows the lines of a file that answer a question; comments mark what was cut, with line numbers and the "
     "names of the definitions in it. expand shows a range of lines as it is."
@@ -91,6 +97,13 @@ def create_server(
 class _Server(MCPServer):
     """The protocol's server, with fewer words about arguments, and those about wrong ones for a model."""
 
+    async def run_stdio_async(self) -> None:
+        """Serve on standard input and output; what isn't one message of the protocol gets an error."""
+        options = self._lowlevel_server.create_initialization_options()
+        async with stdio_server() as (read, write):
+            messages: Any = _messages(read, write)  # which is as much of a stream as the library uses
+            await self._lowlevel_server.run(messages, write, options)
+
     async def list_tools(self) -> list[Tool]:
         """The tools without the titles that a generator makes from names: a model pays for them in each request."""
         tools = await super().list_tools()
@@ -105,6 +118,30 @@ class _Server(MCPServer):
             faults = error.__cause__.errors(include_input=False, include_url=False)[:MOST_FAULTS]
             said = "; ".join(f"{'.'.join(map(str, each['loc']))}: {words_of(each)}" for each in faults)
             raise ToolError(visible(f"the arguments of {name} can't be used: {said}")) from error
+
+
+async def _messages(read: Any, write: Any) -> AsyncIterator[SessionMessage]:
+    """A client's messages; what is none is answered here, since the library would say nothing."""
+    async with read:
+        async for each in read:
+            if isinstance(each, SessionMessage):
+                yield each
+            else:
+                await write.send(SessionMessage(_protocol_error(each)))
+
+
+def _protocol_error(error: Exception) -> JSONRPCError:
+    faults = error.errors() if isinstance(error, ValidationError) else ()
+    code, said, message = INVALID_REQUEST, _ONE_MESSAGE, faults[-1]["input"] if faults else None
+    if faults and faults[0]["type"] == "json_invalid":
+        code, said = PARSE_ERROR, faults[0]["msg"]
+        with suppress(ValueError, RecursionError):  # a text with half a character can be read as well
+            message = json.loads(message)
+    asked = message.get("id") if isinstance(message, dict) and "method" in message else None
+    sendable = type(asked) is int or (isinstance(asked, str) and asked.isprintable())
+    return JSONRPCError(
+        jsonrpc="2.0", id=asked if sendable else None, error=ErrorData(code=code, message=said)
+    )
 
 
 def _untitled(schema: Mapping[str, Any]) -> dict[str, Any]:
