@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 from lamr_contract.names import SCORING_FILE, TOKENIZER_FILE
+from lamr_contract.private_files import replaced
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
@@ -35,20 +36,25 @@ def save_checkpoint(model: LamrModel, folder: str | Path, tokenizer_file: str | 
 
     A line model that lies beside the tokenizer is copied with it.
 
-    The configuration is written last, so a folder that was only half written can't be loaded.
+    Nothing is replaced before all is written, and the configuration is put there last, so a folder that was only half
+    replaced can't be loaded.
 
     Raises:
-        CheckpointError: there is no tokenizer file to copy.
+        CheckpointError: there is no tokenizer file to copy, or the folder can't be written.
     """
     folder, source = Path(folder), Path(tokenizer_file)
     if not source.is_file():
         raise CheckpointError(f"{source} is missing; a checkpoint needs the tokenizer it was trained with")
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / CHECKPOINT_CONFIG).unlink(missing_ok=True)
     tensors = {name: value.detach().float().cpu().contiguous() for name, value in model.state_dict().items()}
-    save_file(tensors, folder / CHECKPOINT_WEIGHTS, metadata={"format": "pt"})
-    copy_client_files(source, folder)
-    (folder / CHECKPOINT_CONFIG).write_text(model.config.to_json(), encoding="utf-8")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with replaced(folder / CHECKPOINT_CONFIG) as config, replaced(folder / CHECKPOINT_WEIGHTS) as weights:
+            save_file(tensors, weights, metadata={"format": "pt"})
+            config.write_text(model.config.to_json(), encoding="utf-8")
+            copy_client_files(source, folder)
+            (folder / CHECKPOINT_CONFIG).unlink(missing_ok=True)
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(f"{folder}: the checkpoint can't be written ({error})") from error
 
 
 def load_checkpoint(folder: str | Path) -> LamrModel:
@@ -203,4 +209,5 @@ def copy_client_files(tokenizer: Path, folder: Path) -> None:
     ):
         target = folder / name
         if source.is_file() and source.resolve() != target.resolve():
-            shutil.copyfile(source, target)
+            with replaced(target) as part:
+                shutil.copyfile(source, part)

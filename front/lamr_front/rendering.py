@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from lamr_contract.admission import (
     TRACE_STATE_METADATA,
 )
 from lamr_contract.names import FINGERPRINT_PARAMETER
-from lamr_contract.private_files import open_private
+from lamr_contract.private_files import private_file, write_whole
 from lamr_errors import how_to_install
 
 from lamr_front import health_check
@@ -105,7 +104,8 @@ class Rendering:
         for folder in (places.folder, places.sockets):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name, text in self.files.items():
-            _write(places.folder / name, text)
+            private_file(places.folder / name, make=False)
+            write_whole(places.folder / name, text)
         places.state_file.touch(mode=0o600)
         return [places.folder / name for name in self.files]
 
@@ -216,12 +216,6 @@ def render(fleet: Fleet, places: Places, source: str) -> Rendering:
         ready_request=health_check.request(f"{SERVICE}ModelReady"),
     )
     return Rendering({CONFIG: text, **files})
-
-
-def _write(path: Path, text: str) -> None:
-    descriptor = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-        stream.write(text)
 
 
 def _maps(fleet: Fleet) -> dict[str, str]:

@@ -132,7 +132,7 @@ async def _messages(read: Any, write: Any) -> AsyncIterator[SessionMessage]:
 
 def _protocol_error(error: Exception) -> JSONRPCError:
     faults = error.errors() if isinstance(error, ValidationError) else ()
-    code, said, message = INVALID_REQUEST, _ONE_MESSAGE, faults[-1]["input"] if faults else None
+    code, said, message = INVALID_REQUEST, _ONE_MESSAGE, faults[-1]["input"] if faults else ""
     if faults and faults[0]["type"] == "json_invalid":
         code, said = PARSE_ERROR, faults[0]["msg"]
         with suppress(ValueError, RecursionError):  # a text with half a character can be read as well

@@ -16,6 +16,7 @@ import torch
 from lamr_contract.encoder.local_model import LocalModel
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.names import SCORING_FILE
+from lamr_contract.private_files import replaced
 from lamr_contract.scoring.scorer import Scorer
 from lamr_contract.scoring.weights import load_weights
 from lamr_contract.spec import bundled_repository, client_files
@@ -54,7 +55,8 @@ def write_scored(model: LamrModel, work: WorkFolder, out: Path, records: Sequenc
     """
     save_checkpoint(model, out, work.tokenizer_file)
     if not (out / SCORING_FILE).exists():
-        shutil.copyfile(client_files(bundled_repository()) / SCORING_FILE, out / SCORING_FILE)
+        with replaced(out / SCORING_FILE) as part:
+            shutil.copyfile(client_files(bundled_repository()) / SCORING_FILE, part)
     weights = load_weights(out / SCORING_FILE)
     exported = _exported(out, work)
     encoder = PromptEncoder.from_repository(exported)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from lamr_contract.private_files import replaced
 from lamr_evaluation.problems import Problem
 from lamr_evaluation.records import Record, iter_rows, parse_row
 from lamr_repositories.progress import OnProgress
@@ -65,24 +66,21 @@ def label_file(
     if target.exists() and source.exists() and target.samefile(source):
         raise RecordError(f"{target}: would overwrite its own input; name another file")
     summary = LabelSummary()
-    part = target.with_name(target.name + ".part")
     rows = _labelled(source, summary, weights, report)
     try:
         total, done = source.stat().st_size, 0
         target.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("w", encoding="utf-8") as stream:
-            for read, row in rows:
-                stream.write(row)
-                done += read
-                if progress:
-                    progress("bytes", done, total)
-        if not summary.labelled:
-            raise RecordError(f"{source}: {_why_nothing(summary)}")
-        part.replace(target)
+        with replaced(target) as part:
+            with part.open("w", encoding="utf-8") as stream:
+                for read, row in rows:
+                    stream.write(row)
+                    done += read
+                    if progress:
+                        progress("bytes", done, total)
+            if not summary.labelled:
+                raise RecordError(f"{source}: {_why_nothing(summary)}")
     except OSError as error:
         raise RecordError(f"{error.filename or target}: {error.strerror or error}") from error
-    finally:
-        part.unlink(missing_ok=True)
     return summary
 
 

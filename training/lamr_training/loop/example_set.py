@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from lamr_contract.private_files import replaced
 from numpy.typing import NDArray
 
 IntArray = NDArray[np.int64]
@@ -85,10 +86,8 @@ class ExampleSet:
 
     def save(self, path: Path) -> None:
         """Write one `.npz`, which appears when it is whole."""
-        part = path.with_name(path.name + ".part")
-        with part.open("wb") as stream:
+        with replaced(path) as part, part.open("wb") as stream:
             np.savez(stream, **{name: getattr(self, name) for name in _SAVED})
-        part.replace(path)
 
     @classmethod
     def load(cls, path: Path) -> ExampleSet:
