@@ -24,9 +24,8 @@ from lamr_export import swepruner
 from lamr_export.config import CHECKPOINT_CONFIG, MODEL_TYPE, LamrConfig
 from lamr_export.errors import CheckpointError
 from lamr_export.model import LamrModel
-from lamr_export.sources import INDEX_FILE
+from lamr_export.sources import CHECKPOINT_WEIGHTS, INDEX_FILE, refuse_pickles
 
-CHECKPOINT_WEIGHTS = "model.safetensors"
 _POINTER = b"version https://git-lfs"
 _NAMED = 6  # how many tensors an error names before it counts the rest
 
@@ -122,7 +121,7 @@ def _read_weights(folder: Path) -> dict[str, Tensor]:
     """
     weights, index = folder / CHECKPOINT_WEIGHTS, folder / INDEX_FILE
     if weights.is_file() or not index.is_file():
-        _refuse_pickles(folder)
+        refuse_pickles(folder)
         return _read_tensors(weights)
     try:
         shard_of: dict[str, str] = dict(json.loads(index.read_text(encoding="utf-8"))["weight_map"])
@@ -135,15 +134,6 @@ def _read_weights(folder: Path) -> dict[str, Tensor]:
     if missing := sorted(shard_of.keys() - tensors):
         raise CheckpointError(f"{folder / shard_of[missing[0]]}: missing tensors: {_some(missing)}")
     return tensors
-
-
-def _refuse_pickles(folder: Path) -> None:
-    pickles = sorted(path.name for path in folder.glob("*.bin"))
-    if pickles and not (folder / CHECKPOINT_WEIGHTS).is_file():
-        raise CheckpointError(
-            f"{folder / pickles[0]} is a pickle, which can run any code when it is read; convert it: "
-            f"safetensors.torch.save_file(torch.load('{pickles[0]}', weights_only=True), '{CHECKPOINT_WEIGHTS}')"
-        )
 
 
 def _read_tensors(path: Path) -> dict[str, Tensor]:
