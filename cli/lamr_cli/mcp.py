@@ -74,9 +74,6 @@ MOST_SESSIONS = 256
 """Over HTTP; one that asks nothing for half an hour ends."""
 
 
-Way = Literal["stdio", "http"]
-
-
 def mcp(
     root: Annotated[
         list[Path] | None,
@@ -85,7 +82,7 @@ def mcp(
         ),
     ] = None,
     transport: Annotated[
-        Way, typer.Option(help="stdio, as most agents start it, or streamable HTTP.")
+        Literal["stdio", "http"], typer.Option(help="stdio, as most agents start it, or streamable HTTP.")
     ] = "stdio",
     host: Annotated[str, typer.Option(help="Address to listen on, with --transport http.")] = "127.0.0.1",
     port: Annotated[
@@ -111,7 +108,6 @@ def mcp(
     with needs_extra("mcp"):
         import uvicorn
         from lamr_agents.http.limits import HostMiddleware, Limits, server_options
-        from lamr_agents.mcp.packing import Packer
         from lamr_agents.mcp.roots import Reach
         from lamr_agents.mcp.server import create_server
         from mcp.server.transport_security import TransportSecuritySettings
@@ -126,8 +122,7 @@ def mcp(
 
     folders = Workspace(root or [Path.cwd()]).roots
     reach = Reach(folders, not root and transport == "stdio")
-    packer = Packer({"model": model, "cache": kept})
-    made = create_server(reach, make_pruner, packer, effort, within)
+    made = create_server(reach, make_pruner, {"model": model, "cache": kept}, effort, within)
     if transport == "stdio":
         made.run("stdio")
     else:

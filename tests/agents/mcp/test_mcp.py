@@ -16,8 +16,7 @@ from typing import Any
 import mcp
 import mcp_types
 import pytest
-from lamr_agents.mcp.numbered import MOST_CHARACTERS
-from lamr_agents.mcp.packing import Packer
+from lamr_agents.mcp.answers import MOST_CHARACTERS
 from lamr_agents.mcp.roots import Reach
 from lamr_agents.mcp.server import MOST_UNPRUNED_LINES, create_server
 from lamr_client import AccessDeniedError, AsyncPruner, ModelMismatchError, ServerUnavailableError
@@ -52,7 +51,7 @@ def in_process(
         asked = transport or AsyncMockTransport(lambda request: uniform_answer(request, 0.5))
         return AsyncPruner(transport=asked, retries=0)
 
-    return mcp.Client(create_server(Reach([root]), make, Packer({})), list_roots_callback=roots, **more)
+    return mcp.Client(create_server(Reach([root]), make, {}), list_roots_callback=roots, **more)
 
 
 def listing(*folders: Path) -> Any:
@@ -175,7 +174,7 @@ async def test_effort_and_time_are_those_of_the_server(root: Path) -> None:
     def make() -> AsyncPruner:
         return AsyncPruner(transport=transport)
 
-    async with mcp.Client(create_server(Reach([root]), make, Packer({}), "instant", 5.0)) as client:
+    async with mcp.Client(create_server(Reach([root]), make, {}, "instant", 5.0)) as client:
         assert re.search(r" 1-\d+ pruned", await text_of(client, "read_file", path="a.py", question=QUESTION))
         await text_of(client, "prune_text", text=CODE, question=QUESTION)
     assert not transport.requests
