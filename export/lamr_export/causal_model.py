@@ -86,14 +86,14 @@ class CausalModel(nn.Module):
             "use_safetensors": True,
             "trust_remote_code": False,
         }
+        options |= {"dtype": torch.float32, "output_loading_info": True}
         try:
-            model, loading = AutoModelForCausalLM.from_pretrained(
-                folder, dtype=torch.float32, output_loading_info=True, **options
-            )
+            loaded: Any = AutoModelForCausalLM.from_pretrained(folder, **options)
         except Exception as error:  # a broken file fails in as many ways as there are libraries
             raise CheckpointError(
                 f"{folder}: not a causal language model that transformers can load ({error})"
             ) from error
+        model, loading = loaded
         if missing := sorted(loading["missing_keys"]):
             raise CheckpointError(f"{folder}: {len(missing)} tensors are missing, {missing[0]} among them")
         return cls(model)

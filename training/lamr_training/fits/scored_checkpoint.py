@@ -22,9 +22,10 @@ from lamr_contract.scoring.weights import load_weights
 from lamr_contract.spec import bundled_repository, client_files
 from lamr_decoding import Decoder
 from lamr_evaluation.records import Record
-from lamr_export.checkpoint import CHECKPOINT_WEIGHTS, save_checkpoint
+from lamr_export.checkpoint import save_checkpoint
 from lamr_export.model import LamrModel
 from lamr_export.repository_writer import export_repository, weights_digest
+from lamr_export.sources import CHECKPOINT_WEIGHTS
 from lamr_export.verify import standard_texts
 
 from lamr_training.fits.scored_files import (
