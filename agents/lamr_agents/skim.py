@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from lamr_client import DeadlineExceededError, LamrError, PruneResult
 from lamr_contract.choices import EffortName
-from lamr_errors import visible
+from lamr_errors import unseen_lines, visible
 from lamr_postprocess import approximate_tokens, detect_language, line_spans, prune_lines
 from lamr_postprocess.document import analyse
 from lamr_postprocess.listing import read_listing
@@ -240,7 +240,8 @@ def _noted(asked: Asked, shown: Skim, archive: Archive | None, why: str) -> Skim
     if archive:
         undo = archive.how_to_show(asked.text, *largest_cut(shown.kept_lines, asked.lines))
     kept = len(shown.kept_lines)
-    last = note(kept, asked.lines, undo, numbers=shown.numbers, why=why, alike=alike(shown.text))
+    signs = {"alike": alike(shown.text), "unseen": unseen_lines(shown.text)}
+    last = note(kept, asked.lines, undo, numbers=shown.numbers, why=why, **signs)
     text = f"{_closed(shown.text)}{last}{asked.limits.below}"
     return replace(shown, text=text, tokens_out=asked.shown_tokens(text))
 

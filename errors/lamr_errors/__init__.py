@@ -22,8 +22,8 @@ __all__ = [
     "InvalidInputError",
     "LamrError",
     "ModelMismatchError",
-    "has_unseen",
     "how_to_install",
+    "unseen_lines",
     "visible",
 ]
 
@@ -93,6 +93,7 @@ _BEYOND_ASCII = (
 _UNSEEN = re.compile(rf"[\x00-\x1f]|{_BEYOND_ASCII}")
 _UNSEEN_IN_LINES = re.compile(rf"(?!\t|\r?\n)(?:{_UNSEEN.pattern})")
 _UNSEEN_IN_CODE = re.compile(_BEYOND_ASCII)
+_LINES = re.compile(r"\r\n?|\n")
 _DELETE, _PICTURES = 0x7F, 0x2400
 
 
@@ -106,9 +107,11 @@ def visible(text: str, *, lines: bool = False) -> str:
     return (_UNSEEN_IN_LINES if lines else _UNSEEN).sub(_picture, text)
 
 
-def has_unseen(line: str) -> bool:
-    """Return whether a line of code has characters that nobody sees, beside ASCII's control characters."""
-    return not line.isascii() and _UNSEEN_IN_CODE.search(line) is not None
+def unseen_lines(text: str) -> int:
+    """Return how many lines of a text have characters that nobody sees, ASCII's and a byte order mark apart."""
+    if text.isascii():
+        return 0
+    return sum(1 for line in _LINES.split(text.removeprefix("\ufeff")) if _UNSEEN_IN_CODE.search(line))
 
 
 def _picture(found: re.Match[str]) -> str:

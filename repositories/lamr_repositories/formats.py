@@ -3,7 +3,8 @@
 A pack is a head, the tree, one part a file, the outlines of files that are not in it, and a tail, one after another, so
 that each part's tokens can be counted by itself. `xml`, `markdown` and `plain` have the sections and marks of repomix's
 formats, which people's prompts know; file contents stand in them as they are, names so that they can be seen: one that
-holds a line's end forges no line.
+holds a line's end forges no line. Where names or contents hold a format's marks, a number that they don't hold stands
+in each of its own, and the head says so (`closed`).
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ class About:
     def sentence(self) -> str:
         """What the pack is, for its reader."""
         return (
-            f"This file holds the parts of {self.name} that a question is about. Lines that were left out are marked "
-            "in comments with their numbers; files that are left out whole are listed by their definitions as far as "
-            "room allowed."
+            f"This file holds the parts of {visible(self.name)} that a question is about. Lines that were left out are "
+            "marked in comments with their numbers; files that are left out whole are listed by their definitions as "
+            "far as room allowed."
         )
 
 

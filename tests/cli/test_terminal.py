@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from lamr_cli import exits, printing
-from lamr_errors import LamrError, ModelMismatchError, has_unseen, visible
+from lamr_errors import LamrError, ModelMismatchError, unseen_lines, visible
 
 from tests.test_house import FOLDERS
 
@@ -45,15 +45,14 @@ def test_no_sign_hides_in_what_lamr_says(sign: str) -> None:
         assert visible(text).count(sign) <= text.count(f"❤{sign}") + text.count(f"\ufe0f{sign}") * (
             sign == "\u200d"
         )
-        assert has_unseen(f"é{text}")
+        assert unseen_lines(f"é{text}\r\nx\ré{text}\n") == 2
     error = ModelMismatchError(f"a{sign}\nb.py: is broken", path=f"a{sign}\nb.py")
     assert str(error) == f"a{visible(sign)}␊b.py: is broken"
 
 
 def test_what_is_seen_doesnt_count_as_unseen() -> None:
-    assert not any(
-        map(has_unseen, ("", "a\tb\x1b[31m\r\n", "naïve ❤\ufe0f 👩‍👩‍👧 漢字 \u0645\u06cc\u200c\u062e\n"))
-    )
+    assert unseen_lines("\ufeffa\tb\x1b[31m\r\nnaïve ❤\ufe0f 👩‍👩‍👧\f漢字 \u0645\u06cc\u200c\u062e\n") == 0
+    assert unseen_lines("") == unseen_lines("plain\n\x00") == 0
 
 
 def test_every_command_writes_in_one_place() -> None:
