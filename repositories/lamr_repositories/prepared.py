@@ -15,8 +15,10 @@ from lamr_contract.arrays import Float64Array
 from lamr_contract.cache import Cache
 from lamr_contract.counters import Counter
 from lamr_contract.reading import bounded
+from lamr_errors import unseen_lines, visible
 from lamr_postprocess import decode
 from lamr_postprocess.encodings import UTF_8
+from lamr_postprocess.prune import UNSEEN_SHOWN
 
 from lamr_repositories.formats import FORMATS, About
 from lamr_repositories.indexing import Indexed, index_repository, same_content
@@ -127,17 +129,21 @@ class Prepared:
             self._ranked.outlines(),
             self._stage("tokens"),
         )
+        parts = tuple(_packed(part, self._index.files, self._ranked.place) for part in written.parts)
+        unseen = sum(unseen_lines(each.text) for each in parts)
+        said = [UNSEEN_SHOWN.format(unseen=unseen)] if unseen else []
         return PackResult(
             text=written.text,
             query=self._about.query,
-            files=tuple(_packed(part, self._index.files, self._ranked.place) for part in written.parts),
+            files=parts,
             outlined=written.outlined,
             tokens=written.tokens,
             max_tokens=options.max_tokens,
             tokens_in=self._index.tokens,
             counts=self._counts(),
             seconds=replace(self._seconds, allocate=time.perf_counter() - begin),
-            notes=(*self._tools.notes, *([] if written.parts else [self._why_empty()])),
+            unseen=unseen,
+            notes=(*self._tools.notes, *said, *([] if parts else [self._why_empty()])),
         )
 
     def _why_empty(self) -> str:
@@ -201,7 +207,7 @@ def _of_secrets(paths: Sequence[str]) -> str:
 
 def _some(names: Sequence[str]) -> str:
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+    return ", ".join(map(visible, names[:_NAMED])) + more
 
 
 def _packed(written: WrittenPart, files: Sequence[Indexed], place: dict[str, int]) -> PackedFile:
