@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from lamr_errors import visible
 from lamr_sessions.shown import shown_lines
 
 from lamr_agents.policy import SHORTENED, Asked
@@ -64,7 +65,8 @@ def _named(
         length = 0 if number is None else _alike(lines, at, known, number)
         if number is not None and sum(map(len, rows[at : at + length])) + length >= LEAST_CHARACTERS:
             begin, end, last = first + at, first + at + length - 1, number + length - 1
-            out.append(KNOWN_LINES.format(first=begin, last=end, as_first=number, as_last=last, path=path))
+            shown = visible(path).replace(NOTE, "[")
+            out.append(KNOWN_LINES.format(first=begin, last=end, as_first=number, as_last=last, path=shown))
             at += length
         else:
             out.append(rows[at])

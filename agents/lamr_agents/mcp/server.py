@@ -20,7 +20,7 @@ from lamr_client import AsyncPruner, InvalidInputError, LamrError, PruneResult
 from lamr_contract.choices import EffortName
 from lamr_errors import visible
 from lamr_postprocess import BudgetError, split_lines
-from lamr_postprocess.prune import FAILURES_SHOWN
+from lamr_postprocess.prune import FAILURES_SHOWN, UNSEEN_SHOWN
 from lamr_postprocess.render import NAMED
 from lamr_repositories import Using
 from mcp.server import MCPServer
@@ -310,9 +310,10 @@ class _Warm:
 
 
 def _beside(result: PruneResult) -> str:
-    """The last line of an answer that a fault left to the line model, or that leaves out failures; mostly nothing."""
+    """The last line of an answer with a fault, failures left out, or lines that hide something; mostly nothing."""
     shown, failures = result.failures
     said = [FAILURES_SHOWN.format(shown=shown, all=failures)] if shown < failures else []
+    said += [UNSEEN_SHOWN.format(unseen=result.unseen)] if result.unseen else []
     said += [f"{haste(result)}ask again later for a better answer"] if haste(result) else []
     end = "" if result.text.endswith("\n") else "\n"
     return f"{end}{NOTE} {'; '.join(said)}]\n" if said else ""
