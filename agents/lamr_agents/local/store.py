@@ -16,7 +16,7 @@ from pathlib import Path
 from lamr_client import InvalidInputError, LamrError
 from lamr_contract.private_files import cache_folder
 
-from lamr_agents.local import looks, sessions
+from lamr_agents.local import looks
 from lamr_agents.local.database import Database
 from lamr_agents.policy import IN_PARTS, READ_AGAIN
 from lamr_agents.thin import NOT_PRUNED, SOCKET
@@ -76,14 +76,12 @@ class Decision(Shown):
         at: when, in seconds since 1970.
         ranges, wholes: later reads of lines that this cut had hidden, by range and of the whole file.
         tokens_again: that these brought.
-        looked: whether such reads are counted at all; not for what lies in no file.
     """
 
     at: float = 0.0
     ranges: int = 0
     wholes: int = 0
     tokens_again: int = 0
-    looked: bool = False
 
 
 _AS_THEY_STAND = ("host", "session", "tool", "path", "reason", "tokens_in", "tokens_out", "seconds", "at")
@@ -92,7 +90,6 @@ _DECIDED = {
     "ranges": "coalesce(ranges, 0)",
     "wholes": "coalesce(wholes, 0)",
     "tokens_again": "coalesce(tokens, 0)",
-    "looked": "cuts.shown IS NOT NULL",
 }
 """What a `Decision` is made of: the expression of each field."""
 
@@ -126,7 +123,7 @@ class Store:
     def __init__(self, path: Path) -> None:
         self._database = Database(
             path,
-            _TABLE + looks.TABLE + sessions.TABLE,
+            _TABLE + looks.TABLE,
             lambda why: StoreError(f"{path}: what was shown can't be kept there ({why})"),
         )
         self._looks = looks.Looks(self._database)
@@ -164,27 +161,17 @@ class Store:
             if shown.place and added is not None:
                 looks.record(rows, added, _name(shown.place), shown.hidden)
             rows.execute("DELETE FROM shown WHERE at < ?", (now - MOST_DAYS * 86_400,))
-            sessions.forget(rows, now - MOST_DAYS * 86_400)
             rows.execute("DELETE FROM shown WHERE rowid <= (SELECT max(rowid) FROM shown) - ?", (MOST_ROWS,))
 
-    def meet(self, session: sessions.Session) -> tuple[bool, bool]:
-        """Record a call of a session; see `local.sessions.meet`."""
-        with self._database.rows() as rows:
-            return sessions.meet(rows, replace(session, name=_name(session.name)))
-
-    def decisions(self) -> Sequence[Decision]:
-        """What was decided so far, the oldest first."""
+    def decisions(self, since: float = 0.0) -> Sequence[Decision]:
+        """What was decided since a time, in seconds since 1970, the oldest first."""
         with self._database.rows() as rows:
             found = rows.execute(
                 f"SELECT {', '.join(_DECIDED.values())} FROM shown LEFT JOIN cuts ON cuts.shown = shown.rowid "
-                "ORDER BY at, shown.rowid"
+                "WHERE at >= ? ORDER BY at, shown.rowid",
+                (since,),
             )
             return [Decision(**dict(zip(_DECIDED, row, strict=True))) for row in found.fetchall()]
-
-    def all_sessions(self) -> Sequence[sessions.Session]:
-        """The sessions that hooks were called in, the oldest first."""
-        with self._database.rows() as rows:
-            return sessions.all_of(rows)
 
     def last_calls(self) -> Sequence[LastCall]:
         """The last call of each host."""
