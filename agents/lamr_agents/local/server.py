@@ -29,7 +29,6 @@ from lamr_agents.hosts import FIRST, hook_named
 from lamr_agents.intent import Intent
 from lamr_agents.judge import Prunes
 from lamr_agents.local.listener import Listener, Turns
-from lamr_agents.local.places import place_of
 from lamr_agents.local.store import Shown, Store
 from lamr_agents.local.texts import key_of
 from lamr_agents.policy import DEFAULT, HIDING, PROFILES, Asked, Policy
@@ -148,15 +147,11 @@ class LocalServer:
         seconds = min(self._seconds, left - SPARE_SECONDS) if isinstance(left, int | float) else self._seconds
         seconds = max(seconds, _LEAST_SECONDS)
         with self._turns.of((call.session, call.asked.label), seconds):
-            place = "" if call.asked.name else place_of(call.asked.path)
-            asked = replace(
-                call.asked,
-                again=call.seen or self._store.was_shown(call.session, call.since, call.asked.label),
-                always_again=bool(place) and self._store.is_always_read_again(place),
-            )
+            again = call.seen or self._store.was_shown(call.session, call.since, call.asked.label)
+            asked = replace(call.asked, again=again)
             left = max(seconds - (time.perf_counter() - begin), _LEAST_SECONDS)
             shown = self._skim(asked, call.intent, left, call.known if host.tells_context else {})
-            self._record(host, call, shown, place, time.perf_counter() - begin)
+            self._record(host, call, shown, time.perf_counter() - begin)
         return host.answer(call, shown)
 
     def _skim(self, asked: Asked, intent: Intent, seconds: float, known: Mapping[int, str]) -> Skim:
@@ -194,9 +189,9 @@ class LocalServer:
             self._gave_up = _GaveUp(len(asked.text), time.monotonic())
         return shown
 
-    def _record(self, host: HookHost, call: Call, shown: Skim, place: str, seconds: float) -> None:
+    def _record(self, host: HookHost, call: Call, shown: Skim, seconds: float) -> None:
         asked = call.asked
-        place = place or key_of(asked.text)
+        place = key_of(asked.text) if asked.name else asked.path
         if not asked.name:
             self._store.look(
                 call.session, call.since, asked.path, self._policy.ranges(asked), shown.tokens_out
