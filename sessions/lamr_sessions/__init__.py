@@ -8,7 +8,7 @@ they put around a user's own words; `usage` reads what a log says of the tokens 
 one that is a folder.
 """
 
-from lamr_sessions.about import About, about_of, moments_of
+from lamr_sessions.about import About, about_of
 from lamr_sessions.commands import Read
 from lamr_sessions.events import Event, Format, Rule, events_of, read_events, read_records, recognize
 from lamr_sessions.formats import FORMATS
@@ -37,7 +37,6 @@ __all__ = [
     "is_conversation",
     "later_use",
     "later_uses",
-    "moments_of",
     "read_events",
     "read_log",
     "read_records",

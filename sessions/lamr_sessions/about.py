@@ -5,7 +5,7 @@ What differs between hosts is an `AboutRule`, a table like a `Format`. A log tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import PurePath
@@ -69,19 +69,6 @@ def about_of(records: Sequence[Any], form: Format) -> About:
     return About(
         name if isinstance(name, str) else "", folder if isinstance(folder, str) else "", _moment(began)
     )
-
-
-def moments_of(records: Iterable[Any], form: Format) -> list[float]:
-    """When each record was written, in seconds since 1970: a record that doesn't say came with the one before.
-
-    It is 0 up to the first that says, so that all are in a log that never does.
-    """
-    rule = ABOUT.get(form.name, AboutRule())
-    times, last = [], 0.0
-    for record in records:
-        last = max(last, _moment(first_at(record, rule.began)) or 0.0) if rule.began else 0.0
-        times.append(last)
-    return times
 
 
 def _first(records: Sequence[Any], way: str) -> Any:
