@@ -47,6 +47,7 @@ from tests.agents.samples import (
     usage,
 )
 from tests.sessions import test_code_mode as code_mode
+from tests.sessions.test_sessions import LOGS
 
 PRICE = Price(("*",), input=1.0, cache_write=2.0, cache_read=0.1, output=10.0)
 PRICES = Prices((PRICE,))
@@ -514,3 +515,12 @@ def test_a_file_that_was_shown_before_is_told_without_accounts_too(tmp_path: Pat
     ]
     log = written(tmp_path / "s.jsonl", text=without_usage(session(*reread)))
     assert [read.outcome.reason for read in replay_log(log, PRICES).reads] == ["pruned", "shown before"]
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_logs_of_all_hosts_are_read_and_none_tells_a_net_without_accounts(tmp_path: Path, name: str) -> None:
+    replayed = replay_log(written(tmp_path / "log.json", text=LOGS[name]), PRICES)
+    assert replayed.host == name
+    assert replayed.totals.reads == 1
+    table = Report((replayed,)).table()
+    assert ("$" in table) == ("of the bill" in table) == replayed.accounted
