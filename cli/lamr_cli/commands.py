@@ -31,8 +31,7 @@ _PLACES = {
     "cache": "cache.cache",
     "export": "export.export",
     "eval": "evaluate.evaluate",
-    "judge": "judge.app",
-    "label": "train.label",
+    "judge": "judge.judge",
     "train": "train.train",
     "lines": "train.lines",
 }

@@ -20,7 +20,6 @@ from lamr_contract.names import (
     DECODER,
     ENCODER,
     ENSEMBLE,
-    LINE_MODEL,
     MODELS,
     ONNX_FILE,
     PROGRAM_FILE,
@@ -34,7 +33,7 @@ from lamr_contract.spec import ModelSpec, client_files
 from lamr_serving.engines import PRECISIONS
 from onnx import ModelProto
 
-from lamr_export import onnx_encoder, onnx_tracing
+from lamr_export import onnx_tracing
 from lamr_export.checkpoint import copy_client_files, load_checkpoint, tokenizer_path
 from lamr_export.config import check_name, served_config, serving_terms
 from lamr_export.errors import CheckpointError, ExportError
@@ -44,7 +43,7 @@ from lamr_export.quantize import quantize_encoder
 from lamr_export.report import ExportReport
 from lamr_export.sources import checkpoint_folder
 from lamr_export.target import check_target, files_of, replacing
-from lamr_export.triton import default_batch_size, model_config, program_of
+from lamr_export.triton import decoder_program, default_batch_size, model_config
 from lamr_export.verify import (
     SampleText,
     Verification,
@@ -114,7 +113,7 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
         raise ExportError(f"precision must be one of {', '.join(PRECISIONS)}, not {precision!r}")
     check_name(name)
     target = Path(output)
-    check_target(target, (*MODELS, LINE_MODEL), client_files(target))
+    check_target(target, MODELS, client_files(target))
     checkpoint = checkpoint_folder(checkpoint, revision, progress)
     progress(f"reading {checkpoint}")
     model = load_checkpoint(checkpoint)
@@ -137,7 +136,7 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
             config_file(folder, part).write_text(text, encoding="utf-8")
         progress(f"tracing the encoder ({precision})")
         encoder = version_folder(folder, ENCODER)
-        graph = onnx_encoder.encoder_to_onnx(model)
+        graph = onnx_tracing.encoder_to_onnx(model)
         if precision == "int8":
             progress("calibrating and quantizing it")
             graph = _quantized(graph, model, spec, tokenizer, seed)
@@ -173,7 +172,7 @@ def _write_decoder(folder: Path, model: LamrModel) -> None:
     _version_folder(folder, ENCODER)
     place = _version_folder(folder, DECODER)
     model.decoder_weights().save(place / WEIGHTS_FILE)
-    (place / PROGRAM_FILE).write_bytes(program_of(DECODER))
+    (place / PROGRAM_FILE).write_bytes(decoder_program())
 
 
 def _version_folder(folder: Path, model: str) -> Path:

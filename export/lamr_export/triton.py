@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 from importlib import resources
-from pathlib import Path
 from string import Template
 
-from lamr_contract.names import LINE_MODEL, PERPLEXITY, PROGRAM_FILE, config_file, version_folder
+from lamr_contract.names import DECODER, PERPLEXITY, PROGRAM_FILE, version_folder
 from lamr_contract.perplexity.causal_spec import CausalSpec, to_parameter
 from lamr_contract.spec import ModelSpec, bundled_repository
 from lamr_serving.engines import engine_for
@@ -58,16 +57,7 @@ def model_config(  # noqa: PLR0913, PLR0917 - one argument a setting
     precision: str = "fp32",
     parameters: int = 0,
 ) -> str:
-    """The `config.pbtxt` of one of the models.
-
-    Args:
-        model: its name, one of `names.MODELS`.
-        spec: the spec of the model that is served.
-        width: D, the number of a token's features.
-        max_batch_size: the most requests in one execution.
-        precision: the precision of the encoder's products, which decides the provider that is asked for.
-        parameters: how many the model has, which decides how many copies of it run and how long chunks wait.
-    """
+    """The `config.pbtxt` of one of the models."""
     template = (TEMPLATES / f"{model}.pbtxt").read_text(encoding="utf-8")
     return Template(template).substitute(
         max_batch_size=max_batch_size,
@@ -86,14 +76,7 @@ def model_config(  # noqa: PLR0913, PLR0917 - one argument a setting
 
 
 def causal_config(spec: CausalSpec, tokenizer: bytes, max_batch_size: int, parameters: int) -> str:
-    """The `config.pbtxt` of a causal language model.
-
-    Args:
-        spec: the spec of the model that is served.
-        tokenizer: the content of its `tokenizer.json`.
-        max_batch_size: the most sequences in one execution.
-        parameters: how many the model has, which decides how many copies of it run.
-    """
+    """The `config.pbtxt` of a causal language model."""
     template = (TEMPLATES / f"{PERPLEXITY}.pbtxt").read_text(encoding="utf-8")
     return Template(template).substitute(
         max_batch_size=max_batch_size,
@@ -112,24 +95,10 @@ def causal_config(spec: CausalSpec, tokenizer: bytes, max_batch_size: int, param
     )
 
 
-def line_model_config(spec: ModelSpec) -> str:
-    """The `config.pbtxt` of the line model."""
-    template = (TEMPLATES / f"{LINE_MODEL}.pbtxt").read_text(encoding="utf-8")
-    return Template(template).substitute(fingerprint=json.dumps(spec.fingerprint))
-
-
-def write_line_model(repository: Path, spec: ModelSpec) -> None:
-    """Write the line model's folder into a repository whose `scoring.npz` it serves; what is there is replaced."""
-    place = version_folder(repository, LINE_MODEL)
-    place.mkdir(parents=True, exist_ok=True)
-    (place / PROGRAM_FILE).write_bytes(program_of(LINE_MODEL))
-    config_file(repository, LINE_MODEL).write_text(line_model_config(spec), encoding="utf-8")
-
-
-def program_of(model: str) -> bytes:
-    """The `model.py` of the decoder or the line model, which is the same everywhere: the one that is bundled.
+def decoder_program() -> bytes:
+    """The decoder's `model.py`, which is the same everywhere: the one that is bundled.
 
     Raises:
         ModelMismatchError: the distribution was installed without it.
     """
-    return (version_folder(bundled_repository(), model) / PROGRAM_FILE).read_bytes()
+    return (version_folder(bundled_repository(), DECODER) / PROGRAM_FILE).read_bytes()
