@@ -31,7 +31,7 @@ _PLACES = {
     "cache": "cache.cache",
     "export": "export.export",
     "eval": "evaluate.evaluate",
-    "judge": "judge.judge",
+    "judge": "judge.app",
     "train": "train.train",
     "lines": "train.lines",
 }
