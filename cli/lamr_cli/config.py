@@ -23,7 +23,6 @@ _DEFAULTS = {
     "effort": "auto",
     "within": "no limit but the timeout",
     "profile": "careful",
-    "holdout": "none: hooks prune in every session",
 }
 
 

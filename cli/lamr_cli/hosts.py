@@ -56,15 +56,6 @@ Effort = Annotated[
         help=f"{EFFORT_HELP} Default: instant, since an agent waits for each read; auto with --server."
     ),
 ]
-HoldOut = Annotated[
-    float,
-    typer.Option(
-        help="Leave this share of the sessions alone, by their names, so that `lamr agents stats` can compare sessions "
-        "with cuts and without.",
-        min=0.0,
-        max=0.9,
-    ),
-]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change and make none.")]
 
 
@@ -78,7 +69,6 @@ def install(  # the command's options
     keep_texts: KeepTexts = True,
     effort: Effort = None,
     profile: Profile = None,
-    holdout: HoldOut = 0.0,
 ) -> None:
     """Have an agent's big reads pruned from now on.
 
@@ -97,9 +87,6 @@ def install(  # the command's options
     serve += [] if keep_texts or not agent.hook else ["--no-texts"]
     serve += ["--effort", effort] if effort else []
     serve += ["--profile", profile] if profile and agent.hook else []
-    if holdout and not agent.hook:
-        raise typer.BadParameter(f"{agent.title} has no hook, so that no session can be left alone.")
-    serve += ["--holdout", f"{holdout:g}"] if holdout else []
     if agent.hook is None:
         command = server_command(serve, shared)
     elif shared:

@@ -97,7 +97,7 @@ class Settings:
 
 _OF_PACKS = ("max_tokens", "exclude", "tokenizer")
 _OF_PRUNES = ("effort", "within", "tokenizer")
-_OF_HOOKS = ("holdout", "profile")
+_OF_HOOKS = ("profile",)
 _TYPED = ("pack", "prune", "view")
 """Commands that somebody types in a project; the others read the user's file alone."""
 _BY_OWN_WORDS = ("install",)
