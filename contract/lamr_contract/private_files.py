@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
 import os
 import stat
 import tempfile
@@ -156,8 +157,10 @@ def take_lock(descriptor: int) -> bool:
     Raises:
         OSError: the file can't be locked.
     """
-    import fcntl  # noqa: PLC0415 - Windows has none, and nothing is locked there
-
+    try:
+        import fcntl  # noqa: PLC0415
+    except ImportError:  # Windows has none, and nothing is locked there
+        return True
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -175,7 +178,7 @@ def write_whole(path: Path, text: str) -> None:
     """
     target = path.resolve()
     mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=_prefix(target))
     part = Path(name)
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:  # its line ends are the caller's
@@ -185,6 +188,21 @@ def write_whole(path: Path, text: str) -> None:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def sweep_parts(path: Path) -> None:
+    """Remove what killed runs of `write_whole` left beside a file; for who holds a lock that all its writers take.
+
+    Raises:
+        OSError: it can't be removed.
+    """
+    target = path.resolve()
+    for part in target.parent.glob(f"{glob.escape(_prefix(target))}*"):
+        part.unlink(missing_ok=True)
+
+
+def _prefix(target: Path) -> str:
+    return f".{target.name}.lamr-"
 
 
 def set_aside(database: Path) -> Path:
