@@ -53,17 +53,13 @@ def installed(host: Host, path: Path, command: Command) -> Change:
             if before is not None and not _is_whole(before):
                 raise SettingsError("somebody else's file has this name; move it away first")
             clean, written = None, Written(entry.make(command), "", 0)
+            after = written.text
         else:
             clean = _clean(before, entry, known)
             written = put(clean or "", entry, entry.make(command))
-        after = written.put_in(clean or "")
-        if (
-            before is not None
-            and not isinstance(entry, Whole)
-            and has(before, entry)
-            and data_of(before) == data_of(after)
-        ):
-            after = before
+            after = written.put_in(clean or "")
+            if before is not None and data_of(before) == data_of(after):
+                after = before
     except SettingsError as error:
         raise SettingsError(f"{path}: {error}; {UNCHANGED}") from error
     folders = known[0].folders if known else ()
