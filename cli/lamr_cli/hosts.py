@@ -100,12 +100,13 @@ def install(  # the command's options
 def uninstall(
     host: HostName, project: Project = False, shared: Shared = False, dry_run: DryRun = False
 ) -> None:
-    """Take lamr out of an agent's settings; everything else in them stays.
+    """Take lamr out of an agent's settings; everything else in them stays. The hooks' local server ends.
 
     lamr uninstall claude-code
     """
     from lamr_agents.hosts import HOSTS
     from lamr_agents.installing import installed_in, removed, settings_path
+    from lamr_agents.local.store import default_socket
 
     agent, scope = HOSTS[host], _scope(project, shared)
     change = removed(agent, settings_path(agent, scope))
@@ -114,6 +115,9 @@ def uninstall(
     ]
     elsewhere = f"; {', '.join(others)}" if others else ""
     _make(agent, change, dry_run, f"nothing to do: it isn't installed{elsewhere}")
+    if agent.hook and change.is_one and not dry_run and default_socket().is_socket():
+        default_socket().unlink(missing_ok=True)  # a server whose socket is gone ends
+        say("the hooks' local server ends; other agents' hooks start another when they need it", err=True)
 
 
 def status(
@@ -195,12 +199,13 @@ def _scope(project: bool, shared: bool) -> Scope:
 
 
 def _make(agent: Host, change: Change, dry_run: bool, nothing: str) -> None:
+    if not dry_run:
+        change.write()  # even where there is nothing to do: a run that was killed may have left something
     if not change.is_one:
         say(f"{change.path}: {nothing}", err=True)
         return
     if dry_run:
         say(change.diff, end="")
         return
-    change.write()
     done = "removed" if change.after is None else "written"
     say(f"{change.path}: {done}; restart {agent.title}", err=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
 import os
 import secrets
 import stat
@@ -159,8 +160,10 @@ def take_lock(descriptor: int) -> bool:
     Raises:
         OSError: the file can't be locked.
     """
-    import fcntl  # noqa: PLC0415 - Windows has none, and nothing is locked there
-
+    try:
+        import fcntl  # noqa: PLC0415
+    except ImportError:  # Windows has none, and nothing is locked there
+        return True
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -187,7 +190,7 @@ def replaced(path: Path, mode: int = 0o666) -> Iterator[Path]:
             yield path
             return
         target = path.resolve()
-        part = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+        part = target.with_name(f"{_prefix(target)}{secrets.token_hex(4)}")
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
         try:
             yield part
@@ -206,6 +209,21 @@ def write_whole(path: Path, content: str | bytes) -> None:
     """
     with replaced(path, 0o600) as part:
         part.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def sweep_parts(path: Path) -> None:
+    """Remove what killed runs of `write_whole` left beside a file; for who holds a lock that all its writers take.
+
+    Raises:
+        OSError: it can't be removed.
+    """
+    target = path.resolve()
+    for part in target.parent.glob(f"{glob.escape(_prefix(target))}*"):
+        part.unlink(missing_ok=True)
+
+
+def _prefix(target: Path) -> str:
+    return f".{target.name}.lamr-"
 
 
 def set_aside(database: Path) -> Path:

@@ -170,7 +170,7 @@ def test_budgets_count_by_the_tokenizer_that_is_named(repository, tmp_path):
     with pruner(repository, MockTransport(answer)) as subject:
         for tokenizer, count in (
             (None, subject.encoder.table("o200k").count_tokens),
-            ("any", subject.encoder.limits.count_tokens),
+            ("any", subject.encoder.table("any").count_tokens),
             ("model", subject.encoder.count_tokens),
         ):
             result = subject.prune(QUERY, code, path="a.py", max_tokens=300, tokenizer=tokenizer)
