@@ -1,4 +1,4 @@
-"""Rubric labels: how many records a second `lamr label` makes, and where the time goes.
+"""Rubric labels: how many records a second `lamr research label` makes, and where the time goes.
 
     python -m benchmarks.labels [--records 1000] [--json]
 

@@ -55,6 +55,8 @@ def replay(  # one argument an option
     Nothing leaves this machine unless --server names another one.
 
     lamr replay ~/.claude/projects --html replay.html
+
+    lamr replay --limit 10 --profile careful
     """
     from contextlib import ExitStack
 

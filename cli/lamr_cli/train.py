@@ -1,4 +1,4 @@
-"""`lamr train` and `lamr lines` train a preset and the line model; `lamr label` gives records their rubric labels."""
+"""`lamr train`, and of `lamr research` `lines`, which trains the line model, and `label`, which labels records."""
 
 from __future__ import annotations
 
@@ -148,7 +148,9 @@ def lines(
     The encoder itself stays as it is, and so does its fingerprint. Clients read what is new; a running server goes on.
     A hundred thousand records take about an hour and a half of one CPU core.
 
-    lamr lines --data records --output my-repository
+    lamr research lines --data records --output my-repository
+
+    lamr research lines --data records --output my-repository --fresh --epochs 2
     """
     with needs_extra("train"):
         from lamr_contract.spec import bundled_repository
@@ -190,7 +192,9 @@ def label(
 
     A record that can't be used is named on standard error and left out.
 
-    lamr label train.jsonl labelled.jsonl
+    lamr research label train.jsonl labelled.jsonl
+
+    lamr research label train.jsonl labelled.jsonl --weights
     """
     from lamr_training.labels.labelling import label_file
 

@@ -55,6 +55,8 @@ def view(
     file and loads nothing.
 
     lamr view src/server.py -q "How are timeouts handled when the pool is full?" -o page.html
+
+    lamr view src/server.py -q "retry limits" --threshold 0.6 --open
     """
     from lamr_client import Pruner
     from lamr_contract.asked import AskedDocument

@@ -4,7 +4,7 @@
     out  line_prob FP32 [1, L]; relevance and threshold FP32 [1, 1]: lines that reach the threshold are kept
 
 The weights are the client's files, which lie beside this model in `lamr`; there is no other copy. The model runs
-wherever `lamr_contract` can be imported (see `lamr_decoder`). `lamr lines` copies this file into `lamr_lines/1/`.
+wherever `lamr_contract` can be imported (see `lamr_decoder`). `lamr research lines` copies this file.
 """
 
 from __future__ import annotations

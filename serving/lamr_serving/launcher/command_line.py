@@ -83,7 +83,7 @@ def served_models(repository: Path, options: ServerOptions) -> list[str]:
     models = sorted(folder.parent.name for folder in repository.glob(f"*/{CONFIG_FILE}"))
     if options.lines and LINE_MODEL not in models:
         raise ServerStartError(
-            f"{repository.resolve()} has no {LINE_MODEL}; `lamr lines` writes a repository with one"
+            f"{repository.resolve()} has no {LINE_MODEL}; `lamr research lines` writes a repository with one"
         )
     return [name for name in models if name != LINE_MODEL or options.lines]
 

@@ -1,4 +1,4 @@
-"""`lamr label` labels a whole file, past bad records."""
+"""`lamr research label` labels a whole file, past bad records."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 
 def command(*arguments: object) -> list[str]:
-    return [sys.executable, "-m", "lamr_cli.main", "label", *map(str, arguments)]
+    return [sys.executable, "-m", "lamr_cli.main", "research", "label", *map(str, arguments)]
 
 
 def test_rows_keep_their_fields_and_get_the_labels_of_their_lines(tmp_path: Path) -> None:
