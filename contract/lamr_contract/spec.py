@@ -198,7 +198,7 @@ _IS_OF_TYPE: dict[str, Callable[[Any], bool]] = {
     "tuple[int, ...]": lambda value: all(map(_is_integer, value)),
     "tuple[float, float]": lambda value: all(map(_is_number, value)),
     "dict[str, float]": lambda value: isinstance(value, dict) and all(map(_is_number, value.values())),
-    **dict.fromkeys(("PromptTemplate", "Chunking", "Scoring", "LineRule", "Usual", "Presence"), _is_record),
+    **dict.fromkeys(("PromptTemplate", "Chunking", "Scoring", "LineRule", "Presence"), _is_record),
 }
 
 

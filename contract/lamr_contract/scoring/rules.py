@@ -95,32 +95,6 @@ class LineRule:
 
 
 @dataclass(frozen=True)
-class Usual:
-    """What a model says of lines usually, by which its opinions about lines of several files are put on one scale.
-
-    Attributes:
-        relevance, keep: mean and spread of the log-odds of chunks' relevance, and of lines' being needed
-            (`lamr_repositories.judging`), over judged lines of validation projects.
-
-    Raises:
-        ValueError: a spread isn't above 0.
-    """
-
-    relevance: tuple[float, float] = (0.0, 1.0)
-    keep: tuple[float, float] = (0.0, 1.0)
-
-    def __post_init__(self) -> None:
-        if min(self.relevance[1], self.keep[1]) <= 0:
-            raise ValueError(f"spreads must be above 0, not {self.relevance[1]} and {self.keep[1]}")
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Usual:
-        """Return what `dataclasses.asdict` has made a dictionary of."""
-        pairs = {name: (float(mean), float(spread)) for name, (mean, spread) in data.items()}
-        return cls(**pairs)
-
-
-@dataclass(frozen=True)
 class Scoring:
     """The rule by which a model's answers become line scores.
 
@@ -129,8 +103,6 @@ class Scoring:
         asked, told: for the kind `lines`, what becomes of log-odds where the query is a question, and where it isn't
             (`query_kind`): a question is answered by a passage, but what a task changes are single lines. Other kinds
             have neither.
-        usual: what packs compare the model's opinions with; None for a model that nobody has measured, whose opinions
-            are compared with those about the other lines of the same pack.
 
     Raises:
         ValueError: the kind is unknown, or has not the rules for lines that it needs.
@@ -139,7 +111,6 @@ class Scoring:
     kind: str = PAPER
     asked: LineRule | None = None
     told: LineRule | None = None
-    usual: Usual | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -157,13 +128,9 @@ class Scoring:
             TypeError: a field is unknown or of another type.
             ValueError: see the classes.
         """
-        parts: dict[str, Callable[[dict[str, Any]], Any]] = {
-            "asked": LineRule.from_dict,
-            "told": LineRule.from_dict,
-            "usual": Usual.from_dict,
-        }
-        read = {name: from_dict(data[name]) for name, from_dict in parts.items() if name in data}
-        return cls(**{**data, **read})
+        fields = {name: value for name, value in data.items() if name != "usual"}  # which older models carry
+        rules = {name: LineRule.from_dict(data[name]) for name in ("asked", "told") if name in data}
+        return cls(**{**fields, **rules})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields for `from_dict`, without those that are None."""

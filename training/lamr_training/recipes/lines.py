@@ -126,8 +126,7 @@ def train_lines(
     rng = random.Random(training.seed)
     by_lines = Scorer(Scoring(LINES, LineRule(), LineRule()), spec.rubrics, LineWeights(model, reader))
     weights = LineWeights(model, train_reader(reader, [ReadFile.of(file, by_lines, rng) for file in checks]))
-    fitted = fit_scoring(checks, weights, spec.rubrics, spec.threshold, before=spec.scoring)
-    scoring = replace(fitted, usual=spec.scoring.usual)  # the encoder stays as it is
+    scoring = fit_scoring(checks, weights, spec.rubrics, spec.threshold, before=spec.scoring)
     told, asked = _reports(checks, Scorer(scoring, spec.rubrics, weights), spec)
     _write(base, out, replace(spec, scoring=scoring), weights)
     return LinesReport(len(model.words), files, told, asked)
