@@ -19,11 +19,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from lamr_contract.asked import AskedDocument
 from lamr_contract.counters import counted_by, token_counter
 from lamr_contract.encoding import Chunk, Chunks, PromptEncoder
 from lamr_contract.errors import DeadlineExceededError, InvalidInputError, LamrError
 from lamr_contract.model_io import ChunkResult
+from lamr_contract.scoring.query_document import QueryDocument
 from lamr_contract.scoring.scorer import DocumentScorer, LineScores, Scorer
 from lamr_postprocess import BudgetError, PrunedCode, prune_lines
 from lamr_postprocess.analyses import Analyses
@@ -122,7 +122,7 @@ class PruneJob:
         self._call, self._shared, self._until = call, shared, call.deadline
         self._by_lines = scorer.instant
         self._counter = token_counter(options.tokenizer, encoder)
-        self._asked = AskedDocument.of(
+        self._asked = QueryDocument.of(
             encoder,
             query,
             text,

@@ -15,10 +15,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from lamr_contract.asked import AskedDocument
 from lamr_contract.counters import DEFAULT, counted_by, token_counter
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import LamrError
+from lamr_contract.scoring.query_document import QueryDocument
 from lamr_contract.words import query_terms
 from lamr_postprocess import (
     Cut,
@@ -173,7 +173,7 @@ MOST_EXCERPT_TOKENS = 2_000
 
 def unjudged(
     encoder: PromptEncoder,
-    asked: AskedDocument,
+    asked: QueryDocument,
     options: PruneOptions,
     tokens: int,
     count: Callable[[str], int],
@@ -225,7 +225,7 @@ def _whole(encoder: PromptEncoder, text: str, options: PruneOptions, tokens: int
 
 
 def _parts_of_lines(
-    whole: PruneResult, asked: AskedDocument, options: PruneOptions, count: Callable[[str], int]
+    whole: PruneResult, asked: QueryDocument, options: PruneOptions, count: Callable[[str], int]
 ) -> PruneResult:
     """Return code without lines to choose from: as it came, or what fits into a budget, or parts of its lines."""
     text, tokens, why = whole.text, whole.tokens_in, asked.minified

@@ -23,7 +23,7 @@ from lamr_contract.chunking import LineStarts, fixed_chunks, header_tokens, plan
 from lamr_contract.errors import InvalidInputError, ModelMismatchError
 from lamr_contract.files import MOST_TOKENIZER_BYTES, read_regular
 from lamr_contract.names import TOKENIZER_FILE
-from lamr_contract.reading import Reading, read
+from lamr_contract.query_truncation import TruncatedQuery, read
 from lamr_contract.spec import Chunking, ModelSpec, client_files, load_spec
 from lamr_contract.tokens.text_slices import cuts_inside, in_groups, slice_bounds
 from lamr_contract.tokens.token_counts import TokenCounts
@@ -145,7 +145,7 @@ class PromptEncoder:
         prompt = self.spec.prompt
         return self._tokenize(prompt.query_before + query + prompt.query_after)[0]
 
-    def read_query(self, query: str, task: str, code: str, layout: LineLayout) -> Reading:
+    def read_query(self, query: str, task: str, code: str, layout: LineLayout) -> TruncatedQuery:
         """Return what the model reads of a query and a task about a document: all of it, or what there is room for.
 
         Args:

@@ -14,7 +14,7 @@ import numpy as np
 from lamr_contract.arrays import Float64Array
 from lamr_contract.cache import Cache
 from lamr_contract.counters import Counter
-from lamr_contract.reading import bounded
+from lamr_contract.query_truncation import bounded
 from lamr_postprocess import decode
 from lamr_postprocess.encodings import UTF_8
 

@@ -31,7 +31,7 @@ from lamr_client.mock_transport import MockTransport, uniform_answer
 from lamr_client.prune_options import Call, PruneOptions
 from lamr_client.reading_plan import Pace
 from lamr_contract.model_io import ChunkRequest
-from lamr_contract.scoring.rules import Scoring
+from lamr_contract.rules import Scoring
 from lamr_contract.scoring.scorer import Scorer
 from lamr_postprocess import line_spans, prune_lines
 from lamr_postprocess.lines import TokenLines, code_points

@@ -19,7 +19,7 @@ import numpy as np
 from lamr_postprocess.layout import LineLayout
 
 from lamr_contract.arrays import Float64Array
-from lamr_contract.scoring.bm25 import length_norm, rarity, saturated
+from lamr_contract.bm25 import length_norm, rarity, saturated
 from lamr_contract.words import TermCounts, TermIndex, query_terms
 
 WINDOW = 20

@@ -14,7 +14,7 @@ from lamr_postprocess.layout import LineLayout
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float32Array, Float64Array
-from lamr_contract.scoring.bm25 import rarity as rarity_of
+from lamr_contract.bm25 import rarity as rarity_of
 from lamr_contract.scoring.document_words import DocumentWords
 from lamr_contract.scoring.evidence import lexical_views, moving_sum
 from lamr_contract.scoring.forms import line_forms

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from lamr_contract.scoring.bm25 import rarity
+from lamr_contract.bm25 import rarity
 from lamr_contract.words import TermIndex, query_terms
 from lamr_postprocess.layout import line_layout
 from lamr_postprocess.lines import IntArray, split_lines

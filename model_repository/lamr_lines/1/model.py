@@ -21,10 +21,10 @@ import triton_python_backend_utils as pb_utils
 sys.path += [path for path in os.environ.get("LAMR_PYTHONPATH", "").split(os.pathsep) if path]
 
 from lamr_contract.addressee import check_addressee, own_fingerprint
-from lamr_contract.asked import AskedDocument
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import InvalidInputError, LamrError
 from lamr_contract.names import LINE_INPUTS, LINE_MODEL, LINE_OUTPUTS, MAX_TEXT_BYTES_PARAMETER
+from lamr_contract.scoring.query_document import QueryDocument
 from lamr_contract.scoring.scorer import DocumentScorer, LineScores, Scorer
 from lamr_contract.stalls import StallWatch
 
@@ -86,7 +86,7 @@ class TritonPythonModel:
         for name in (QUERY, CODE):
             if not texts[name].strip():
                 raise InvalidInputError(f"{name} is empty", argument=name)
-        asked = AskedDocument.of(self._encoder, texts[QUERY], texts[CODE], task=texts[TASK], path=texts[PATH])
+        asked = QueryDocument.of(self._encoder, texts[QUERY], texts[CODE], task=texts[TASK], path=texts[PATH])
         return DocumentScorer(self._scorer, asked).finish()
 
 

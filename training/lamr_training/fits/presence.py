@@ -1,4 +1,4 @@
-"""Fits a `Presence`: how likely a file holds an answer, on files that hold one and files that don't.
+"""Fits an `AnswerPrior`: how likely a file holds an answer, on files that hold one and files that don't.
 
 The features come from the contract, which also serves them. The module knows scored files and a line model, which it
 doesn't train.
@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from lamr_contract.arrays import logit
+from lamr_contract.rules import FEATURES, AnswerPrior
 from lamr_contract.scoring.line_model import LineModel
-from lamr_contract.scoring.presence import FEATURES, Presence, best_lines, document_features
+from lamr_contract.scoring.scorer import best_lines, document_features
 from numpy.typing import NDArray
 
 from lamr_training.fits.scored_files import ScoredFile
@@ -25,7 +26,7 @@ _RIDGE = 1.0
 """The weight of the squared weights, in files."""
 
 
-def fit_presence(files: Sequence[ScoredFile], lines: LineModel, *, read: bool) -> Presence | None:
+def fit_presence(files: Sequence[ScoredFile], lines: LineModel, *, read: bool) -> AnswerPrior | None:
     """Fit a presence by files with and without gold lines; None if there are fewer than `LEAST` of either.
 
     Both sorts count the same in all, so 0.5 is where a file is as likely to hold an answer as not. Each file counts
@@ -44,7 +45,7 @@ def fit_presence(files: Sequence[ScoredFile], lines: LineModel, *, read: bool) -
     each = np.where(present, 1 / present.sum(), 1 / (~present).sum()) * len(files) / 4
     weights, bias = logistic_regression(np.array(rows), np.tile(present, 2), np.tile(each, 2), _RIDGE)
     fitted = {name: round(float(weight), 4) for name, weight in zip(FEATURES, weights, strict=True)}
-    return Presence(fitted, round(bias, 4), PRIOR)
+    return AnswerPrior(fitted, round(bias, 4), PRIOR)
 
 
 def _features(file: ScoredFile, lines: LineModel, read: bool) -> list[list[float]]:

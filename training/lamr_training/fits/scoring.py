@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from lamr_contract.scoring.query_kind import asks
-from lamr_contract.scoring.rules import LINES, LineRule, Scoring
+from lamr_contract.query_kind import asks
+from lamr_contract.rules import LINES, LineRule, Scoring
 from lamr_contract.scoring.scorer import Scorer
 from lamr_contract.scoring.weights import LineWeights
 from lamr_decoding import LinearChainCrf, viterbi

@@ -5,13 +5,12 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from lamr_contract.scoring.presence import BEST, TOGETHER, Presence
-from lamr_contract.scoring.rules import LineRule, Scoring
+from lamr_contract.rules import BEST, TOGETHER, AnswerPrior, LineRule, Scoring
 
 from tests.tiny import BERT_PROMPT, lines_scoring, make_spec, wordpiece
 
-ASKED = LineRule(bias=-1.0, shares=(0.2, 0.5), presence=Presence({TOGETHER: 3.0}, bias=-1.0))
-TOLD = LineRule(presence=Presence({BEST: 1.0}, prior=0.9))
+ASKED = LineRule(bias=-1.0, shares=(0.2, 0.5), presence=AnswerPrior({TOGETHER: 3.0}, bias=-1.0))
+TOLD = LineRule(presence=AnswerPrior({BEST: 1.0}, prior=0.9))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`AskedDocument`: a document, what is asked about it, and what a model reads of both, prepared once.
+"""`QueryDocument`: a document, what is asked about it, and what a model reads of both, prepared once.
 
 Client, packs, fits and training all prepare their documents here, so that a model learns from and is fitted on what it
 is served with. The module calls the others in order: a listing's numbers are put aside, the reading of query and task
@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from lamr_contract.arrays import Float64Array
 from lamr_contract.encoding import Chunks, PromptEncoder
 from lamr_contract.errors import InvalidInputError
-from lamr_contract.reading import Reading
+from lamr_contract.query_truncation import TruncatedQuery
 from lamr_contract.scoring.encoded_data import EncodedData
-from lamr_contract.scoring.line_model import AskedLines, LineModel
+from lamr_contract.scoring.line_model import LineModel, QueryLines
 from lamr_contract.scoring.named_lines import named_lines, nearness, placed_lines
 from lamr_contract.scoring.named_text import named_text
 
@@ -36,7 +36,7 @@ NO_TOKENS: Tokens = (np.zeros(0, np.int64), np.zeros((0, 2), np.int64))
 
 
 @dataclass(frozen=True, eq=False)
-class AskedDocument:
+class QueryDocument:
     """A document of L lines and a query.
 
     Attributes:
@@ -53,7 +53,7 @@ class AskedDocument:
         listing: what the text was shown as; None if it wasn't a listing.
     """
 
-    reading: Reading
+    reading: TruncatedQuery
     query_ids: NDArray[np.int64]
     text: str
     given: str
@@ -76,11 +76,11 @@ class AskedDocument:
         task: str = "",
         history: str = "",
         path: str = "",
-        reading: Reading | None = None,
+        reading: TruncatedQuery | None = None,
         tokens: Tokens | None = None,
         judge_data: bool = False,
         check: Callable[[], object] = lambda: None,
-    ) -> AskedDocument:
+    ) -> QueryDocument:
         """Prepare a document.
 
         Args:
@@ -193,7 +193,7 @@ class AskedDocument:
         """How near each line is to one that is named, float64 [L]."""
         return nearness(self.named)
 
-    def asked_lines(self, model: LineModel) -> AskedLines:
+    def asked_lines(self, model: LineModel) -> QueryLines:
         """Return the query and the lines as a line model reads them: query and task whole, however long they are.
 
         Args:
@@ -201,7 +201,7 @@ class AskedDocument:
         """
         return self._asked_for(model, self.task)[0]
 
-    def asked_with_history(self, model: LineModel) -> tuple[AskedLines, ...]:
+    def asked_with_history(self, model: LineModel) -> tuple[QueryLines, ...]:
         """Return the same, and where it is known once more with what the session said before in place of the task.
 
         Args:
@@ -209,7 +209,7 @@ class AskedDocument:
         """
         return self._asked_for(model, self.task, *((self.history,) if self.history.strip() else ()))
 
-    def _asked_for(self, model: LineModel, *tasks: str) -> tuple[AskedLines, ...]:
+    def _asked_for(self, model: LineModel, *tasks: str) -> tuple[QueryLines, ...]:
         return model.ask(self.intent, tasks, self.path, self.text, self.layout, self.near_named)
 
     def chunks(self, encoder: PromptEncoder) -> Chunks:
