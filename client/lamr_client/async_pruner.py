@@ -128,11 +128,13 @@ class AsyncPruner(AsyncClosing):
     async def _read(self, job: PruneJob, on_progress: OnProgress | None) -> None:
         """Ask about a job's chunks."""
         dispatcher = self._dispatcher
-        if job.warms:
+        if job.preload:
             await dispatcher.warm()
         until = job.begin_reading()
         groups = job.groups(dispatcher.pace, dispatcher.batch_size, dispatcher.work)
-        await dispatcher.run(groups, job.want_rubrics, job.reporting(on_progress), until, leave=job.leaves)
+        await dispatcher.run(
+            groups, job.want_rubrics, job.reporting(on_progress), until, leave=job.may_stop_early
+        )
 
     async def warm(self) -> None:
         """See `Pruner.warm`."""

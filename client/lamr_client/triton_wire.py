@@ -119,7 +119,7 @@ _NAMES_OF_TYPES: dict[np.dtype[Any], str] = {np.dtype(np.uint8): "UINT8", np.dty
 
 
 @dataclass(frozen=True)
-class Endpoint:
+class ModelEndpoint:
     """What a request must know of the served model.
 
     Attributes:
@@ -141,7 +141,7 @@ class Endpoint:
         return {FINGERPRINT_PARAMETER: self.fingerprint} if self.fingerprint else {}
 
 
-def check_config(config: Any, address: str, model: str, spec: ModelSpec | None) -> Endpoint:
+def check_config(config: Any, address: str, model: str, spec: ModelSpec | None) -> ModelEndpoint:
     """Read the ensemble's configuration before any code is sent.
 
     Args:
@@ -162,10 +162,10 @@ def check_config(config: Any, address: str, model: str, spec: ModelSpec | None) 
             "repository (`model`)",
             server=address,
         )
-    return Endpoint(address, model, config.max_batch_size > 0, spec.fingerprint if spec else None)
+    return ModelEndpoint(address, model, config.max_batch_size > 0, spec.fingerprint if spec else None)
 
 
-def inputs_of(request: ChunkRequest, endpoint: Endpoint) -> list[Any]:
+def inputs_of(request: ChunkRequest, endpoint: ModelEndpoint) -> list[Any]:
     """Return the request's tensors as a list of `InferInput`."""
     return [
         input_tensor(INPUT_IDS, np.ascontiguousarray(request.input_ids, np.int64), "INT64", endpoint.batched),
@@ -190,7 +190,7 @@ def queue_timeout(left: float | None) -> int | None:
     return None if left is None else max(1, int(left * 1e6))
 
 
-def result_of(answer: Any, request: ChunkRequest, endpoint: Endpoint) -> ChunkResult:
+def result_of(answer: Any, request: ChunkRequest, endpoint: ModelEndpoint) -> ChunkResult:
     """Read an `InferResult`.
 
     Args:
@@ -221,7 +221,7 @@ def result_of(answer: Any, request: ChunkRequest, endpoint: Endpoint) -> ChunkRe
 
 
 def read_output(
-    answer: Any, name: str, dtype: np.dtype[Any], shape: tuple[int, ...], endpoint: Endpoint
+    answer: Any, name: str, dtype: np.dtype[Any], shape: tuple[int, ...], endpoint: ModelEndpoint
 ) -> NDArray[Any]:
     """Read one tensor of an `InferResult`, which is checked before numpy sees a byte of it.
 
@@ -261,7 +261,7 @@ def said(text: str) -> str:
     return visible(text if len(text) <= _MOST_SAID_CHARS else f"{text[:_MOST_SAID_CHARS]}…")
 
 
-def _mismatch(endpoint: Endpoint, what: str) -> ModelMismatchError:
+def _mismatch(endpoint: ModelEndpoint, what: str) -> ModelMismatchError:
     return ModelMismatchError(
         f"{endpoint.model} at {endpoint.address} gives {what}; serve a model of this lamr",
         server=endpoint.address,
