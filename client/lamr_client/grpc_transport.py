@@ -46,15 +46,7 @@ class GrpcChannel(abc.ABC, Generic[Request, Result, Endpoint]):
     def __init__(
         self, address: str | Connection, model: str, fingerprint: str | None, most_bytes: int
     ) -> None:
-        """Open a channel; nothing is sent yet.
-
-        Args:
-            address: `host:port` of the server's gRPC port, or whatever else `parse_connection` reads; a `Connection`
-                for one that has a key or certificates.
-            model: the model's name.
-            fingerprint: of the model that requests are for; it travels with each call. None takes any.
-            most_bytes: of an answer; a larger one is refused before it is read.
-        """
+        """Open a channel and send nothing yet; an answer of more than `most_bytes` is refused before it is read."""
         from tritonclient.grpc import InferenceServerClient  # noqa: PLC0415
 
         connection = address if isinstance(address, Connection) else parse_connection(address)

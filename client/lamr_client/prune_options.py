@@ -236,10 +236,6 @@ class CallDefaults:
     ) -> PruneCall:
         """Start a call's clock.
 
-        Args:
-            timeout, on_error: what the call says; None takes the defaults.
-            within: seconds until an answer is wanted; None for the timeout's.
-
         Raises:
             InvalidInputError: see the class.
         """

@@ -203,12 +203,6 @@ def passthrough(
 
     The tokens of a text beyond `MOST_COUNTED_CHARS` are estimated, because counting them would take longer than the
     caller was ready to wait.
-
-    Args:
-        encoder, options: see `unjudged`.
-        text: the code.
-        error: why the text passes; the result's reason names it.
-        begin: `time.perf_counter()` when the call began.
     """
     counter = token_counter(options.tokenizer, encoder)
     count = counter.count_tokens if len(text) <= MOST_COUNTED_CHARS else approximate_tokens

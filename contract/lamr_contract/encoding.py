@@ -206,10 +206,6 @@ class PromptEncoder:
     def code_room(self, query_tokens: int, chunking: Chunking | None = None) -> int:
         """Return how many code tokens a chunk holds beside the prompt and the query.
 
-        Args:
-            query_tokens: the number of the query's tokens.
-            chunking: takes the place of the model's own.
-
         Raises:
             InvalidInputError: the query leaves room for less than `MIN_CODE_TOKENS`, or than a chunk that is smaller.
         """

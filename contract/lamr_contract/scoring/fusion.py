@@ -34,12 +34,7 @@ _CONTEXTS = 3  # a line's own state, the mean over its block, the mean over the 
 
 
 def encoded_logits(outputs: Outputs, rubrics: Sequence[str]) -> Float64Array:
-    """Return the log-odds float64 [m, 4] of a model's outputs for m tokens.
-
-    Args:
-        outputs: they have `rubric_prob`.
-        rubrics: the names of the model's rubrics, in the order of the K axis.
-    """
+    """Return the log-odds float64 [m, 4] of a model's outputs for m tokens."""
     assert outputs.rubric_prob is not None
     columns = zeros_by_column(len(outputs.keep), ENCODED)
     for place, name in enumerate(RUBRICS):
@@ -62,12 +57,7 @@ class EncoderReading:
 
     @classmethod
     def of(cls, averages: Averages, lines: TokenLines) -> EncoderReading:
-        """Return the reading of lines.
-
-        Args:
-            averages: the means of `encoded_logits` over chunks.
-            lines: the lines of the tokens.
-        """
+        """Return the reading of lines."""
         share = lines.means(averages.read.astype(np.float64)).astype(np.float64)
         read = share > 0
         means = np.stack([lines.means(averages.values[:, place]) for place in range(ENCODED)], axis=1)

@@ -8,6 +8,7 @@ because what reads words alone needs none. The module knows no scores.
 
 from __future__ import annotations
 
+import string
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,11 +22,10 @@ from lamr_postprocess.minified import minified
 from lamr_postprocess.outputs import failing_lines, output_frames
 from numpy.typing import NDArray
 
-from lamr_contract.arrays import Float64Array
+from lamr_contract.arrays import Float64Array, ranges
 from lamr_contract.encoding import Chunks, PromptEncoder
 from lamr_contract.errors import InvalidInputError
 from lamr_contract.query_truncation import TruncatedQuery
-from lamr_contract.scoring.encoded_data import EncodedData
 from lamr_contract.scoring.line_model import LineModel, QueryLines
 from lamr_contract.scoring.named_lines import named_lines, nearness, placed_lines
 from lamr_contract.scoring.named_text import named_text
@@ -33,6 +33,61 @@ from lamr_contract.scoring.named_text import named_text
 Tokens = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Ids int64 [n], and offsets int64 [n, 2]: first and one-past-last character of each token."""
 NO_TOKENS: Tokens = (np.zeros(0, np.int64), np.zeros((0, 2), np.int64))
+LEAST_RUN = 512
+"""Characters that data has at least: more than any identifier, path or hash."""
+_LEAST_SHARE = 0.8  # of a line's characters, for the line to be nothing but data
+# Base64 and hexadecimal. The backslash is that of line ends in JSON's strings.
+_LETTERS = frozenset(string.ascii_letters + string.digits + "+/=\\")
+_WRITES_DATA = np.array([chr(point) in _LETTERS for point in range(128)] + [False])
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedData:
+    """Where a text of c characters and L lines holds bytes that are written out as letters, as notebooks hold images.
+
+    Nobody reads them, and a model would make thousands of tokens of them, against which the rest would be judged.
+
+    Attributes:
+        spans: int64 [k, 2], first and one-past-last character of each piece of data, ascending.
+        lines: bool [L], lines that hold hardly anything else.
+    """
+
+    spans: NDArray[np.int64]
+    lines: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, layout: LineLayout) -> EncodedData:
+        """Find a text's data: unbroken runs of at least `LEAST_RUN` characters that could be base64."""
+        sizes = layout.spans[:, 1] - layout.spans[:, 0]
+        long = np.flatnonzero(sizes >= LEAST_RUN)  # a run lies in one line, because no line end is data
+        places = ranges(layout.spans[long, 0], sizes[long])
+        written = np.zeros(len(places) + 2, np.int8)
+        written[1:-1] = _WRITES_DATA[np.minimum(layout.points[places], 128)]
+        edges = np.diff(written)
+        begins, ends = np.flatnonzero(edges > 0), np.flatnonzero(edges < 0)
+        runs = ends - begins >= LEAST_RUN
+        spans = np.stack([places[begins[runs]], places[ends[runs] - 1] + 1], axis=1)
+        line = np.searchsorted(layout.spans[:, 1], spans[:, 0], side="right")
+        lengths = np.bincount(line, spans[:, 1] - spans[:, 0], minlength=len(layout.spans))
+        return cls(spans, lengths > _LEAST_SHARE * sizes)
+
+    def outside(self, offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which of n tokens begin outside all data, bool [n].
+
+        Args:
+            offsets: int64 [n, 2], first and one-past-last character of each token.
+        """
+        begun = np.searchsorted(self.spans[:, 0], offsets[:, 0], side="right")
+        ended = np.searchsorted(self.spans[:, 1], offsets[:, 0], side="right")
+        outside: NDArray[np.bool_] = begun == ended
+        return outside
+
+    def note(self) -> str:
+        """Return what a user should know of the data, in words."""
+        count = int(self.lines.sum())
+        if not count:
+            return "encoded data (images and the like) within lines was not judged"
+        return f"{count} line{'s' * (count != 1)} of encoded data (images and the like) scored 0"
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,11 +257,7 @@ class QueryDocument:
         return self._asked_for(model, self.task)[0]
 
     def asked_with_history(self, model: LineModel) -> tuple[QueryLines, ...]:
-        """Return the same, and where it is known once more with what the session said before in place of the task.
-
-        Args:
-            model: the line model.
-        """
+        """Return the same, and where it is known once more with what the session said before in place of the task."""
         return self._asked_for(model, self.task, *((self.history,) if self.history.strip() else ()))
 
     def _asked_for(self, model: LineModel, *tasks: str) -> tuple[QueryLines, ...]:

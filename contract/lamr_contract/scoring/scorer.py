@@ -373,12 +373,7 @@ def _token_values(outputs: Outputs, rule: TokenRule, rubrics: Sequence[str]) -> 
 
 
 def encoder_merger(rubrics: Sequence[str], tokens: int) -> ScoreMerger:
-    """Return what averages over chunks the log-odds that the line model reads of an encoder.
-
-    Args:
-        rubrics: the names of the encoder's rubrics, in the order of the K axis.
-        tokens: the number of the document's tokens.
-    """
+    """Return what averages over chunks the log-odds that the line model reads of an encoder."""
     return ScoreMerger(partial(encoded_logits, rubrics=rubrics), ENCODED, rubrics, tokens, want_rubrics=True)
 
 
