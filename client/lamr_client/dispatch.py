@@ -1,6 +1,6 @@
 """Sends many chunks through a transport: a few at once, again where a retry is safe, and all within one deadline.
 
-This is the form for threads; `async_dispatch` is the same for an event loop. Chunks are taken from their iterator only
+This is the form for threads; `async_pruner` has the same for an event loop. Chunks are taken from their iterator only
 when there is room to send them, so a document of any size has a bounded number of requests in memory. The module knows
 neither prompts nor scores.
 """
