@@ -13,8 +13,8 @@ from pathlib import Path
 from lamr_client import InvalidInputError
 from lamr_postprocess import decode, split_lines
 from lamr_postprocess.patterns import LineSearch
-from lamr_repositories.below import Below
 from lamr_repositories.folders import Folder
+from lamr_repositories.safe_root import SafeRoot
 from lamr_repositories.walk import WalkCount, WalkOptions, walk
 
 MOST_BYTES = 4 << 20
@@ -87,7 +87,7 @@ class Workspace:
             raise InvalidInputError(f"{path:.200}: no such file", argument="path")
         root = next(root for root in self.roots if root in meant.parents)
         try:
-            with Below(root) as below:  # a folder can become a link after it was resolved
+            with SafeRoot(root) as below:  # a folder can become a link after it was resolved
                 data = below.read(meant.relative_to(root).as_posix(), MOST_BYTES)
         except OSError as error:
             too_large = error.errno == errno.EFBIG

@@ -109,16 +109,11 @@ def batch(
     if as_json:
         say(json.dumps(dataclasses.asdict(count)))
     else:
+        again = f" ({count.failed_before:,} of them with errors; --retry-errors runs these again)"
         say(
             f"{count.rows:,} rows: {count.answered:,} answered, {count.failed:,} with errors, {count.before:,} done "
-            f"before{_with_errors(count.failed_before)} · {count.seconds:.1f} s · {count.deaths:,} workers replaced",
+            f"before{again * bool(count.failed_before)} · {count.seconds:.1f} s · {count.deaths:,} workers replaced",
             err=True,
         )
     if count.failed or count.failed_before:
         raise typer.Exit(INCOMPLETE)
-
-
-def _with_errors(failed_before: int) -> str:
-    return (
-        f" ({failed_before:,} of them with errors; --retry-errors runs these again)" if failed_before else ""
-    )

@@ -39,10 +39,6 @@ def serve(
     threads: Annotated[
         int, typer.Option(help="CPU threads of the encoder; 0: all usable CPUs.", min=0)
     ] = DEFAULTS.threads,
-    lines: Annotated[
-        bool,
-        typer.Option("--lines", help="Serve the line model, too, for callers without lamr (lamr_lines)."),
-    ] = DEFAULTS.lines,
     startup_timeout: Annotated[
         float, typer.Option(help="Seconds to wait for readiness.", min=1)
     ] = DEFAULTS.startup_timeout,
@@ -81,7 +77,7 @@ def serve(
     """
     end_well_on_sigterm()
     from lamr_client import bundled_repository
-    from lamr_serving.launcher.machine import check_machine
+    from lamr_serving.launcher.bundle import check_machine
 
     check_machine()
     from lamr_serving import serve as serve_repository
@@ -93,7 +89,6 @@ def serve(
         grpc_port=grpc_port,
         metrics_port=metrics_port,
         threads=threads,
-        lines=lines,
         startup_timeout=startup_timeout,
         log_file=log,
         verbosity=verbose,

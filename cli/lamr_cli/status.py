@@ -94,11 +94,10 @@ def _local_text(installation: LocalStatus) -> str:
                 "triton": installation.triton or f"not installed: {how_to_install('serve')}",
                 "model": f"{installation.model} {installation.model_version}" if installation.model else None,
                 "fingerprint": installation.fingerprint,
-                "engine": f"{installation.engine}, {installation.threads} threads: {installation.engine_reason}"
-                if installation.engine
-                else None,
-                "for exports": f"{installation.small_engine}: {installation.small_engine_reason}",
-                "wide exports": f"{installation.wide_engine}: {installation.wide_engine_reason}",
+                "engine": installation.engine,
+                "threads": installation.threads,
+                "for exports": installation.small_engine,
+                "wide exports": installation.wide_engine,
                 "problem": installation.problem or "none",
             }
         )

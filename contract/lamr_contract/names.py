@@ -14,8 +14,6 @@ ENSEMBLE = "lamr"
 ENCODER = "lamr_encoder"
 DECODER = "lamr_decoder"
 MODELS = (ENSEMBLE, ENCODER, DECODER)
-# One more beside these, of a model whose lines a line model scores. It reads the ensemble's files.
-LINE_MODEL = "lamr_lines"
 # The only model of a causal language model's repository.
 PERPLEXITY = "lamr_perplexity"
 VERSION = "1"
@@ -23,8 +21,8 @@ VERSION = "1"
 # Files of a model's folder.
 CONFIG_FILE = "config.pbtxt"
 
-# Files of a model's version: two or three of the ensemble, two to six of the encoder, two of the decoder, one of the
-# line model. A causal language model has five of the first six: it scores no lines.
+# Files of a model's version: two or three of the ensemble, two to six of the encoder, two of the decoder.
+# A causal language model has five of the first six: it scores no lines.
 SPEC_FILE = "lamr.json"
 TOKENIZER_FILE = "tokenizer.json"
 SCORING_FILE = "scoring.npz"
@@ -54,9 +52,6 @@ STATES = "states"  # between the two graphs
 ENCODER_INPUTS = (INPUT_IDS, CU_SEQLENS, MAX_LEN)
 ENCODER_OUTPUTS = (FUSED, RELEVANCE)
 RUBRIC_OUTPUTS = (RUBRIC_PROB, GATE)
-# The line model's: texts in, and what became of their lines.
-LINE_INPUTS = ("query", "code", "path", "task")
-LINE_OUTPUTS = ("line_prob", RELEVANCE, "threshold")
 
 # Parameters of the ensemble's configuration and of the causal model's: which model it is.
 FINGERPRINT_PARAMETER = "lamr_fingerprint"
@@ -75,8 +70,6 @@ MAX_SEQUENCE_TOKENS_PARAMETER = "max_sequence_tokens"
 VOCABULARY_PARAMETER = "vocabulary_size"
 # What each instance of an encoder that reads query and code apart keeps of the code; none without it.
 KEPT_BYTES_PARAMETER = "kept_states_bytes"
-# Parameter of the line model's configuration: the most bytes of a request's texts.
-MAX_TEXT_BYTES_PARAMETER = "max_text_bytes"
 
 
 def config_file(repository: Path, model: str) -> Path:

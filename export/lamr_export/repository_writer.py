@@ -20,7 +20,6 @@ from lamr_contract.names import (
     DECODER,
     ENCODER,
     ENSEMBLE,
-    LINE_MODEL,
     MODELS,
     ONNX_FILE,
     PROGRAM_FILE,
@@ -44,7 +43,7 @@ from lamr_export.quantize import quantize_encoder
 from lamr_export.report import ExportReport
 from lamr_export.sources import checkpoint_folder
 from lamr_export.target import check_target, files_of, replacing
-from lamr_export.triton import default_batch_size, model_config, program_of
+from lamr_export.triton import decoder_program, default_batch_size, model_config
 from lamr_export.verify import (
     SampleText,
     Verification,
@@ -114,7 +113,7 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
         raise ExportError(f"precision must be one of {', '.join(PRECISIONS)}, not {precision!r}")
     check_name(name)
     target = Path(output)
-    check_target(target, (*MODELS, LINE_MODEL), client_files(target))
+    check_target(target, MODELS, client_files(target))
     checkpoint = checkpoint_folder(checkpoint, revision, progress)
     progress(f"reading {checkpoint}")
     model = load_checkpoint(checkpoint)
@@ -173,7 +172,7 @@ def _write_decoder(folder: Path, model: LamrModel) -> None:
     _version_folder(folder, ENCODER)
     place = _version_folder(folder, DECODER)
     model.decoder_weights().save(place / WEIGHTS_FILE)
-    (place / PROGRAM_FILE).write_bytes(program_of(DECODER))
+    (place / PROGRAM_FILE).write_bytes(decoder_program())
 
 
 def _version_folder(folder: Path, model: str) -> Path:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 from importlib import resources
-from pathlib import Path
 from string import Template
 
-from lamr_contract.names import LINE_MODEL, PERPLEXITY, PROGRAM_FILE, config_file, version_folder
+from lamr_contract.names import DECODER, PERPLEXITY, PROGRAM_FILE, version_folder
 from lamr_contract.perplexity.causal_spec import CausalSpec, to_parameter
 from lamr_contract.spec import ModelSpec, bundled_repository
 from lamr_serving.engines import engine_for
@@ -112,24 +111,10 @@ def causal_config(spec: CausalSpec, tokenizer: bytes, max_batch_size: int, param
     )
 
 
-def line_model_config(spec: ModelSpec) -> str:
-    """The `config.pbtxt` of the line model."""
-    template = (TEMPLATES / f"{LINE_MODEL}.pbtxt").read_text(encoding="utf-8")
-    return Template(template).substitute(fingerprint=json.dumps(spec.fingerprint))
-
-
-def write_line_model(repository: Path, spec: ModelSpec) -> None:
-    """Write the line model's folder into a repository whose `scoring.npz` it serves; what is there is replaced."""
-    place = version_folder(repository, LINE_MODEL)
-    place.mkdir(parents=True, exist_ok=True)
-    (place / PROGRAM_FILE).write_bytes(program_of(LINE_MODEL))
-    config_file(repository, LINE_MODEL).write_text(line_model_config(spec), encoding="utf-8")
-
-
-def program_of(model: str) -> bytes:
-    """The `model.py` of the decoder or the line model, which is the same everywhere: the one that is bundled.
+def decoder_program() -> bytes:
+    """The decoder's `model.py`, which is the same everywhere: the one that is bundled.
 
     Raises:
         ModelMismatchError: the distribution was installed without it.
     """
-    return (version_folder(bundled_repository(), model) / PROGRAM_FILE).read_bytes()
+    return (version_folder(bundled_repository(), DECODER) / PROGRAM_FILE).read_bytes()

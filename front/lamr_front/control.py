@@ -11,11 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from lamr_front import admin
+from lamr_front import haproxy
 from lamr_front.errors import FrontError, FrontStartError
 from lamr_front.fleet import Fleet
-from lamr_front.haproxy import check_config, complaints, find_haproxy
-from lamr_front.rendering import Places, render
+from lamr_front.rendering import CONFIG, Places, render
 from lamr_front.run_folder import RunFolder
 from lamr_front.tenants_file import read_fleet
 
@@ -93,14 +92,14 @@ def prepare(tenants: Path, folder: RunFolder) -> tuple[Fleet, Path]:
     """
     fleet = read_fleet(tenants)
     folder.make()
-    generation = folder.next_generation()
-    config = folder.write(generation, render(fleet, folder.places(generation), str(tenants)))
+    places = folder.places(folder.next_generation())
+    render(fleet, places, str(tenants)).write(places)
     try:
-        check_config(find_haproxy(), config)
+        haproxy.check_config(haproxy.find_haproxy(), places.folder / CONFIG)
     except BaseException:
-        folder.forget(config.parent)
+        folder.forget(places.folder)
         raise
-    return fleet, config.parent
+    return fleet, places.folder
 
 
 def reload(tenants: Path) -> Fleet:
@@ -115,19 +114,19 @@ def reload(tenants: Path) -> Fleet:
         FrontNotRunningError: no front of this file runs.
     """
     folder = RunFolder(tenants)
-    admin.ask(folder.current.admin_socket, "show info")
+    haproxy.ask(folder.current.admin_socket, "show info")
     with folder.held("reload"):
         fleet, new = prepare(tenants, folder)
         before = folder.current
         _revoke(before, new)
         save_state(before)
         folder.put_in_force(new)
-        answer = admin.ask(before.master_socket, "reload")
+        answer = haproxy.ask(before.master_socket, "reload")
         if "Success=1" not in answer:
             folder.put_in_force(before.folder)
             folder.forget(new)
             raise FrontStartError(
-                f"HAProxy goes on as it was, since it can't start again:\n{complaints(answer)}"
+                f"HAProxy goes on as it was, since it can't start again:\n{haproxy.complaints(answer)}"
             )
         folder.sweep()
     return fleet
@@ -147,14 +146,16 @@ def make_room(tenants: Path) -> bool:
     """
     folder = RunFolder(tenants)
     places = folder.current
-    api = admin.read_statistics(places.admin_socket, f"{API} 1 -1")[0]
+    api = haproxy.read_statistics(places.admin_socket, f"{API} 1 -1")[0]
     if _number(api["scur"]) < CROWDED * _number(api["slim"]):
         return False
     with folder.held("reload"):
         save_state(places)
-        answer = admin.ask(places.master_socket, "reload")
+        answer = haproxy.ask(places.master_socket, "reload")
     if "Success=1" not in answer:
-        raise FrontStartError(f"HAProxy can't start again to close idle connections:\n{complaints(answer)}")
+        raise FrontStartError(
+            f"HAProxy can't start again to close idle connections:\n{haproxy.complaints(answer)}"
+        )
     return True
 
 
@@ -162,12 +163,6 @@ def drain(
     tenants: Path, replica: str, seconds: float, on_wait: Callable[[int], None] = lambda _: None
 ) -> None:
     """Send a replica no more requests, and wait until it has answered those that it has.
-
-    Args:
-        tenants: the file of tenants.
-        replica: its name.
-        seconds: how long to wait.
-        on_wait: called with the number of requests that are still under way there.
 
     Raises:
         FrontError: there is no such replica, or it didn't get empty in time; it stays drained then.
@@ -191,12 +186,8 @@ def undrain(tenants: Path, replica: str) -> None:
 
 
 def read_status(tenants: Path) -> FrontStatus:
-    """What a running front does.
-
-    Raises:
-        FrontNotRunningError: no front of this file runs.
-    """
-    rows = admin.read_statistics(RunFolder(tenants).current.admin_socket)
+    """What a running front does."""
+    rows = haproxy.read_statistics(RunFolder(tenants).current.admin_socket)
     api = next(row for row in rows if (row["pxname"], row["svname"]) == (API, "FRONTEND"))
     tenant_rows: dict[str, dict[str, dict[str, str]]] = {}
     for row in rows:
@@ -214,7 +205,7 @@ def read_status(tenants: Path) -> FrontStatus:
 def save_state(places: Places) -> None:
     """Write down which replicas are drained or down, for the process that comes next."""
     partial = places.state_file.with_suffix(".new")
-    partial.write_text(admin.ask(places.admin_socket, f"show servers state {POOL}"), encoding="utf-8")
+    partial.write_text(haproxy.ask(places.admin_socket, f"show servers state {POOL}"), encoding="utf-8")
     partial.replace(places.state_file)
 
 
@@ -222,22 +213,22 @@ def _revoke(before: Places, new: Path) -> None:
     for name in ("keys.map", "certificates.map"):
         file = before.folder / name
         wanted = dict(line.rsplit(" ", 1) for line in (new / name).read_text(encoding="utf-8").splitlines())
-        for entry in admin.read_map(before.admin_socket, file):
+        for entry in haproxy.read_map(before.admin_socket, file):
             if entry not in wanted:
-                admin.order(before.admin_socket, f"del map {file} {entry}")
+                haproxy.order(before.admin_socket, f"del map {file} {entry}")
 
 
 def _set_state(tenants: Path, replica: str, state: str) -> Places:
     places = RunFolder(tenants).current
     _find(places, replica)
-    admin.order(places.admin_socket, f"set server {POOL}/{replica} state {state}")
+    haproxy.order(places.admin_socket, f"set server {POOL}/{replica} state {state}")
     with contextlib.suppress(OSError):
         save_state(places)
     return places
 
 
 def _find(places: Places, replica: str) -> ReplicaStatus:
-    found = {each.name: each for each in _replicas(admin.read_statistics(places.admin_socket))}
+    found = {each.name: each for each in _replicas(haproxy.read_statistics(places.admin_socket))}
     if replica not in found:
         raise FrontError(f"there is no replica {replica!r}; there are {', '.join(found)}")
     return found[replica]

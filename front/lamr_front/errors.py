@@ -19,16 +19,11 @@ class FrontError(LamrError):
 
 
 class TenantsFileError(FrontError):
-    """The file of tenants can't be used as it is.
-
-    Attributes:
-        path: the file.
-        line: the line at fault, from 1; None where it is the file as a whole.
-    """
+    """The file of tenants can't be used as it is."""
 
     def __init__(self, message: str, *, path: str | PathLike[str], line: int | None = None) -> None:
         super().__init__(f"{fspath(path)}{'' if line is None else f', line {line}'}: {message}")
-        self.path, self.line = path, line
+        self.path, self.line = path, line  # None where it is the file as a whole
 
 
 class FrontStartError(FrontError):

@@ -13,7 +13,7 @@ from datetime import date, datetime, time, timezone
 from pathlib import Path
 from typing import Annotated, Any
 
-from lamr_contract.names import ENSEMBLE, LINE_MODEL
+from lamr_contract.names import ENSEMBLE
 from lamr_errors import how_to_install
 
 from lamr_front.errors import FrontError
@@ -223,7 +223,7 @@ class Tenant:
     name: str
     weight: Annotated[StrictFloat, _between(0.01, 100)] = 1.0
     window: Annotated[StrictInt, _between(1, 10_000)] | None = None
-    models: tuple[_ModelName, ...] = (ENSEMBLE, LINE_MODEL)
+    models: tuple[_ModelName, ...] = (ENSEMBLE,)
     keys: tuple[ApiKey, ...] = ()
     certificates: tuple[_CommonName, ...] = ()
     limits: Limits = field(default_factory=Limits)

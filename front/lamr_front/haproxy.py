@@ -1,18 +1,22 @@
-"""The HAProxy program: where it is, whether it is new enough, and what it thinks of a configuration."""
+"""The HAProxy program: where it is, what it thinks of a configuration, and what one that runs says at its sockets."""
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 import shutil
+import socket
 import subprocess
 from pathlib import Path
 
 from lamr_errors import how_to_install
 
-from lamr_front.errors import FrontStartError
+from lamr_front.errors import FrontError, FrontNotRunningError, FrontStartError
 
 OLDEST = (2, 8)  # `sc-add-gpc` came with it
 CHECK_SECONDS = 60
+SECONDS = 30.0
 
 
 def find_haproxy() -> Path:
@@ -43,11 +47,7 @@ def find_haproxy() -> Path:
 
 
 def check_config(program: Path, config: Path) -> None:
-    """Let HAProxy read a configuration and everything that it names.
-
-    Raises:
-        FrontStartError: HAProxy refuses it, in its own words.
-    """
+    """Let HAProxy read a configuration and everything that it names."""
     done = subprocess.run(
         [str(program), "-c", "-f", str(config)],
         capture_output=True,
@@ -87,3 +87,41 @@ def _about(program: Path) -> tuple[tuple[int, ...], list[str]]:
 
 def _dotted(version: tuple[int, ...]) -> str:
     return ".".join(map(str, version))
+
+
+def ask(path: Path, command: str, seconds: float = SECONDS) -> str:
+    """Send a command and read the whole answer."""
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(seconds)
+            connection.connect(str(path))
+            connection.sendall(f"{command}\n".encode())
+            connection.shutdown(socket.SHUT_WR)  # the master waits for another command otherwise
+            parts = []
+            while part := connection.recv(1 << 16):
+                parts.append(part)
+    except OSError as error:
+        raise FrontNotRunningError(
+            f"no front of this file answers ({error.strerror or error}); start it with `lamr front run`"
+        ) from error
+    return b"".join(parts).decode(errors="replace")
+
+
+def order(path: Path, command: str) -> None:
+    """Send a command that answers nothing when it was obeyed."""
+    if answer := ask(path, command).strip():
+        raise FrontError(f"HAProxy refuses `{command}`: {answer}")
+
+
+def read_map(path: Path, file: Path) -> dict[str, str]:
+    """The entries of a map as the running HAProxy has them."""
+    rows = [
+        line.split(" ", 2) for line in ask(path, f"show map {file}").splitlines() if line.startswith("0x")
+    ]
+    return {row[1]: row[2] for row in rows if len(row) == 3}
+
+
+def read_statistics(path: Path, which: str = "") -> list[dict[str, str]]:
+    """A row for each frontend, backend and server, or those that HAProxy's words choose, by its columns' names."""
+    text = ask(path, f"show stat {which}").removeprefix("# ").strip()
+    return list(csv.DictReader(io.StringIO(text)))

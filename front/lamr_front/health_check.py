@@ -25,13 +25,9 @@ BAD = f"^(?!.*{READY}).*({NOT_READY}|{REFUSED})"
 
 
 def request(path: str) -> str:
-    """The bytes of the call, in hexadecimal digits.
-
-    Args:
-        path: of Triton's `ModelReady`.
-    """
+    """The bytes of the call of Triton's `ModelReady`, in hexadecimal digits."""
     name = ENSEMBLE.encode()
-    message = _field(name)
+    message = b"\n" + bytes([len(name)]) + name  # field 1 of a protobuf message, a text
     headers = b"".join(
         (
             b"\x83",  # :method POST, from the static table
@@ -48,11 +44,6 @@ def request(path: str) -> str:
         _frame(DATA, END_STREAM, STREAM, b"\0" + len(message).to_bytes(4, "big") + message),
     )
     return (PREFACE + b"".join(frames)).hex()
-
-
-def _field(value: bytes) -> bytes:
-    """Field 1 of a protobuf message, a text."""
-    return b"\n" + bytes([len(value)]) + value
 
 
 def _text(value: str) -> bytes:

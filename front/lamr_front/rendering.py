@@ -32,9 +32,8 @@ SERVICE = "/inference.GRPCInferenceService/"
 INFER = f"{SERVICE}ModelInfer"
 ABOUT_SERVER = ("ServerLive", "ServerReady", "ServerMetadata")
 ABOUT_MODEL = ("ModelReady", "ModelMetadata", "ModelConfig")
-HEADERS_BYTES = (
-    4096  # room that a buffer needs beside the body: the head of the request, and HAProxy's own reserve
-)
+HEADERS_BYTES = 4096
+"""Room that a buffer needs beside the body: the head of the request, and HAProxy's own reserve."""
 
 # Parameters of an inference that clients may send. Others name shared memory, sequences of other callers, or a place in
 # the queue before them.
@@ -49,10 +48,8 @@ SILENT_SECONDS = 5  # until a client has said all that it has to say, and until 
 IDLE_SECONDS = 600  # that a connection of a tenant stays without a call
 INNER = 1000  # connections between the two tiers, beside one for each request that windows let through
 OPERATORS = 100  # connections to the address of operations
-SPARE_SHARE, LEAST_SPARE = (
-    4,
-    64,
-)  # places beside `max_connections`, for those who come while idle ones give way
+SPARE_SHARE, LEAST_SPARE = 4, 64
+"""Places beside `max_connections`, for those who come while idle ones give way."""
 REFUSALS, REFUSALS_SECONDS = 20, 10  # of one address, until it gets no more answers
 
 # HTTP's status, gRPC's, and what a client reads. HAProxy makes these answers itself.
@@ -110,15 +107,10 @@ class Rendering:
 
 @dataclass(frozen=True)
 class Places:
-    """Where the files of a front lie.
+    """Where the files of a front lie."""
 
-    Attributes:
-        folder: of the configuration and its maps.
-        sockets: of what HAProxy makes when it runs; a short path, since a socket's has at most 107 bytes.
-    """
-
-    folder: Path
-    sockets: Path
+    folder: Path  # of the configuration and its maps
+    sockets: Path  # of what HAProxy makes when it runs; a short path, since a socket's has at most 107 bytes
 
     @property
     def admin_socket(self) -> Path:
@@ -142,16 +134,7 @@ class Places:
 
 
 def render(fleet: Fleet, places: Places, source: str) -> Rendering:
-    """Write HAProxy's configuration for a fleet.
-
-    Args:
-        fleet: what it shall do.
-        places: where the files will lie.
-        source: names the file that the fleet was read from.
-
-    Raises:
-        FrontError: the extra `front` isn't installed.
-    """
+    """Write HAProxy's configuration for a fleet."""
     try:
         import jinja2  # noqa: PLC0415
     except ImportError as error:
@@ -199,7 +182,7 @@ def render(fleet: Fleet, places: Places, source: str) -> Rendering:
         gRPC_answers=_answers(),
         refuse=_refuse,
         come_back=lambda seconds: COME_BACK.format(seconds=seconds),
-        log_format=_log_format(),
+        log_format="{" + ",".join(f"{json.dumps(name)}:{value}" for name, value in LOG_FIELDS.items()) + "}",
         key_header=KEY_METADATA,
         key_scheme=KEY_SCHEME,
         trace_header=TRACE_METADATA,
@@ -225,9 +208,8 @@ def _maps(fleet: Fleet) -> dict[str, str]:
     tables = {
         "keys": [(key.sha256, name) for key, name in keys],
         "expiries": [(key.sha256, str(int(key.expires.timestamp()))) for key, _ in keys if key.expires],
-        "certificates": [
-            (hash_of(name), tenant.name) for tenant in fleet.tenants for name in tenant.certificates
-        ],  # a map's keys have no spaces, names may,
+        # A map's keys have no spaces, names may.
+        "certificates": [(hash_of(name), each.name) for each in fleet.tenants for name in each.certificates],
     }
     lists = {
         "look": [f"{SERVICE}{call}" for call in (*ABOUT_SERVER, *ABOUT_MODEL)],
@@ -255,10 +237,6 @@ def _answers() -> str:
             "http-after-response set-status 200 if { res.hdr(grpc-status) -m found }",
         )
     )
-
-
-def _log_format() -> str:
-    return "{" + ",".join(f"{json.dumps(name)}:{value}" for name, value in LOG_FIELDS.items()) + "}"
 
 
 def _buffer_size(max_request_bytes: int) -> int:

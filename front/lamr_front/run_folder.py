@@ -21,7 +21,7 @@ from pathlib import Path
 from lamr_contract.private_files import open_private, private_folder, take_lock
 
 from lamr_front.errors import FrontError, FrontStartError
-from lamr_front.rendering import CONFIG, Places, Rendering
+from lamr_front.rendering import CONFIG, Places
 
 CURRENT = "current"
 KEPT = 2  # generations: the one in force, and the one before it, which an old worker may still name
@@ -31,28 +31,16 @@ MOST_PATH_BYTES = 80
 
 
 class RunFolder:
-    """Where the front of one file of tenants keeps what it needs to run.
-
-    Attributes:
-        path: the folder. It is the user's own and nobody else can enter it.
-    """
+    """Where the front of one file of tenants keeps what it needs to run."""
 
     def __init__(self, tenants: Path) -> None:
-        """Name the folder; nothing is made yet.
-
-        Args:
-            tenants: the file that the front is rendered from. All commands that name it find the same folder.
-        """
+        """Name the folder; nothing is made yet."""
         parent = os.environ.get(FOLDER_VARIABLE)
         root = Path(parent) if parent else Path(tempfile.gettempdir()) / f"lamr-front-{os.getuid()}"
         self.path = root / hashlib.sha256(str(tenants.resolve()).encode()).hexdigest()[:12]
 
     def make(self) -> None:
-        """Make the folder.
-
-        Raises:
-            FrontError: somebody else made it, it can't be made, or its path is too long for sockets.
-        """
+        """Make the folder."""
         if (length := len(os.fsencode(self.path))) > MOST_PATH_BYTES:
             raise FrontError(
                 f"{self.path} has {length} bytes, and sockets in it need at most {MOST_PATH_BYTES}; set "
@@ -90,12 +78,6 @@ class RunFolder:
             max((int(each.name) for each in self.path.glob("[0-9]*") if each.name.isdigit()), default=0) + 1
         )
 
-    def write(self, generation: int, rendering: Rendering) -> Path:
-        """Write the files of a generation, which isn't in force yet. Returns the configuration's path."""
-        places = self.places(generation)
-        rendering.write(places)
-        return places.folder / CONFIG
-
     def put_in_force(self, folder: Path) -> None:
         """Point `current` at a generation's folder, at once."""
         link = self.path / f".{CURRENT}"
@@ -117,11 +99,7 @@ class RunFolder:
 
     @contextlib.contextmanager
     def held(self, name: str = "lock") -> Iterator[None]:
-        """Hold a lock of the folder.
-
-        Raises:
-            FrontStartError: another process holds it.
-        """
+        """Hold a lock of the folder."""
         descriptor = open_private(self.path / name)
         try:
             if not take_lock(descriptor):

@@ -21,11 +21,10 @@ from typing import IO, TextIO
 
 from lamr_errors import visible
 
-from lamr_front import admin, leash
+from lamr_front import die_with_parent, haproxy
 from lamr_front.control import POOL, VERSION_PREFIX, make_room, prepare
 from lamr_front.errors import FrontError, FrontNotRunningError, FrontStartError
 from lamr_front.fleet import Fleet
-from lamr_front.haproxy import complaints, find_haproxy
 from lamr_front.run_folder import RunFolder
 
 # What it says at each start and reload, with a line for each tenant; and of a version's pool, whose servers follow
@@ -75,9 +74,6 @@ class Front:
 
     with Front(Path("tenants.toml")) as front:
         ...
-
-    Attributes:
-        fleet: what was read from the file when the front was started.
     """
 
     fleet: Fleet
@@ -85,13 +81,7 @@ class Front:
     def __init__(
         self, tenants: Path, log: IO[bytes] | int | None = None, report: TextIO | None = None
     ) -> None:
-        """Start nothing yet.
-
-        Args:
-            tenants: the file of tenants.
-            log: takes a line of JSON for each request; None is standard output.
-            report: takes what HAProxy says about replicas and itself; None is standard error.
-        """
+        """Start nothing yet. `log` takes a line of JSON for each request, `report` what HAProxy says of replicas."""
         self._tenants = tenants
         self._log = log
         self._report = report or sys.stderr
@@ -110,9 +100,8 @@ class Front:
             self.fleet, generation = prepare(self._tenants, self._folder)
             self._folder.put_in_force(generation)
             self._folder.sweep()
-            self._folder.current.state_file.write_text(
-                ""
-            )  # whoever starts a front anew finds nothing drained
+            # Whoever starts a front anew finds nothing drained.
+            self._folder.current.state_file.write_text("")
             self.start()
         except BaseException:
             self._stack.close()
@@ -134,17 +123,13 @@ class Front:
         return self._process.pid
 
     def start(self) -> None:
-        """Start HAProxy on the files in force, and wait until it answers.
-
-        Raises:
-            FrontStartError: it ended, in its own words, or doesn't answer.
-        """
+        """Start HAProxy on the files in force, and wait until it answers."""
         _raise_descriptor_limit()
         self._words.clear()
         self._process = subprocess.Popen(
             [
-                *(sys.executable, "-I", "-S", leash.__file__, str(os.getpid())),
-                str(find_haproxy()),
+                *(sys.executable, "-I", "-S", die_with_parent.__file__, str(os.getpid())),
+                str(haproxy.find_haproxy()),
                 *("-W", "-S", f"{self._folder.current.master_socket},mode,600"),
                 *("-f", str(self._folder.config)),
             ],
@@ -159,7 +144,9 @@ class Front:
         while not self._answers():
             if self._process.poll() is not None:
                 self._reader.join(1)
-                raise FrontStartError(f"HAProxy ended at once:\n{complaints(chr(10).join(self._words))}")
+                raise FrontStartError(
+                    f"HAProxy ended at once:\n{haproxy.complaints(chr(10).join(self._words))}"
+                )
             if time.monotonic() > deadline:
                 self.stop(graceful=False)
                 raise FrontStartError(f"HAProxy didn't answer within {START_SECONDS:g} s")
@@ -186,10 +173,10 @@ class Front:
     def _answers(self) -> bool:
         assert self._process is not None
         with contextlib.suppress(FrontNotRunningError):
-            if not (info := admin.ask(self._folder.current.master_socket, "show proc", 5)):
+            if not (info := haproxy.ask(self._folder.current.master_socket, "show proc", 5)):
                 return False
             # An admin socket that an earlier HAProxy left behind would refuse the connection.
-            return str(self._process.pid) in info and "Pid:" in admin.ask(
+            return str(self._process.pid) in info and "Pid:" in haproxy.ask(
                 self._folder.current.admin_socket, "show info", 5
             )
         return False
@@ -217,16 +204,8 @@ def run(tenants: Path, report: TextIO | None = None, on_ready: Callable[[Fleet],
 
     Call this from the main thread. HAProxy is started again when it dies.
 
-    Args:
-        tenants: the file of tenants.
-        report: takes messages; standard error if None.
-        on_ready: called once, when clients can come.
-
     Returns:
         0 after a signal; 1 when HAProxy died again and again.
-
-    Raises:
-        TenantsFileError, FrontStartError: it can't be started.
     """
     out = report or sys.stderr
     signals: list[int] = []

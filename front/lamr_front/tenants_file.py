@@ -5,6 +5,7 @@ What the file may say is in the types of `fleet`, and so is what follows from it
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import difflib
 import re
@@ -12,8 +13,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import tree_sitter
-import tree_sitter_toml
 from lamr_contract.private_files import write_whole
 
 from lamr_front.errors import FrontError, TenantsFileError
@@ -60,11 +59,7 @@ _KeyPath = tuple[str | int, ...]  # of a value: names of tables and keys, and in
 
 
 class _TomlFile:
-    """A file of TOML, with the line of each value.
-
-    Raises:
-        TenantsFileError: it isn't TOML.
-    """
+    """A file of TOML, with the line of each value."""
 
     def __init__(self, path: Path, text: str) -> None:
         self._path = path
@@ -90,11 +85,7 @@ class _TomlFile:
 
 
 def read_fleet(path: Path) -> Fleet:
-    """Read a file of tenants.
-
-    Raises:
-        TenantsFileError: names the line and what is wrong there.
-    """
+    """Read a file of tenants."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
@@ -109,12 +100,7 @@ def read_fleet(path: Path) -> Fleet:
 
 
 def parse_fleet(path: Path, text: str) -> Fleet:
-    """Read the text of a file of tenants. It raises what `read_fleet` raises.
-
-    Args:
-        path: where the file lies, which relative paths begin at.
-        text: what it holds.
-    """
+    """Read the text of a file of tenants, from whose place relative paths begin. It raises what `read_fleet` raises."""
     file = _TomlFile(path, text)
     for kind in ("replicas", "tenants"):
         tables = file.values.get(kind)
@@ -138,12 +124,7 @@ def parse_fleet(path: Path, text: str) -> Fleet:
 def add_keys(path: Path, keys: dict[str, ApiKey]) -> None:
     """Add a key to each of some tenants, which are added where the file hasn't got them. A missing file is written.
 
-    Args:
-        path: the file. Everything that it holds stays as it is, and the new lines follow at its end.
-        keys: one key for each tenant's name.
-
-    Raises:
-        TenantsFileError: the file can't be used, or a name can't be one.
+    Everything that the file holds stays as it is, and the new lines follow at its end.
     """
     text = path.read_text(encoding="utf-8") if path.exists() else STARTER
     known = {tenant.name for tenant in parse_fleet(path, text).tenants}
@@ -247,52 +228,37 @@ def _check_unique(file: _TomlFile, replicas: tuple[Replica, ...], tenants: tuple
                 )  # fmt: skip
 
 
-def _key_lines(text: str) -> dict[_KeyPath, int]:
-    """The line of each table header and key of valid TOML, counted from 1.
+_HEADER = re.compile(r"\s*(?P<array>\[?)\[(?P<key>[^\[\]]+)\]")
+_PAIR = re.compile(r"\s*(?P<key>[\w.\s\"'-]+?)\s*=")
 
-    `tomllib` tells no lines; these are tree-sitter's.
-    """
-    parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_toml.language()))
+
+def _key_lines(text: str) -> dict[_KeyPath, int]:
+    """The line of each table header and key of valid TOML, counted from 1; `tomllib` tells no lines."""
     lines: dict[_KeyPath, int] = {}
     counts: dict[_KeyPath, int] = {}
-    for node in parser.parse(text.encode()).root_node.named_children:
-        if node.type == "pair":
-            _note_pair((), node, lines)
-        elif node.type in ("table", "table_array_element"):
-            header, *rest = node.named_children
-            names = _names(header)
-            path: _KeyPath = ()
-            for place, name in enumerate(names):
-                path = (*path, name)
-                if node.type == "table_array_element" and place == len(names) - 1:
-                    counts[path] = counts.get(path, 0) + 1
-                    lines.setdefault(path, node.start_point[0] + 1)
-                if path in counts:
-                    path = (*path, counts[path] - 1)
-            lines[path] = node.start_point[0] + 1
-            for child in rest:
-                if child.type == "pair":
-                    _note_pair(path, child, lines)
+    table: _KeyPath = ()
+    for number, line in enumerate(text.split("\n"), 1):
+        if header := _HEADER.match(line):
+            table = tuple(_names(header["key"]))
+            lines.setdefault(table, number)
+            if header["array"]:
+                counts[table] = counts.get(table, -1) + 1
+                table = (*table, counts[table])
+                lines[table] = number
+        elif pair := _PAIR.match(line):
+            lines.setdefault((*table, *_names(pair["key"])), number)
     return lines
 
 
-def _note_pair(prefix: _KeyPath, node: Any, lines: dict[_KeyPath, int]) -> None:
-    key, *values = node.named_children
-    path = (*prefix, *_names(key))
-    lines[path] = node.start_point[0] + 1
-    for value in values:
-        if value.type == "array":  # an inline table ends on its line
-            items = [item for item in value.named_children if item.type != "comment"]
-            for index, item in enumerate(items):
-                place: _KeyPath = (*path, index)
-                lines[place] = item.start_point[0] + 1
-
-
-def _names(key: Any) -> list[str]:
-    if key.type == "dotted_key":
-        return [name for child in key.named_children for name in _names(child)]
-    text = key.text.decode()
-    return list(_tomllib().loads(f"{text} = 0")) if key.type == "quoted_key" else [text]
+def _names(key: str) -> list[str]:
+    """The parts of a key; none of what looks like one within a text of several lines."""
+    toml, names = _tomllib(), list[str]()
+    with contextlib.suppress(toml.TOMLDecodeError):
+        value = toml.loads(f"{key} = 0")
+        while isinstance(value, dict):
+            ((name, value),) = value.items()
+            names.append(name)
+    return names
 
 
 def _tomllib() -> Any:

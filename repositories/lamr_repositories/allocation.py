@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from lamr_contract.arrays import Float64Array
@@ -26,19 +26,12 @@ _ENOUGH = 0.995
 
 @dataclass(frozen=True, eq=False)
 class Competitor:
-    """One file whose lines compete.
-
-    Attributes:
-        path, text: the file.
-        scores: float64 [L]; lines with minus infinity don't compete.
-        piece: int64 [L], the piece that each line belongs to; lines of one piece are taken together where they score
-            alike.
-    """
+    """One file whose lines compete. Lines of one piece are taken together where they score alike."""
 
     path: str
     text: str
-    scores: Float64Array
-    piece: IntArray
+    scores: Float64Array  # float64 [L]; lines with minus infinity don't compete
+    piece: IntArray  # int64 [L]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,28 +51,15 @@ class Prices:
 
 @dataclass(eq=False)
 class Part:
-    """What is kept of one file so far.
-
-    Attributes:
-        competitor: the file.
-        document: its lines and the rules of its repair.
-        prices: what it costs.
-        selected: bool [L], lines that won their place.
-        binds: whether these bring the imports and definitions of the names in them, and not only what they need to
-            parse.
-        codes: why each line is kept (see `repair.REASONS`).
-        tokens: what the part costs.
-        order: the places, from 0, of the items that were taken.
-    """
+    """What is kept of one file so far."""
 
     competitor: Competitor
     document: Document
     prices: Prices
-    selected: BoolArray
-    codes: Codes
-    binds: bool = False
-    tokens: int = 0
-    order: list[int] = field(default_factory=list)
+    selected: BoolArray  # bool [L], lines that won their place
+    codes: Codes  # why each line is kept (see `repair.REASONS`)
+    binds: bool = False  # bring the imports and definitions of names, and not only what they need to parse
+    tokens: int = 0  # what the part costs
 
     @property
     def kept(self) -> BoolArray:
@@ -126,12 +106,7 @@ class Allocation:
     def __init__(
         self, competitors: Sequence[Competitor], price: Callable[[Competitor, Document], Prices]
     ) -> None:
-        """Begin with nothing kept.
-
-        Args:
-            competitors: the files.
-            price: what a file costs; asked once for each file that gets a chance.
-        """
+        """Begin with nothing kept. The price is asked once for each file that gets a chance."""
         self._competitors, self._price = competitors, price
         self._items = _items(competitors)
         self._parts: dict[int, Part] = {}
@@ -148,10 +123,6 @@ class Allocation:
         """Take lines in falling order of score, as long as all parts together cost no more than a limit.
 
         Items that don't fit are passed over, and have another chance when `fill` is called with a larger limit.
-
-        Args:
-            limit: tokens.
-            on_progress: called with the tokens used and the limit.
         """
         misses = 0
         left: list[_Item] = []
@@ -176,7 +147,6 @@ class Allocation:
         file, rows = self._taken.pop()
         part = self._parts[file]
         part.selected[rows] = False
-        part.order.pop()
         self._keep(part, part.closed(part.selected))
         return True
 
@@ -197,7 +167,6 @@ class Allocation:
         codes = part.closed(selected)
         if self.tokens - part.tokens + part.prices.of(codes != 0) > limit:
             return False
-        part.order.append(len(self._taken))
         self._taken.append((item.file, item.rows[~part.selected[item.rows]]))
         part.selected = selected
         self._keep(part, codes)

@@ -20,11 +20,7 @@ class RepositoryError(InvalidInputError):
 
 
 class GitError(RepositoryError):
-    """git refused or failed.
-
-    Attributes:
-        said: what it said.
-    """
+    """git refused or failed."""
 
     def __init__(self, message: str, *, path: str | PathLike[str] | None = None, said: str = "") -> None:
         super().__init__(message, path=path)

@@ -1,13 +1,15 @@
 """`FileIndex`: what ranking needs to know of one file: its pieces, how often each word occurs in them, its outline.
 
-It depends on the file's content and language alone, so it is kept by content: a later question reads it back instead of
-parsing and splitting the file again.
+A piece is a run of rows that competes for a budget: a function with the comments above it, or other lines. Together the
+pieces hold every row that isn't blank, and none twice. The index depends on the file's content and language alone, so
+it is kept by content: a later question reads it back instead of parsing and splitting the file again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,12 +22,71 @@ from lamr_contract.arrays import Float64Array, ranges
 from lamr_contract.cache import unpacked
 from lamr_contract.words import TermIndex
 from lamr_postprocess import language_named
-from lamr_postprocess.definition_spans import definition_spans
+from lamr_postprocess.definition_spans import DefinitionSpan, definition_spans
 from lamr_postprocess.layout import line_layout
-from lamr_postprocess.lines import IntArray
+from lamr_postprocess.lines import BoolArray, IntArray
 from numpy.typing import NDArray
 
-from lamr_repositories.pieces import cut
+MOST_ROWS = 80
+"""A longer function is no piece of its own: its inner functions are, and the rest is cut at blank lines."""
+ENOUGH_ROWS = 20
+"""A run of lines outside functions ends at the first blank line after so many."""
+_ABOVE = re.compile(r"\s*(?://|/\*|\*|#|@|\[|--|;;|template\b)")
+"""How lines begin that belong to the function below them: comments, decorators, attributes."""
+
+
+def cut(lines: Sequence[str], blank: BoolArray, definitions: Sequence[DefinitionSpan]) -> IntArray:
+    """Return the first and one-past-last row of each piece, int64 [P, 2], of lines; blank ones are bool [L]."""
+    count = len(lines)
+    if not count or blank.all():
+        return np.zeros((0, 2), np.int64)
+    owner = np.zeros(count, np.int64)
+    number = 0
+    end = 0
+    for each in definitions:
+        rows = each.last - each.first + 1
+        if not each.is_function or each.first < end or rows > MOST_ROWS:
+            continue
+        number += 1
+        first = _with_what_is_above(lines, blank, each.first, end)
+        owner[first : each.last + 1] = number
+        end = each.last + 1
+    return _runs(owner, blank)
+
+
+def _with_what_is_above(lines: Sequence[str], blank: BoolArray, row: int, end: int) -> int:
+    """Return the first row of the comments and decorators directly above a row, not above row `end`."""
+    while row > end and not blank[row - 1] and _ABOVE.match(lines[row - 1]):
+        row -= 1
+    return row
+
+
+def _runs(owner: IntArray, blank: BoolArray) -> IntArray:
+    """Cut rows where their owner changes, and rows without one at blank lines."""
+    inked = np.flatnonzero(~blank)
+    owners = owner[inked]
+    starts = np.append(True, owners[1:] != owners[:-1])
+    free = owners == 0
+    after_blank = np.append(True, np.diff(inked) > 1)
+    begin = 0
+    for place in np.flatnonzero(starts | (free & after_blank)).tolist():
+        if starts[place] or inked[place] - begin >= ENOUGH_ROWS:
+            starts[place] = True
+            begin = inked[place]
+    firsts = np.flatnonzero(starts)
+    lasts = np.append(firsts[1:], len(inked)) - 1
+    spans = np.stack([inked[firsts], inked[lasts] + 1], axis=1)
+    return _short(spans)
+
+
+def _short(spans: IntArray) -> IntArray:
+    """Cut runs without a blank line, such as tables, after so many rows."""
+    parts = np.maximum(-(-(spans[:, 1] - spans[:, 0]) // MOST_ROWS), 1)
+    which = np.repeat(np.arange(len(spans)), parts)
+    step = np.arange(len(which)) - np.repeat(np.cumsum(parts) - parts, parts)
+    first = spans[which, 0] + step * MOST_ROWS
+    return np.stack([first, np.minimum(first + MOST_ROWS, spans[which, 1])], axis=1)
+
 
 FORMAT = "5"
 """Changes whenever pieces, words or outlines of the same content would."""
@@ -67,38 +128,21 @@ class OutlineEntry:
 
 @dataclass(frozen=True, eq=False)
 class FileIndex:
-    """One file of L lines in P pieces, with V distinct terms.
-
-    Attributes:
-        language: the language's name.
-        lines: L.
-        spans: int [P, 2], first and one-past-last row of each piece.
-        lengths: float [P], how many terms each piece has.
-        digests: uint64 [P], the same for pieces with the same text but for white space; 0 for pieces of a few letters.
-        hashes: uint64 [V], the terms' numbers, ascending.
-        bounds: int [V + 1]; term v occurs in the pieces `piece_of[bounds[v]:bounds[v + 1]]`, each as often as `times`
-            says at the same place.
-        piece_of, times: int, see `bounds`.
-        outline: the definitions, in the order of the file.
-    """
+    """One file of L lines in P pieces, with V distinct terms."""
 
     language: str
     lines: int
-    spans: NDArray[Any]
-    lengths: NDArray[Any]
-    digests: NDArray[Any]
-    hashes: NDArray[Any]
-    bounds: NDArray[Any]
+    spans: NDArray[Any]  # int [P, 2], first and one-past-last row of each piece
+    lengths: NDArray[Any]  # float [P], how many terms each piece has
+    digests: NDArray[Any]  # uint64 [P], the same for the same text but for white space; 0 for a few letters
+    hashes: NDArray[Any]  # uint64 [V], the terms' numbers, ascending
+    bounds: NDArray[Any]  # int [V + 1]; term v occurs in the pieces `piece_of[bounds[v]:bounds[v + 1]]`
     piece_of: NDArray[Any]
-    times: NDArray[Any]
+    times: NDArray[Any]  # how often, at the places of `piece_of`
     outline: tuple[OutlineEntry, ...]
 
     def frequencies(self, wanted: NDArray[np.uint64]) -> tuple[IntArray, IntArray, Float64Array]:
-        """Return where terms occur: for each place its piece, its term's position in `wanted`, and how often.
-
-        Args:
-            wanted: uint64 [Q], the numbers of the query's terms.
-        """
+        """Return where terms, uint64 [Q], occur: for each place its piece, its term's position, and how often."""
         if not len(self.hashes):
             none = np.zeros(0, np.int64)
             return none, none, np.zeros(0)
@@ -130,11 +174,7 @@ class FileIndex:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> FileIndex:
-        """Read what `to_bytes` wrote.
-
-        Raises:
-            ValueError: the bytes are no index.
-        """
+        """Read what `to_bytes` wrote."""
         try:
             raw = unpacked(data)
             start = 4 + int.from_bytes(raw[:4], "little")
@@ -165,9 +205,8 @@ class FileIndex:
             and (bounds[1:] >= bounds[:-1]).all()
             and (rows[1:] >= rows[:-1]).all()
             and (not pieces or (rows[0] >= 0 and rows[-1] <= self.lines))
-            and (
-                not bounds[-1] or self.piece_of.astype("<u4").max() < pieces
-            )  # a negative one is a large one so
+            # A negative one is a large one so.
+            and (not bounds[-1] or self.piece_of.astype("<u4").max() < pieces)
             and self.lengths.sum() < np.inf  # nor is NaN
         )
 

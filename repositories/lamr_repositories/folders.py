@@ -1,7 +1,7 @@
 """The files of a folder: those that git lists there, or else those that no `.gitignore` rules out, or those of a list.
 
 git's list counts where git knows the folder. Where it doesn't, or where its own matcher doesn't come to an end, the
-folder is walked. What is read lies below the root, whatever listed it (see `below`).
+folder is walked. What is read lies below the root, whatever listed it (see `safe_root`).
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from lamr_repositories.below import LINK, MOST_DEPTH, TOO_DEEP, Below, NotBelowError, problem_of
 from lamr_repositories.errors import GitError, RepositoryError, SlowGitError
 from lamr_repositories.git import MOST_LIST_BYTES, MOST_NAMES, list_rows, run_git, too_many
 from lamr_repositories.ignoring import MOST_IGNORE_BYTES, Budget, Patterns, lines_of
+from lamr_repositories.safe_root import LINK, MOST_DEPTH, TOO_DEEP, NotBelowError, SafeRoot, problem_of
 from lamr_repositories.sources import MOST_BYTES, Listed, Source, larger
 
 _IGNORE_FILE = ".gitignore"
@@ -33,11 +33,7 @@ class Folder(Source):
     """A folder: what git lists there where git knows it, else what no `.gitignore` in it rules out."""
 
     def __init__(self, root: Path) -> None:
-        """Look at nothing yet.
-
-        Raises:
-            RepositoryError: the root isn't a folder.
-        """
+        """Look at nothing yet."""
         if not root.is_dir():
             raise RepositoryError(
                 f"{root} isn't a folder; name a repository's root, or - for a list of files", path=root
@@ -59,9 +55,9 @@ class Folder(Source):
             for each in listed:
                 yield each, _read(below, each.path, each.most)
 
-    def _below(self) -> Below:
+    def _below(self) -> SafeRoot:
         try:
-            return Below(self._root)
+            return SafeRoot(self._root)
         except OSError as error:
             raise RepositoryError(
                 f"{self._root} can't be opened: {error.strerror}", path=self._root
@@ -85,7 +81,13 @@ class Folder(Source):
             tracked = list_rows(*listing, folder=self._root)
             return [*map(os.fsdecode, tracked), *self._walked()]
         # A folder that a repository around it ignores, such as an installed package, has files of its own.
-        return map(os.fsdecode, found) if found or not self._is_ignored() else self._walked()
+        asked = ("check-ignore", "-q", ".")
+        if (
+            not found
+            and not run_git(*asked, folder=self._root, check=False, seconds=_MATCHING_SECONDS).returncode
+        ):
+            return self._walked()
+        return map(os.fsdecode, found)
 
     def _is_repository(self, error: GitError) -> bool:
         """Return whether git failed in a repository, by what it said."""
@@ -94,16 +96,8 @@ class Folder(Source):
         # Whoever makes a repository above the user's folders doesn't keep the user from reading them.
         return _NOT_THE_USERS not in error.said or os.path.lexists(self._root / ".git")
 
-    def _is_ignored(self) -> bool:
-        done = run_git("check-ignore", "-q", ".", folder=self._root, check=False, seconds=_MATCHING_SECONDS)
-        return done.returncode == 0
-
     def _walked(self) -> list[str]:
-        """Return the paths of files that no `.gitignore` rules out.
-
-        Raises:
-            RepositoryError: there are too many, or the patterns are endless work.
-        """
+        """Return the paths of files that no `.gitignore` rules out."""
         paths: list[str] = []
         size, budget = 0, Budget()
         waiting: list[tuple[str, tuple[tuple[int, Patterns], ...]]] = [("", ())]
@@ -127,26 +121,22 @@ class Folder(Source):
         return paths
 
 
-def _entries(below: Below, prefix: str) -> Iterable[tuple[str, bool]]:
+def _entries(below: SafeRoot, prefix: str) -> Iterable[tuple[str, bool]]:
     try:
         return sorted(below.entries(prefix[:-1]))
     except OSError:
         return ()
 
 
-def _read(below: Below, path: str, most: int) -> bytes | None:
+def _read(below: SafeRoot, path: str, most: int) -> bytes | None:
     try:
         return below.read(path, most)
     except OSError:
         return None
 
 
-def _read_whole(below: Below, path: str, most: int) -> bytes | None:
-    """Return a file's bytes; None for one that can't be read.
-
-    Raises:
-        RepositoryError: it has more than `most` bytes.
-    """
+def _read_whole(below: SafeRoot, path: str, most: int) -> bytes | None:
+    """Return a file's bytes; None for one that can't be read."""
     try:
         return below.read(path, most)
     except OSError as error:
@@ -155,10 +145,9 @@ def _read_whole(below: Below, path: str, most: int) -> bytes | None:
         return None
 
 
-def _listed(below: Below, path: str) -> Listed:
-    if path.endswith(
-        "/"
-    ):  # a repository in this one, into which git doesn't look, or a folder that is too deep
+def _listed(below: SafeRoot, path: str) -> Listed:
+    # A repository in this one, into which git doesn't look, or a folder that is too deep.
+    if path.endswith("/"):
         return Listed(path, 0, TOO_DEEP if path.count("/") > MOST_DEPTH else _FOLDER)
     try:
         found = below.status(path)
@@ -197,11 +186,7 @@ class NamedFiles(Folder):
     """The files of a list, all of them below a root."""
 
     def __init__(self, root: Path, names: Iterable[str]) -> None:
-        """Take the names in.
-
-        Raises:
-            RepositoryError: a name leads out of the root, or the root isn't a folder.
-        """
+        """Take the names in."""
         super().__init__(root)
         self._names = [self._inside(name) for name in names]
 

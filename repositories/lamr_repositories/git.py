@@ -32,39 +32,16 @@ MOST_LIST_BYTES = 256 << 20
 """Of a list of files: a tree of some kB can name 10^9."""
 _MOST_MEMORY = 4 << 30  # bytes of git's heap; indexes of a million files take less than one
 
-_PASSED = (
-    *(
-        "HOME",
-        "XDG_CONFIG_HOME",
-        "TMPDIR",
-        "SUDO_UID",
-    ),  # by SUDO_UID git knows whose files those of a `sudo` are
-    *(
-        "SYSTEMROOT",
-        "USERPROFILE",
-        "APPDATA",
-        "LOCALAPPDATA",
-        "PROGRAMDATA",
-        "COMSPEC",
-        "PATHEXT",
-        "TEMP",
-        "TMP",
-    ),
-)
-_PASSED_TO_TRANSPORTS = (
-    *("SSH_AUTH_SOCK", "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE", "KRB5CCNAME"),
-    *("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"),  # where credential helpers reach the user's keys
-    *(
-        "http_proxy",
-        "https_proxy",
-        "all_proxy",
-        "no_proxy",
-        "HTTP_PROXY",
-        "HTTPS_PROXY",
-        "ALL_PROXY",
-        "NO_PROXY",
-    ),
-)
+_PASSED = """
+    HOME XDG_CONFIG_HOME TMPDIR SUDO_UID
+    SYSTEMROOT USERPROFILE APPDATA LOCALAPPDATA PROGRAMDATA COMSPEC PATHEXT TEMP TMP
+    """
+"""Variables of the environment. By `SUDO_UID` git knows whose files those of a `sudo` are."""
+_PASSED_TO_TRANSPORTS = """
+    SSH_AUTH_SOCK SSL_CERT_FILE SSL_CERT_DIR CURL_CA_BUNDLE KRB5CCNAME XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS
+    http_proxy https_proxy all_proxy no_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY
+    """
+"""Credential helpers reach the user's keys by the runtime folder and the session's bus."""
 _VARIABLES = {
     "LC_ALL": "C",
     "GIT_ALLOC_LIMIT": "1g",  # of one allocation: a few kB can announce an object of any size
@@ -113,16 +90,9 @@ def run_git(  # noqa: PLR0913  # what, where, with what, and what of it is an er
     check: bool = True,
     seconds: float | None = SECONDS,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run git once.
+    """Run git once, in a git directory (`place`) and no other than this one, or in a `folder` of a work tree.
 
-    Args:
-        arguments: the command and what it is given.
-        place: a git directory, and no other than this one; None for commands that need none, or with `folder`.
-        folder: a folder of a work tree, in which git finds its directory by itself.
-        url: what the user named for git to fetch, if git is to fetch at all.
-        send: standard input.
-        check: whether a failure is an error.
-        seconds: after which git is ended; None for a command whose work is as large as its repository.
+    It fetches only what the user named by a `url`, and is ended after so many seconds; None waits for its end.
 
     Raises:
         GitError: the command failed and `check` is set.
@@ -152,10 +122,7 @@ def list_rows(
 ) -> list[bytes]:
     """Run a command that prints rows with NUL at their ends, such as `ls-files -z`, and return the rows.
 
-    Args:
-        arguments, place, folder: see `run_git`.
-        seconds: of silence after which git is ended.
-        in_all: whether they are the seconds of all of it instead.
+    git is ended after so many seconds of silence, or with `in_all` of work.
 
     Raises:
         GitError: the command failed.
@@ -201,15 +168,7 @@ def git_process(  # noqa: PLR0913  # as `run_git`
     stdout: int = subprocess.DEVNULL,
     stderr: int = subprocess.DEVNULL,
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Start git, and end it when the block is left, whatever it is at.
-
-    Args:
-        arguments, place, folder, url: see `run_git`.
-        stdin, stdout, stderr: as `subprocess.Popen` takes them.
-
-    Raises:
-        RepositoryError: git isn't installed.
-    """
+    """Start git, and end it when the block is left, whatever it is at."""
     try:
         git = subprocess.Popen(
             [*_command(place, folder, url), *arguments],
@@ -275,7 +234,7 @@ def _command(place: Path | None, folder: Path | None, url: str | None) -> list[s
 
 
 def _environment(place: Path | None, url: str | None) -> dict[str, str]:
-    passed = _PASSED + (_PASSED_TO_TRANSPORTS if url else ())
+    passed = f"{_PASSED} {_PASSED_TO_TRANSPORTS if url else ''}".split()
     variables = {name: os.environ[name] for name in passed if name in os.environ}
     path = [each for each in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(each)]  # noqa: PTH117
     allowed = _NO_TRANSPORT if url is None else transport_of(url)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,22 +30,13 @@ _BOM = b"\xef\xbb\xbf"
 
 @dataclass(eq=False)
 class Budget:
-    """What patterns may cost in all.
+    """What patterns may cost in all."""
 
-    Attributes:
-        globs: how many more may be made ready.
-        seconds: how much longer they may be matched.
-    """
-
-    globs: int = MOST_GLOBS
-    seconds: float = MOST_SECONDS
+    globs: int = MOST_GLOBS  # how many more may be made ready
+    seconds: float = MOST_SECONDS  # how much longer they may be matched
 
     def check(self) -> None:
-        """Say that there is too much work.
-
-        Raises:
-            RepositoryError: nothing is left.
-        """
+        """Say that there is too much work."""
         if self.globs < 0 or self.seconds < 0:
             raise RepositoryError(
                 f"the ignore files have more than {MOST_GLOBS:,} patterns with wildcards, or take longer than "
@@ -90,18 +81,10 @@ class _Table:
 
 
 class Patterns:
-    """Patterns of one file, or of a caller. The last one that matches a name decides.
-
-    Attributes:
-        broken: those that can match nothing.
-    """
+    """Patterns of one file, or of a caller. The last one that matches a name decides."""
 
     def __init__(self, lines: Iterable[bytes], budget: Budget) -> None:
         """Make patterns ready; those that can match nothing are passed over, as git does.
-
-        Args:
-            lines: a pattern each; empty ones and comments are none.
-            budget: what they may cost.
 
         Raises:
             RepositoryError: the budget is used up.
@@ -118,11 +101,7 @@ class Patterns:
             table.lengths = tuple(sorted({len(each) for each in table.ending}))
 
     def verdict(self, path: bytes, is_folder: bool) -> bool | None:
-        """Return whether the patterns exclude a path by itself; None where they say nothing of it.
-
-        Raises:
-            RepositoryError: the budget is used up.
-        """
+        """Return whether the patterns exclude a path by itself; None where they say nothing of it."""
         begin = time.perf_counter()
         rule = self._names.last(path.rpartition(b"/")[2], is_folder, None)
         rule = self._paths.last(path, is_folder, rule)
@@ -139,11 +118,7 @@ class Patterns:
         return [line for number, line in enumerate(self._lines) if number not in self._decided]
 
     def covers(self, path: str) -> bool:
-        """Return whether the patterns match a file, or a folder that it is in.
-
-        Raises:
-            RepositoryError: the budget is used up.
-        """
+        """Return whether the patterns match a file, or a folder that it is in."""
         data = path.encode("utf-8", "replace")
         folder = data.rpartition(b"/")[0]
         return (folder != b"" and self._covers_folder(folder)) or self.verdict(data, is_folder=False) is True
@@ -174,17 +149,14 @@ class Patterns:
             table.literal.setdefault(text, []).append(rule)
         elif not by_path and text.startswith(b"*") and not _SPECIAL.search(text[1:]):
             table.ending.setdefault(text[1:], []).append(rule)
-        elif glob := self._compiled(text, by_path):
-            table.globs.append((rule, glob))
         else:
-            return False
+            self._budget.globs -= 1
+            self._budget.check()
+            glob = _compiled(text, by_path)
+            if glob is None:
+                return False
+            table.globs.append((rule, glob))
         return True
-
-    def _compiled(self, glob: bytes, by_path: bool) -> Any:  # RE2 has no types
-        """Return the expression of a glob; None for one that can match nothing."""
-        self._budget.globs -= 1
-        self._budget.check()
-        return compiled(glob, by_path)
 
 
 def lines_of(data: bytes) -> list[bytes]:
@@ -199,11 +171,7 @@ def literal(name: str) -> str:
 
 
 def refuse_broken(lines: Iterable[bytes]) -> None:
-    """See that a caller's patterns are some.
-
-    Raises:
-        RepositoryError: one can match nothing.
-    """
+    """See that a caller's patterns are some."""
     for line in Patterns(lines, Budget()).broken:
         raise RepositoryError(f"not a pattern as .gitignore has them: {os.fsdecode(line)!r}")
 
@@ -215,12 +183,10 @@ def _without_spaces(line: bytes) -> bytes:
     return bare + b" " if backslashes % 2 and len(line) > len(bare) else bare
 
 
-def compiled(glob: bytes, by_path: bool) -> Any:  # RE2 has no types
+def _compiled(glob: bytes, by_path: bool) -> Any:  # RE2 has no types
     """Return the expression of a glob, which `fullmatch`es bytes; None for one that can match nothing, or is too large.
 
-    Args:
-        glob: what is matched.
-        by_path: whether it is about paths, so that `*` and `?` don't match a slash and `**` stands for folders.
+    In one about paths `*` and `?` don't match a slash and `**` stands for folders.
     """
     expression = _expression(glob, by_path)
     if expression is None:
@@ -235,15 +201,19 @@ def compiled(glob: bytes, by_path: bool) -> Any:  # RE2 has no types
 
 
 def _expression(glob: bytes, by_path: bool) -> bytes | None:
-    """Return a glob as an expression of RE2, as git's `wildmatch` reads it; None where it can match nothing."""
-    parts, place = [], 0
+    """Return a glob as an expression of RE2, as git's `wildmatch` reads it; None where it can match nothing.
+
+    git takes the letters off that stand before all wildcards, so that `**` after them stands at the beginning.
+    """
+    special = _SPECIAL.search(glob)
+    parts, place, begin = [], 0, special.start() if special else 0
     one, any_ = (b"[^/]", b"[^/]*") if by_path else (b".", b".*")
     while place < len(glob):
         sign = glob[place : place + 1]
         if sign == b"*":
             stars = len(glob) - place - len(glob[place:].lstrip(b"*"))
             after = glob[place + stars :]
-            bounded = place == 0 or glob[place - 1 : place] == b"/"
+            bounded = place == begin or glob[place - 1 : place] == b"/"
             if by_path and stars > 1 and bounded and after[:1] in (b"", b"/"):
                 parts.append(b"(?:.*/)?" if after else b".*")
                 place += 1 if after else 0
@@ -271,21 +241,8 @@ def _expression(glob: bytes, by_path: bool) -> bytes | None:
     return b"".join(parts)
 
 
-_CLASSES: dict[str, Callable[[str], bool]] = {
-    "alnum": str.isalnum,
-    "alpha": str.isalpha,
-    "blank": lambda sign: sign in " \t",
-    "cntrl": lambda sign: sign < " " or sign == "\x7f",
-    "digit": str.isdigit,
-    "graph": lambda sign: "!" <= sign <= "~",
-    "lower": str.islower,
-    "print": lambda sign: " " <= sign <= "~",
-    "punct": lambda sign: "!" <= sign <= "~" and not sign.isalnum(),
-    "space": lambda sign: sign in " \t\n\v\f\r",
-    "upper": str.isupper,
-    "xdigit": lambda sign: sign in "0123456789abcdefABCDEF",
-}
-"""What `[:name:]` in brackets stands for, of ASCII."""
+_CLASSES = frozenset(b"alnum alpha blank cntrl digit graph lower print punct space upper xdigit".split())
+"""The names in `[:name:]` within brackets, which stand for signs of ASCII."""
 
 
 def _bracket(glob: bytes, place: int) -> tuple[set[int], int] | None:
@@ -308,10 +265,10 @@ def _bracket(glob: bytes, place: int) -> tuple[set[int], int] | None:
             if end < 0:
                 return None
             if glob[end - 1 : end] == b":" and end - 1 >= place + 2:
-                known = _CLASSES.get(glob[place + 2 : end - 1].decode("latin-1"))
-                if known is None:
+                name = glob[place + 2 : end - 1]
+                if name not in _CLASSES:
                     return None
-                signs |= {each for each in range(128) if known(chr(each))}
+                signs |= set(b"".join(re2.findall(b"[[:" + name + b":]]", bytes(range(128)))))
                 place, before = end + 1, 0
                 continue
         ranged = sign == ord("-") and before and glob[place + 1 : place + 2] not in (b"", b"]")

@@ -1,26 +1,73 @@
 """Indexes all files of a repository, or takes their indexes from the cache, and adds them to the table of pieces.
 
-Files go by in small groups, so no more than a group's texts are in memory.
+Files go by in small groups, so no more than a group's texts are in memory. What files were found to be is kept too, so
+that one that hasn't changed needn't be read again: it is recognized by its path, from which its language is told, and
+by its source's stamp, which stands for its content.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import itertools
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 
 from lamr_contract.cache import Cache
 from lamr_postprocess import approximate_tokens, detect_language
 
+from lamr_repositories.file_index import FORMAT as INDEX_FORMAT
 from lamr_repositories.file_index import FileIndex, OutlineEntry, index_file, language_key
 from lamr_repositories.lexical import PieceTable
-from lamr_repositories.seen import Seen, recall, remember
 from lamr_repositories.sources import Listed, Source
-from lamr_repositories.walk import WalkCount, WalkOptions, leaves_out, look_at, wanted_files
+from lamr_repositories.walk import REASONS, WalkCount, WalkOptions, leaves_out, look_at, wanted_files
 
-KIND = "index"
+KIND, SEEN_KIND = "index", "seen"
+SEEN_FORMAT = "3"
+"""Changes whenever a content would be left out for another reason, or would be of another language. The keys of indexes
+that are kept here have the indexes' own format."""
 _GROUP = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a look at a file's content told."""
+
+    reason: str | None = None  # why its content may leave it out
+    language: str = ""  # empty, as the key of its index, for a file that wasn't indexed
+    key: str = ""
+    tokens: int = 0  # approximately
+
+
+def recall(cache: Cache, listed: Iterable[Listed]) -> dict[str, Seen]:
+    """Return what is known of files whose stamps say that they are as they were, by path."""
+    by_key = {_key(each): each.path for each in listed if each.stamp}
+    found = ((by_key[key], _parsed(data)) for key, data in cache.get(SEEN_KIND, by_key).items())
+    return {path: seen for path, seen in found if seen is not None}
+
+
+def remember(cache: Cache, looked_at: Mapping[Listed, Seen]) -> None:
+    """Keep what was found, of all files that have a stamp."""
+    cache.put(
+        SEEN_KIND,
+        {_key(each): json.dumps(astuple(seen)).encode() for each, seen in looked_at.items() if each.stamp},
+    )
+
+
+def _key(each: Listed) -> str:
+    name = f"{SEEN_FORMAT}\0{INDEX_FORMAT}\0{each.stamp}\0{each.path}".encode("utf-8", "surrogatepass")
+    return hashlib.sha256(name).hexdigest()
+
+
+def _parsed(data: bytes) -> Seen | None:
+    """Return facts as they were kept; None for a damaged entry, whose file is read again."""
+    try:
+        reason, language, key, tokens = json.loads(data)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    known = isinstance(language, str) and isinstance(key, str) and isinstance(tokens, int) and tokens >= 0
+    return Seen(reason, language, key, tokens) if known and (reason is None or reason in REASONS) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,21 +105,14 @@ def index_repository(  # noqa: PLR0913  # what is read, by which rules, and what
 
     A file whose stamp says that it is as it was when its index was made isn't read.
 
-    Args:
-        source: the repository.
-        options: which files count.
-        count: is brought up to date while files are looked at.
-        query: whose words are looked up.
-        cache: keeps indexes by content and language, and what files were seen to be.
-        on_progress: called with the files done and their number.
-
     Raises:
         RepositoryError: a pattern can't be used, or the repository can't be listed.
     """
     index = RepositoryIndex(PieceTable(query))
     wanted = wanted_files(source, options, count)
     done = 0
-    for group in _groups(_looks(source, wanted, options, cache)):
+    waiting = _looks(source, wanted, options, cache)
+    while group := list(itertools.islice(waiting, _GROUP)):
         known = _indexes(cache, group)
         fresh: dict[str, bytes] = {}
         looks = list(_with_text(source, group, known, options))
@@ -89,19 +129,12 @@ def index_repository(  # noqa: PLR0913  # what is read, by which rules, and what
 
 @dataclass(frozen=True, eq=False)
 class _Look:
-    """A file on its way into the index.
-
-    Attributes:
-        listed: how its source lists it.
-        seen: what is known of its content.
-        text: the text; None for one that wasn't read, because all that is needed is known.
-        is_new: whether it was read, and can be remembered.
-    """
+    """A file on its way into the index."""
 
     listed: Listed
     seen: Seen
-    text: str | None = None
-    is_new: bool = False
+    text: str | None = None  # None for one that wasn't read, because all that is needed is known
+    is_new: bool = False  # it was read, and can be remembered
 
 
 def _looks(source: Source, wanted: Sequence[Listed], options: WalkOptions, cache: Cache) -> Iterator[_Look]:
@@ -175,9 +208,3 @@ def key_of(path: str, data: bytes, text: str) -> tuple[str, str]:
 def same_content(indexed: Indexed, data: bytes) -> bool:
     """Return whether bytes are those that a file was indexed with."""
     return language_key(indexed.language, data) == indexed.key
-
-
-def _groups(looks: Iterable[_Look]) -> Iterator[list[_Look]]:
-    iterator = iter(looks)
-    while group := list(itertools.islice(iterator, _GROUP)):
-        yield group

@@ -36,10 +36,6 @@ class PieceTable:
     """The pieces of all files that were added, and how often each of a query's Q terms occurs in them.
 
     It holds a few numbers a piece and no text, so that a repository may be larger than memory.
-
-    Attributes:
-        terms: the query's terms.
-        paths: the files, in the order they were added.
     """
 
     query: str
@@ -64,12 +60,9 @@ class PieceTable:
         self._lengths.append(index.lengths.astype(np.float64))
         self._digests.append(index.digests.astype(np.uint64))
         self._cells.append((piece + self._pieces, term, times))
-        self._on_path.append(self._path_terms(path))
-        self._pieces += len(index.spans)
-
-    def _path_terms(self, path: str) -> Float64Array:
         named = {term for word in path.translate(_SEPARATORS).split() for term in _terms(word)}
-        return np.array([term in named for term in self.terms], np.float64)
+        self._on_path.append(np.array([term in named for term in self.terms], np.float64))
+        self._pieces += len(index.spans)
 
     def finish(self) -> Pieces:
         """Return all pieces with their scores."""
@@ -91,9 +84,8 @@ class PieceTable:
         term = np.concatenate([np.zeros(0, np.int64), *(each[1] for each in self._cells)])
         times = np.concatenate([np.zeros(0), *(each[2] for each in self._cells)])
         by_piece, by_file = np.zeros(self._pieces), np.zeros(files)
-        for column in range(
-            len(self.terms)
-        ):  # one term at a time, because all at once may not fit into memory
+        # One term at a time, because all at once may not fit into memory.
+        for column in range(len(self.terms)):
             here = term == column
             tail = np.zeros((self._pieces, 1))
             tail[piece[here], 0] = times[here]
@@ -110,25 +102,15 @@ class PieceTable:
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """All P pieces of F files.
-
-    Attributes:
-        paths: the F files.
-        file: int64 [P], each piece's file.
-        spans: int64 [P, 2], its first and one-past-last row.
-        lengths: float64 [P], how many terms it has.
-        digests: uint64 [P], equal for equal pieces (see `FileIndex`).
-        by_piece: float64 [P], BM25 of the piece.
-        by_file: float64 [F], BM25 of each file as a whole.
-    """
+    """All P pieces of F files."""
 
     paths: tuple[str, ...]
-    file: IntArray
-    spans: IntArray
-    lengths: Float64Array
-    digests: NDArray[np.uint64]
-    by_piece: Float64Array
-    by_file: Float64Array
+    file: IntArray  # int64 [P]
+    spans: IntArray  # int64 [P, 2], first and one-past-last row
+    lengths: Float64Array  # float64 [P], how many terms each has
+    digests: NDArray[np.uint64]  # uint64 [P], equal for equal pieces (see `FileIndex`)
+    by_piece: Float64Array  # float64 [P], BM25
+    by_file: Float64Array  # float64 [F], BM25 of each file as a whole
 
 
 def scaled(scores: Float64Array) -> Float64Array:

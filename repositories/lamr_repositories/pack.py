@@ -21,9 +21,8 @@ from lamr_contract.spec import bundled_repository
 
 from lamr_repositories.folders import Folder, NamedFiles
 from lamr_repositories.formats import About
-from lamr_repositories.line_model import LineModel
 from lamr_repositories.options import PackOptions
-from lamr_repositories.prepared import Prepared, Tools
+from lamr_repositories.prepared import LineModel, Prepared, Tools
 from lamr_repositories.progress import OnProgress
 from lamr_repositories.remote import fetched, is_url, name_of
 from lamr_repositories.result import PackResult
@@ -147,11 +146,7 @@ def _loaded(repository: Path) -> tuple[PromptEncoder, Scorer]:
 
 
 def _options(using: Using) -> PackOptions:
-    """The options that keywords give.
-
-    Raises:
-        TypeError: there is no such keyword.
-    """
+    """The options that keywords give."""
     known = {each.name for each in fields(PackOptions)} - {"max_tokens"}
     if wrong := using.keys() - Using.__annotations__.keys():
         raise TypeError(

@@ -1,7 +1,8 @@
 """`Prepared`: a repository's files, ranked for one query, from which packs of any budget are made.
 
 This module knows the order of the stages, each of which is a module of its own: walk and index, rank by words, ask the
-line model about the best files, share the budget and write.
+line model about the best files, share the budget and write. The encoder isn't asked for packs: what it reads finds no
+more whole answers there (docs/lab/repositories.md).
 """
 
 from __future__ import annotations
@@ -11,16 +12,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from lamr_contract.arrays import Float64Array
+from lamr_contract.arrays import Float64Array, logit
 from lamr_contract.cache import Cache
 from lamr_contract.counters import Counter
-from lamr_contract.query_truncation import bounded
+from lamr_contract.encoding import PromptEncoder
+from lamr_contract.errors import InvalidInputError
+from lamr_contract.query_truncation import TruncatedQuery, bounded
+from lamr_contract.scoring.query_document import NO_TOKENS, QueryDocument
+from lamr_contract.scoring.scorer import DocumentScorer, Scorer
 from lamr_postprocess import decode
 from lamr_postprocess.encodings import UTF_8
+from lamr_postprocess.layout import line_layout
 
 from lamr_repositories.formats import FORMATS, About
 from lamr_repositories.indexing import Indexed, index_repository, same_content
-from lamr_repositories.line_model import MOST_FILES, LineModel
 from lamr_repositories.options import PackOptions
 from lamr_repositories.progress import OnProgress
 from lamr_repositories.ranked import Ranked
@@ -29,28 +34,66 @@ from lamr_repositories.sources import Source
 from lamr_repositories.walk import WalkCount
 from lamr_repositories.writing import Writer, WrittenPart
 
+MOST_FILES = 16
+"""The best files by words, which the model reads."""
+_MOST_CHARACTERS = 1 << 18  # of a file; a longer one keeps the scores of its words
+
+
+@dataclass(frozen=True, eq=False)
+class LineModel:
+    """A line model and one question."""
+
+    scorer: Scorer
+    encoder: PromptEncoder
+    query: str
+    task: str
+
+    @property
+    def reads(self) -> bool:
+        """Whether there is such a model, and it knows the question's language."""
+        return self.scorer.instant and self.scorer.reads(self.query)
+
+    def read_query(self, files: Sequence[tuple[str, str]]) -> TruncatedQuery:
+        """Return what is read of the question by the words of some files: of a long one the rarest sentences.
+
+        All files share one reading, since they compete.
+        """
+        begun = "\n".join(text for _, text in files)[:_MOST_CHARACTERS]
+        return self.encoder.read_query(self.query, self.task, begun, line_layout(begun))
+
+    def log_odds(self, path: str, text: str, reading: TruncatedQuery) -> Float64Array | None:
+        """Return the log-odds [L] that each line of a file answers; None for a file that can't be read."""
+        if len(text) > _MOST_CHARACTERS:
+            return None
+        try:
+            asked = QueryDocument.of(
+                self.encoder,
+                self.query,
+                text,
+                task=self.task,
+                path=path,
+                reading=reading,
+                tokens=NO_TOKENS,
+            )
+        except InvalidInputError:  # the question has no word that the model knows
+            return None
+        scores = DocumentScorer(self.scorer, asked).finish().scores
+        return np.asarray(logit(scores.astype(np.float64)), np.float64)
+
+
 _ROOM = 3.0  # how many times the budget the competing pieces may have, in about as many terms as tokens
 _NAMED = 5  # files that a note names
 
 
 @dataclass(frozen=True, eq=False)
 class Tools:
-    """What a pack is made with.
-
-    Attributes:
-        counter: counts tokens as budgets are counted.
-        cache: keeps indexes.
-        model: the line model and the question.
-        on_progress: called with a stage's name, what is done of it and how much there is.
-        notes: takes sentences about what was not done as usual.
-        fetch_seconds: how long it took to fetch the repository.
-    """
+    """What a pack is made with."""
 
     counter: Counter
     cache: Cache
     model: LineModel
     on_progress: OnProgress
-    notes: list[str]
+    notes: list[str]  # sentences about what was not done as usual
     fetch_seconds: float = 0.0
 
 
@@ -83,7 +126,9 @@ class Prepared:
         )
         marks.append(time.perf_counter())
         if secret := self._walked.with_secrets:
-            tools.notes.append(_of_secrets(secret))
+            tools.notes.append(
+                f"left out for the secrets in them: {_some(secret)} (include_secrets, --include-secrets takes them)"
+            )
         if not self._index.table.terms:
             tools.notes.append(
                 "the query has no word that code could name: say what the code is called or what it does"
@@ -135,7 +180,14 @@ class Prepared:
             tokens=written.tokens,
             max_tokens=options.max_tokens,
             tokens_in=self._index.tokens,
-            counts=self._counts(),
+            counts=PackCounts(
+                files=self._walked.files,
+                left_out=dict(self._walked.left_out.most_common()),
+                ranked=len(self._index.files),
+                pieces=len(self._ranked.pieces.file),
+                lines=self._index.lines,
+                cached_files=self._index.cached,
+            ),
             seconds=replace(self._seconds, allocate=time.perf_counter() - begin),
             notes=(*self._tools.notes, *([] if written.parts else [self._why_empty()])),
         )
@@ -179,24 +231,10 @@ class Prepared:
         reading = model.read_query(files)
         if not reading.whole:
             self._tools.notes.append(f"of the question the model read: {' '.join(reading.text.split())}")
-        return model.log_odds(files, reading)
-
-    def _counts(self) -> PackCounts:
-        return PackCounts(
-            files=self._walked.files,
-            left_out=dict(self._walked.left_out.most_common()),
-            ranked=len(self._index.files),
-            pieces=len(self._ranked.pieces.file),
-            lines=self._index.lines,
-            cached_files=self._index.cached,
-        )
+        return [model.log_odds(path, text, reading) for path, text in files]
 
     def _stage(self, name: str) -> Callable[[int, int], None]:
         return lambda done, total: self._tools.on_progress(name, done, total)
-
-
-def _of_secrets(paths: Sequence[str]) -> str:
-    return f"left out for the secrets in them: {_some(paths)} (include_secrets, --include-secrets takes them)"
 
 
 def _some(names: Sequence[str]) -> str:

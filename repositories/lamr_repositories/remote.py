@@ -24,7 +24,7 @@ from lamr_repositories.git import (
     served_with,
     transport_of,
 )
-from lamr_repositories.own_objects import refuse_foreign_objects
+from lamr_repositories.git_trust import refuse_foreign_objects
 from lamr_repositories.progress import OnProgress
 from lamr_repositories.watch import Watch
 
@@ -61,12 +61,7 @@ def shown(url: str) -> str:
 
 @contextlib.contextmanager
 def fetched(url: str, revision: str | None, on_progress: OnProgress) -> Iterator[tuple[Path, str]]:
-    """Fetch one revision without its history, and remove it again in the end.
-
-    Args:
-        url: of the repository.
-        revision: a branch, a tag or a whole commit hash; None for the default branch.
-        on_progress: called with what git does, how much of it is done and how much there is.
+    """Fetch a branch, a tag, a whole commit hash or the default branch, without history, and remove it in the end.
 
     Yields:
         a bare repository, and what the revision is called in it.
@@ -110,9 +105,8 @@ def _fetch(place: Path, url: str, revision: str, on_progress: OnProgress) -> Non
     with git_process(*arguments, place=place, url=meant, stderr=subprocess.PIPE) as git:
         assert git.stderr is not None
         with Watch(git, FETCH_SECONDS, hear=False) as watch:
-            stream = io.TextIOWrapper(
-                git.stderr, "utf-8", "replace"
-            )  # git's carriage returns count as line ends
+            # git's carriage returns count as line ends.
+            stream = io.TextIOWrapper(git.stderr, "utf-8", "replace")
             while line := stream.readline(_LONGEST_LINE):
                 watch.beat()
                 if found := _PROGRESS.search(line):

@@ -9,10 +9,10 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from lamr_repositories.below import LINK, problem_of
 from lamr_repositories.errors import GitError, RepositoryError, SlowGitError
 from lamr_repositories.git import SECONDS, git_process, list_rows, run_git, slow
-from lamr_repositories.own_objects import refuse_foreign_objects
+from lamr_repositories.git_trust import refuse_foreign_objects
+from lamr_repositories.safe_root import LINK, problem_of
 from lamr_repositories.sources import MOST_BYTES, Listed, Source, larger
 from lamr_repositories.watch import Watch
 
@@ -22,18 +22,11 @@ LIST_TREE = ("ls-tree", "-r", "-z", "-l", "--full-tree")
 
 
 class Entry(NamedTuple):
-    """What a tree holds at a path.
+    """What a tree holds at a path."""
 
-    Attributes:
-        mode: git's six digits, such as `100644`.
-        name: of the object, in hexadecimal digits.
-        size: bytes of a file or link; None for a submodule, and for what the repository lacks.
-        path: as git has it, which need not be text.
-    """
-
-    mode: str
-    name: str
-    size: int | None
+    mode: str  # git's six digits, such as `100644`
+    name: str  # of the object, in hexadecimal digits
+    size: int | None  # bytes; None for a submodule, and for what the repository lacks
     path: bytes
 
 
@@ -48,11 +41,8 @@ def read_tree(rows: Iterable[bytes]) -> Iterator[Entry]:
 def read_object(stream: IO[bytes], most: int | None = None) -> tuple[str, bytes | None] | None:
     """Read the next answer of `git cat-file --batch`; None at the end of the stream, or where it makes no sense.
 
-    A content that is longer than it says would be taken for the answers about the objects after it.
-
-    Args:
-        stream: what git prints.
-        most: the most bytes of a content that are kept; None for any number.
+    A content of more than `most` bytes isn't kept. One that is longer than it says would be taken for the answers about
+    the objects after it.
 
     Returns:
         the object's name and content; None as the content where the repository lacks it, or it is longer, or no file.
@@ -88,10 +78,6 @@ class Revision(Source):
 
     def __init__(self, root: Path, revision: str) -> None:
         """Find the revision.
-
-        Args:
-            root: a work tree, a folder of one, or a bare repository.
-            revision: a branch, a tag or a commit.
 
         Raises:
             RepositoryError: git knows no repository there, refuses it, or knows not the revision.

@@ -39,19 +39,11 @@ _ALWAYS = re.compile(
     re.VERBOSE,
 )
 """Names."""
-_STORES = ".p12 .pfx .pkcs12 .jks .jceks .bks .keystore .kdb .kdbx .ppk .keytab .agekey"
-_PLACES = (
-    *_STORES.split(),
-    *(
-        "/.aws/credentials",
-        "/.gem/credentials",
-        "/.cargo/credentials",
-        "/.cargo/credentials.toml",
-        "/.kube/config",
-    ),
-    *("/.docker/config.json", "/.config/gh/hosts.yml", "/.config/hub", "/.azure/accesstokens.json"),
-    "/config/master.key",
-)
+_PLACES = """
+    .p12 .pfx .pkcs12 .jks .jceks .bks .keystore .kdb .kdbx .ppk .keytab .agekey
+    /.aws/credentials /.gem/credentials /.cargo/credentials /.cargo/credentials.toml /.kube/config /.docker/config.json
+    /.config/gh/hosts.yml /.config/hub /.azure/accesstokens.json /config/master.key
+    """
 """Ends of paths."""
 _OUTSIDE_OF_TESTS = re.compile(
     r"\.env(?:\..+)?|\.envrc\.local|credentials\.json|client_secrets?\.json|service[-_]account\.json|"
@@ -78,7 +70,7 @@ def named(path: str) -> Named:
     """Return what a path from the root, with slashes, says about secrets; capitals don't count."""
     lower = "/" + path.lower()
     name = lower.rsplit("/", 1)[1]
-    if _ALWAYS.fullmatch(name) or lower.endswith(_PLACES):
+    if _ALWAYS.fullmatch(name) or lower.endswith(tuple(_PLACES.split())):
         return Named.SECRET
     if _SAMPLE.fullmatch(name):
         return Named.OTHER
@@ -187,6 +179,7 @@ _KEYS = (
     rf"(?:^|\n)[ \t]{{0,8}}PrivateKey[ \t]{{0,4}}=[ \t]{{0,4}}({_BASE64}{{43}}=)",
 )
 """Forms of private keys; a group of each is the key."""
+_FORMS = "|".join((*_TOKENS, *_KEYS))
 
 _PASSWORD = (
     r"(?i:pass(?:word|wd|phrase)?|pwd|secret|token|credential|_auth|api_?key|access_?key|private_?key|client-key-data|"
@@ -211,18 +204,13 @@ _MOST_MEMORY = 64 << 20  # bytes that the automaton may grow to; where it needs 
 
 
 def holds_secret(path: str, data: bytes) -> bool:
-    """Return whether a file's content holds a secret.
-
-    Args:
-        path: from the root; what its name says decides how much is looked for.
-        data: the content.
-    """
+    """Return whether a file's content holds a secret; what its path says decides how much is looked for."""
     name = named(path)
     if name is Named.SECRET or (name is Named.UNLESS_TEMPLATE and not _TEMPLATE.search(data)):
         return True
-    if any(map(_by_lot, _forms().finditer(data))):
+    if any(map(_by_lot, _compiled(_FORMS).finditer(data))):
         return True
-    return name is not Named.OTHER and any(map(_is_given, _passwords().finditer(data)))
+    return name is not Named.OTHER and any(map(_is_given, _compiled(_PASSWORD).finditer(data)))
 
 
 def _by_lot(match: Any) -> bool:
@@ -242,16 +230,7 @@ def _value(match: Any) -> bytes:
     return value
 
 
-@lru_cache(maxsize=1)
-def _forms() -> Any:
-    return _compiled("|".join((*_TOKENS, *_KEYS)))
-
-
-@lru_cache(maxsize=1)
-def _passwords() -> Any:
-    return _compiled(_PASSWORD)
-
-
+@lru_cache(maxsize=2)
 def _compiled(pattern: str) -> Any:
     options = re2.Options()
     options.max_mem = _MOST_MEMORY

@@ -18,21 +18,14 @@ MOST_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A file as its source lists it.
+    """A file as its source lists it."""
 
-    Attributes:
-        path: from the root, with slashes.
-        size: bytes.
-        problem: why it can't be read; None where it can.
-        stamp: stands for the content, so that it needn't be read to see that it is as it was. At a revision it is git's
-            name of the blob; in a folder, the file's place on the disk, its size and its times. Empty where nothing
-            vouches for the content.
-    """
-
-    path: str
+    path: str  # from the root, with slashes
     size: int
-    problem: str | None = None
+    problem: str | None = None  # why it can't be read
     stamp: str = ""
+    """Stands for the content, so that it needn't be read to see that it is as it was: git's name of the blob, or the
+    file's place on the disk, its size and its times. Empty where nothing vouches for the content."""
 
     @property
     def most(self) -> int:

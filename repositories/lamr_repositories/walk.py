@@ -48,28 +48,15 @@ class WalkOptions:
 
 @dataclass(eq=False)
 class WalkCount:
-    """What was seen so far.
-
-    Attributes:
-        files: how many files were listed.
-        read: how many of them count.
-        left_out: how many don't, by reason.
-        with_secrets: the paths of those that hold a secret, so that a caller can say which they are.
-    """
+    """What was seen so far."""
 
     files: int = 0
-    read: int = 0
-    left_out: Counter[str] = field(default_factory=Counter)
-    with_secrets: list[str] = field(default_factory=list)
+    read: int = 0  # files that count
+    left_out: Counter[str] = field(default_factory=Counter)  # by reason
+    with_secrets: list[str] = field(default_factory=list)  # paths
 
     def take(self, path: str, reason: str | None, options: WalkOptions) -> bool:
-        """Count a file that was looked at, and return whether it competes.
-
-        Args:
-            path: from the root.
-            reason: what `look_at` said against it.
-            options: which say whether files that a program wrote count all the same.
-        """
+        """Count a file, against which `look_at` said a reason, and return whether it competes."""
         if leaves_out(reason, options):
             self.left_out[str(reason)] += 1
             if reason == WITH_SECRETS:
@@ -91,16 +78,7 @@ def walk(
     options: WalkOptions,
     count: WalkCount,
 ) -> Iterator[tuple[Listed, bytes, str]]:
-    """Yield each file that counts, its bytes and its text, in the order of paths.
-
-    Args:
-        source: the repository.
-        options: see `WalkOptions`.
-        count: is brought up to date while files are read.
-
-    Raises:
-        RepositoryError: a pattern can't be used, or the repository can't be listed.
-    """
+    """Yield each file that counts, its bytes and its text, in the order of paths; the count is kept meanwhile."""
     for each, data in source.read_all(wanted_files(source, options, count)):
         text, reason = look_at(each.path, data)
         if count.take(each.path, reason, options) and data is not None and text is not None:
@@ -115,9 +93,21 @@ def wanted_files(source: Source, options: WalkOptions, count: WalkCount) -> list
     """
     listed = sorted(source.files(), key=lambda each: each.path)
     count.files = len(listed)
-    rules = _rules(source, options, listed)
-    wanted = list(_wanted(listed, rules, options, count))
-    for line in {*options.include, *options.exclude} & {os.fsdecode(each) for each in rules.idle()}:
+    include, exclude = (
+        [_pattern(each, listed) for each in given] for given in (options.include, options.exclude)
+    )
+    refuse_broken([*include, *exclude])
+    budget = Budget()
+    within = Patterns(include, budget) if include else None
+    without = Patterns([*own_patterns(source, MOST_IGNORE_BYTES), *exclude], budget)
+    wanted: list[Listed] = []
+    for each in listed:
+        if reason := each.problem or _ruled_out(each, within, without, options):
+            count.left_out[reason] += 1
+        else:
+            wanted.append(each)
+    idle = {os.fsdecode(line) for rules in (within, without) if rules for line in rules.idle()}
+    for line in {*options.include, *options.exclude} & idle:
         if "," in line:
             raise RepositoryError(
                 f"no file matches {line!r}: a comma is part of a pattern; give each pattern by itself"
@@ -136,27 +126,6 @@ def look_at(path: str, data: bytes | None) -> tuple[str | None, str | None]:
     # What is ASCII in a text must be it in the bytes, too, in which secrets are looked for.
     seen = data if decoded.encoding.has_ascii else text.encode("utf-8")
     return text, WITH_SECRETS if reason != "empty" and holds_secret(path, seen) else reason
-
-
-@dataclass(frozen=True, eq=False)
-class _Rules:
-    include: Patterns | None
-    exclude: Patterns
-
-    def idle(self) -> list[bytes]:
-        """Return the patterns that decided nothing."""
-        return [*(self.include.idle() if self.include else ()), *self.exclude.idle()]
-
-
-def _rules(source: Source, options: WalkOptions, listed: Sequence[Listed]) -> _Rules:
-    include, exclude = (
-        [_pattern(each, listed) for each in given] for given in (options.include, options.exclude)
-    )
-    budget = Budget()
-    for given in (include, exclude):
-        refuse_broken(given)
-    own = own_patterns(source, MOST_IGNORE_BYTES)
-    return _Rules(Patterns(include, budget) if include else None, Patterns([*own, *exclude], budget))
 
 
 def own_patterns(source: Source, most: int) -> list[bytes]:
@@ -178,24 +147,12 @@ def _pattern(given: str, listed: Sequence[Listed]) -> bytes:
     return os.fsencode("/".join(parts))
 
 
-def _wanted(
-    listed: Sequence[Listed], rules: _Rules, options: WalkOptions, count: WalkCount
-) -> Iterator[Listed]:
-    """Yield the files that their listing doesn't rule out; count the others."""
-    for each in listed:
-        reason = each.problem or _ruled_out(each, rules, options)
-        if reason:
-            count.left_out[reason] += 1
-        else:
-            yield each
-
-
-def _ruled_out(each: Listed, rules: _Rules, options: WalkOptions) -> str | None:
+def _ruled_out(each: Listed, within: Patterns | None, without: Patterns, options: WalkOptions) -> str | None:
     if not each.path.isprintable():
         return "name that can't be written"  # line ends, or bytes that aren't UTF-8
-    if rules.include is not None and not rules.include.covers(each.path):
+    if within is not None and not within.covers(each.path):
         return "not included"
-    if rules.exclude.covers(each.path):
+    if without.covers(each.path):
         return "excluded"
     if not options.everything and (reason := left_out_by_path(each.path)):
         return reason

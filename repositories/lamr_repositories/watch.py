@@ -13,12 +13,7 @@ _SAID = 1 << 16  # bytes that are kept of what a program writes to standard erro
 
 
 def end_all(process: subprocess.Popen[bytes], *, gently: bool = False) -> None:
-    """Ask a process, or force it, to end, and with it all that it has started, which may hold its pipes open.
-
-    Args:
-        process: which leads a session of its own.
-        gently: whether it may clean up.
-    """
+    """Ask a process, or force it, to end, and with it all in its session, which may hold its pipes open."""
     if os.name == "nt":
         process.kill()
         return
@@ -27,21 +22,10 @@ def end_all(process: subprocess.Popen[bytes], *, gently: bool = False) -> None:
 
 
 class Watch:
-    """Ends a process that says nothing for too long, while the block that it is around reads what it prints.
-
-    Attributes:
-        late: whether the process was ended for that.
-        said: the end of what it wrote to standard error, where that is heard here.
-    """
+    """Ends a process that says nothing for too long, while the block that it is around reads what it prints."""
 
     def __init__(self, process: subprocess.Popen[bytes], seconds: float, *, hear: bool = True) -> None:
-        """Watch nothing yet.
-
-        Args:
-            process: which is watched.
-            seconds: of silence after which it is ended.
-            hear: whether standard error is read here.
-        """
+        """Watch nothing yet. After so many seconds of silence the process is ended; `hear` reads standard error."""
         self.late, self.said = False, b""
         self._process, self._seconds = process, seconds
         self._heard: float | None = time.monotonic()

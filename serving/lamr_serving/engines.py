@@ -18,24 +18,13 @@ WIDE = 1024  # hidden size (Qwen3-0.6B's) from which products outweigh what stan
 
 @dataclass(frozen=True)
 class Engine:
-    """One way to run an encoder on a CPU.
+    """One way to run an encoder on a CPU."""
 
-    Attributes:
-        provider: onnxruntime's execution provider as `execution_accelerators` names it; "cpu" for the default one.
-        precision: how exactly the products are computed.
-        needs: sets of processor features, as /proc/cpuinfo names them; one set is enough.
-        package: the package that brings the provider.
-        reason: why this engine is the best there, and where the figure comes from.
-        least_width: the encoder's hidden size from which this holds.
-        options: the provider's options, as `execution_accelerators` passes them on.
-    """
-
-    provider: str
+    provider: str  # onnxruntime's, as `execution_accelerators` names it; "cpu" for the default one
     precision: str
-    needs: tuple[frozenset[str], ...]
-    package: str
-    reason: str
-    least_width: int = 0
+    needs: tuple[frozenset[str], ...]  # sets of processor features as /proc/cpuinfo names them; one is enough
+    reason: str  # why it is the best there, and where the figure comes from
+    least_width: int = 0  # the encoder's hidden size from which this holds
     options: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
@@ -52,7 +41,8 @@ class Engine:
 
     def pbtxt(self) -> str:
         """The lines of a `config.pbtxt` that ask for this engine, with its reason."""
-        text = f"# {self.precision} on {_provider_name(self.provider)}: {self.reason}\n"
+        provider = "onnxruntime's own CPU provider" if self.provider == "cpu" else self.provider
+        text = f"# {self.precision} on {provider}: {self.reason}\n"
         for name, options in self.accelerators.get("CPU", {}).items():
             entries = "".join(
                 f"\n  parameters {{ key: {json.dumps(key)} value: {json.dumps(value)} }}"
@@ -64,10 +54,6 @@ class Engine:
                 "} ] } }\n"
             )
         return f'{text}parameters {{ key: "{PRECISION_PARAMETER}" value {{ string_value: "{self.precision}" }} }}'
-
-
-def _provider_name(provider: str) -> str:
-    return "onnxruntime's own CPU provider" if provider == "cpu" else provider
 
 
 def _any(*sets: Iterable[str]) -> tuple[frozenset[str], ...]:
@@ -82,7 +68,6 @@ ENGINES = (
         "openvino",
         "bf16",
         _any(["amx_bf16"]),
-        "onnxruntime-openvino",
         "bf16 tiles: a 0.6B backbone takes a quarter of fp32's time (docs/lab/performance.md)",
         options=_OPENVINO_BF16,
     ),
@@ -91,7 +76,6 @@ ENGINES = (
         "openvino",
         "bf16",
         _any(["avx512_bf16"]),
-        "onnxruntime-openvino",
         "bf16 products: on a 0.6B backbone as fast as int8 with 512 tokens and a quarter less time with 2,048, without "
         "its rounding (benchmarks/large_encoder.py)",
         least_width=WIDE,
@@ -101,14 +85,12 @@ ENGINES = (
         "cpu",
         "int8",
         _any(["avx512_vnni"], ["avx_vnni"], ["asimddp"]),
-        "onnxruntime",
         "integer dot products: a small encoder runs at 2.1 to 2.5 times fp32 (docs/lab/performance.md)",
     ),
     Engine(
         "cpu",
         "fp32",
         _any([]),
-        "onnxruntime",
         "runs everywhere; without integer dot products int8 gains little and costs accuracy",
     ),
 )
@@ -122,9 +104,5 @@ def choose(features: Collection[str] | None = None, width: int = 0) -> Engine:
 
 
 def engine_for(precision: str) -> Engine:
-    """The engine that serves a precision.
-
-    Raises:
-        KeyError: the precision isn't one of `PRECISIONS`.
-    """
+    """The engine that serves a precision."""
     return {engine.precision: engine for engine in reversed(ENGINES)}[precision]

@@ -21,7 +21,6 @@ from lamr_contract.names import (
     FINGERPRINT_PARAMETER,
     FUSED,
     FUSION_FILE,
-    LINE_MODEL,
     MODELS,
     ONNX_FILE,
     PART_FILE,
@@ -41,7 +40,7 @@ from lamr_contract.spec import ModelSpec, client_files, load_spec
 
 from lamr_serving.errors import ModelRepositoryError
 
-BACKENDS = {ENCODER: "onnxruntime", DECODER: "python", LINE_MODEL: "python"}
+AGAIN = "export the model again"
 
 
 def check_repository(repository: Path) -> ModelSpec | CausalSpec:
@@ -57,76 +56,61 @@ def check_repository(repository: Path) -> ModelSpec | CausalSpec:
         raise ModelRepositoryError(
             f"{repository} is not a folder; name a model repository written by `lamr export`", path=repository
         )
-    if (repository / PERPLEXITY).is_dir():
-        causal = check_causal(repository)
-        if not (repository / ENSEMBLE).is_dir():
-            return causal
-    lines = [LINE_MODEL] if (repository / LINE_MODEL).is_dir() else []
-    configs = {name: read_config(config_file(repository, name)) for name in (*MODELS, *lines)}
-    onnx = version_folder(repository, ENCODER) / (configs[ENCODER].default_model_filename or ONNX_FILE)
-    tokenizer = client_files(repository) / TOKENIZER_FILE
-    programs = [version_folder(repository, name) / PROGRAM_FILE for name in (DECODER, *lines)]
-    weights = version_folder(repository, DECODER) / WEIGHTS_FILE
-    for path in (client_files(repository) / SPEC_FILE, tokenizer, onnx, *programs, weights):
-        check_readable(path)
     try:
-        spec = load_spec(repository)
+        causal = _check_causal(repository) if (repository / PERPLEXITY).is_dir() else None
+        if causal is not None and not (repository / ENSEMBLE).is_dir():
+            return causal
+        return _check_pruner(repository)
+    except ModelRepositoryError:
+        raise
     except ModelMismatchError as error:
         raise ModelRepositoryError(str(error), path=error.path) from error
-    check_tokenizer(tokenizer, spec.tokenizer_sha256)
-    _check_scoring(repository, spec)
-    _check_configs(repository, configs, spec)
-    _check_parts(onnx)
-    _check_weights(weights, spec, _width(configs[ENCODER]))
+
+
+def _check_pruner(repository: Path) -> ModelSpec:
+    configs = {name: read_config(config_file(repository, name)) for name in MODELS}
+    onnx = version_folder(repository, ENCODER) / (configs[ENCODER].default_model_filename or ONNX_FILE)
+    tokenizer = client_files(repository) / TOKENIZER_FILE
+    program, weights = (version_folder(repository, DECODER) / name for name in (PROGRAM_FILE, WEIGHTS_FILE))
+    for path in (client_files(repository) / SPEC_FILE, tokenizer, onnx, program, weights):
+        _check_readable(path)
+    spec = load_spec(repository)
+    _check_tokenizer(tokenizer, spec.tokenizer_sha256)
+    Scorer.from_repository(repository, spec)
+    path = config_file(repository, ENSEMBLE)
+    _check_carried(configs[ENSEMBLE], path, FINGERPRINT_PARAMETER, spec.fingerprint)
+    if onnx.name == ONNX_FILE and PartSpec.load(onnx.parent) is not None:  # it reads query and code apart
+        for name in (PART_FILE, FUSION_FILE):
+            _check_readable(onnx.with_name(name))
+    widths = [
+        int(output.dims[-1]) for output in configs[ENCODER].output if output.name == FUSED and output.dims
+    ]
+    _check_weights(weights, spec, widths[0] if widths else -1)  # -1 where it isn't fixed, too
     return spec
 
 
-def _check_configs(repository: Path, configs: dict[str, Any], spec: ModelSpec) -> None:
-    ensemble = config_file(repository, ENSEMBLE)
-    for name in {ENSEMBLE, LINE_MODEL} & configs.keys():
-        path, stored = (
-            config_file(repository, name),
-            configs[name].parameters[FINGERPRINT_PARAMETER].string_value,
-        )
-        if stored != spec.fingerprint:
-            raise ModelRepositoryError(
-                f"{path} carries the fingerprint {stored or '(none)'}, but {client_files(repository) / SPEC_FILE} "
-                f"makes {spec.fingerprint}: they are of different models; export the model again",
-                path=path,
-            )
-    steps = {step.model_name for step in configs[ENSEMBLE].ensemble_scheduling.step}
-    if not {ENCODER, DECODER} <= steps:
+def _check_causal(repository: Path) -> CausalSpec:
+    path, folder = config_file(repository, PERPLEXITY), causal_files(repository)
+    config = read_config(path)
+    for name in (SPEC_FILE, TOKENIZER_FILE, config.default_model_filename or ONNX_FILE):
+        _check_readable(folder / name)
+    spec = load_causal_spec(repository)
+    from_parameter(config.parameters[TOKENIZER_PARAMETER].string_value, spec, str(path))
+    _check_carried(config, path, FINGERPRINT_PARAMETER, spec.fingerprint)
+    _check_carried(config, path, SPEC_PARAMETER, spec.to_json())
+    _check_tokenizer(folder / TOKENIZER_FILE, spec.tokenizer_sha256)
+    return spec
+
+
+def _check_carried(config: Any, path: Path, parameter: str, expected: str) -> None:
+    """Check that a configuration names the model that the specification beside it is of."""
+    stored = config.parameters[parameter].string_value
+    if stored != expected:
         raise ModelRepositoryError(
-            f"{ensemble} must run {ENCODER} and {DECODER}, not {', '.join(steps) or 'nothing'}", path=ensemble
+            f"{path} carries {parameter} {stored or '(none)'}, but {SPEC_FILE} makes {expected}: they are of different "
+            f"models; {AGAIN}",
+            path=path,
         )
-    for name, backend in BACKENDS.items():
-        if name in configs and configs[name].backend != backend:
-            raise ModelRepositoryError(
-                f"{config_file(repository, name)} must say backend: {backend!r}, not {configs[name].backend!r}",
-                path=config_file(repository, name),
-            )
-
-
-def _check_scoring(repository: Path, spec: ModelSpec) -> None:
-    try:
-        scorer = Scorer.from_repository(repository, spec)
-    except ModelMismatchError as error:
-        raise ModelRepositoryError(str(error), path=error.path) from error
-    if (folder := repository / LINE_MODEL).is_dir() and not scorer.instant:
-        raise ModelRepositoryError(
-            f"{folder} serves a line model, and {spec.name} has none; remove the folder", path=folder
-        )
-
-
-def _check_parts(onnx: Path) -> None:
-    """Check the files of an encoder that reads query and code apart, where it has them."""
-    try:
-        spec = PartSpec.load(onnx.parent) if onnx.name == ONNX_FILE else None
-    except ModelMismatchError as error:
-        raise ModelRepositoryError(str(error), path=error.path) from error
-    if spec is not None:
-        for name in (PART_FILE, FUSION_FILE):
-            check_readable(onnx.with_name(name))
 
 
 def _check_weights(path: Path, spec: ModelSpec, width: int) -> None:
@@ -135,70 +119,22 @@ def _check_weights(path: Path, spec: ModelSpec, width: int) -> None:
     try:
         weights = DecoderWeights.load(path)
     except Exception as error:  # a damaged archive fails in many ways: zip, zlib, npy header, shapes
-        raise ModelRepositoryError(
-            f"{path} holds no decoder weights: {error}; export the model again", path=path
-        ) from error
+        raise ModelRepositoryError(f"{path} holds no decoder weights: {error}; {AGAIN}", path=path) from error
     rubrics, features = weights.rubrics, weights.fused_size
     if rubrics != len(spec.rubrics):
         raise ModelRepositoryError(
-            f"{path} decodes {rubrics} rubrics, but the model has {', '.join(spec.rubrics)}; export the model again",
+            f"{path} decodes {rubrics} rubrics, but the model has {', '.join(spec.rubrics)}; {AGAIN}",
             path=path,
         )
     if spec.scoring.unchained and weights.chained:
         raise ModelRepositoryError(
             f"{path} decodes with a chain, but the model's scoring is {spec.scoring.kind!r}, which wants none; "
-            f"export the model again with --scoring {spec.scoring.kind}"
+            f"{AGAIN} with --scoring {spec.scoring.kind}"
         )
     if width > 0 and features != width:
         raise ModelRepositoryError(
-            f"{path} takes {features} features a token, but {ENCODER} makes {width}; export the model again",
-            path=path,
+            f"{path} takes {features} features a token, but {ENCODER} makes {width}; {AGAIN}", path=path
         )
-
-
-def _width(config: Any) -> int:
-    """The last dimension of the encoder's `fused` output; -1 when it isn't fixed."""
-    return next(
-        (int(output.dims[-1]) for output in config.output if output.name == FUSED and output.dims), -1
-    )
-
-
-def check_causal(repository: Path) -> CausalSpec:
-    """Check every file of the causal language model in a repository.
-
-    Returns:
-        its spec.
-
-    Raises:
-        ModelRepositoryError: a file is missing, unreadable or of another model; the message names it.
-    """
-    path = config_file(repository, PERPLEXITY)
-    config = read_config(path)
-    folder = causal_files(repository)
-    onnx = folder / (config.default_model_filename or ONNX_FILE)
-    for file in (folder / SPEC_FILE, folder / TOKENIZER_FILE, onnx):
-        check_readable(file)
-    if config.backend != "onnxruntime":
-        raise ModelRepositoryError(
-            f"{path} must say backend: 'onnxruntime', not {config.backend!r}", path=path
-        )
-    carried = {
-        name: config.parameters[name].string_value
-        for name in (FINGERPRINT_PARAMETER, SPEC_PARAMETER, TOKENIZER_PARAMETER)
-    }
-    try:
-        spec = load_causal_spec(repository)
-        from_parameter(carried[TOKENIZER_PARAMETER], spec, str(path))
-    except ModelMismatchError as error:
-        raise ModelRepositoryError(str(error), path=error.path) from error
-    if (carried[FINGERPRINT_PARAMETER], carried[SPEC_PARAMETER]) != (spec.fingerprint, spec.to_json()):
-        raise ModelRepositoryError(
-            f"{path} carries the fingerprint {carried[FINGERPRINT_PARAMETER] or '(none)'} and a description, but "
-            f"{folder / SPEC_FILE} makes {spec.fingerprint}: they are of different models; export the model again",
-            path=path,
-        )
-    check_tokenizer(folder / TOKENIZER_FILE, spec.tokenizer_sha256)
-    return spec
 
 
 def read_config(path: Path) -> Any:
@@ -211,53 +147,38 @@ def read_config(path: Path) -> Any:
     from google.protobuf import text_format  # type: ignore[import-untyped]  # noqa: PLC0415
     from tritonclient.grpc import model_config_pb2  # noqa: PLC0415
 
-    check_readable(path)
+    _check_readable(path)
     try:
-        text = read_regular(path, MOST_TOKENIZER_BYTES).decode(
-            "utf-8"
-        )  # a causal model's carries its tokenizer
+        # A causal model's carries its tokenizer.
+        text = read_regular(path, MOST_TOKENIZER_BYTES).decode("utf-8")
         if text.rpartition("\n")[2].lstrip().startswith("#"):  # the lines before it may well parse
-            raise ModelRepositoryError(
-                f"{path} ends within a comment: it has been cut; export the model again", path=path
-            )
+            raise ModelRepositoryError(f"{path} ends within a comment: it has been cut; {AGAIN}", path=path)
         # Newer servers know fields that this client's messages don't have. Triton checks those.
         return text_format.Parse(text, model_config_pb2.ModelConfig(), allow_unknown_field=True)
     except (text_format.ParseError, UnicodeDecodeError) as error:
         raise ModelRepositoryError(f"{path} is not a model configuration: {error}", path=path) from error
 
 
-def check_readable(path: Path) -> None:
-    """Check that a file is a regular one that can be read.
-
-    Raises:
-        ModelRepositoryError: it isn't.
-    """
+def _check_readable(path: Path) -> None:
     try:
         check_regular(path)
         with path.open("rb"):
             pass
     except FileNotFoundError as error:
-        raise ModelRepositoryError(f"{path} is missing; export the model again", path=path) from error
+        raise ModelRepositoryError(f"{path} is missing; {AGAIN}", path=path) from error
     except OSError as error:
         raise ModelRepositoryError(f"{path} can't be read: {error.strerror}", path=path) from error
 
 
-def check_tokenizer(path: Path, sha256: str) -> None:
-    """Check that a `tokenizer.json` is the one that the specification beside it was written for.
-
-    Raises:
-        ModelRepositoryError: it isn't.
-    """
+def _check_tokenizer(path: Path, sha256: str) -> None:
+    """Check that a `tokenizer.json` is the one that the specification beside it was written for."""
     content = read_regular(path, MOST_TOKENIZER_BYTES)
     if hashlib.sha256(content).hexdigest() == sha256:
         return
     try:
         json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise ModelRepositoryError(
-            f"{path} is damaged ({error}); export the model again", path=path
-        ) from error
+        raise ModelRepositoryError(f"{path} is damaged ({error}); {AGAIN}", path=path) from error
     raise ModelRepositoryError(
-        f"{path} is not the tokenizer that {path.with_name(SPEC_FILE)} was written for; export the model again",
-        path=path,
+        f"{path} is not the tokenizer that {path.with_name(SPEC_FILE)} was written for; {AGAIN}", path=path
     )

@@ -7,7 +7,6 @@ import importlib.util
 import os
 import platform
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from lamr_client import triton_wire as wire
@@ -33,7 +32,7 @@ from lamr_contract.names import (
 from lamr_contract.silence import import_onnxruntime
 from lamr_contract.spec import bundled_repository, load_spec
 
-from lamr_serving.engines import PRECISIONS, WIDE, Engine, choose, engine_for
+from lamr_serving.engines import PRECISIONS, WIDE, choose, engine_for
 from lamr_serving.repository_check import read_config
 
 MOST_ANSWER_BYTES = 64 << 20
@@ -56,7 +55,7 @@ class ModelStatus:
         state: READY or UNAVAILABLE.
         requests, executions, failures: counts since the model was loaded; an execution runs a batch of requests.
         mean_batch: the mean number of requests in an execution; None before the first one.
-        queue_ms, compute_ms: means over successful requests, in milliseconds; None before the first one.
+        compute_ms: the mean over successful requests, in milliseconds; None before the first one.
     """
 
     name: str
@@ -66,7 +65,6 @@ class ModelStatus:
     executions: int = 0
     failures: int = 0
     mean_batch: float | None = None
-    queue_ms: float | None = None
     compute_ms: float | None = None
 
 
@@ -108,10 +106,10 @@ class LocalStatus:
         triton: the version of the `nvidia-pytriton` wheel; None when it isn't installed.
         model, model_version, fingerprint: which model the bundled one is; None when it is missing or broken.
         problem: why the bundled model can't be used; None when it can.
-        engine, engine_reason: the provider and precision of the bundled model's encoder, and what that means on this
-            machine's CPUs; None and empty where the model has a problem.
-        small_engine, small_engine_reason: those that suit these CPUs and a small encoder best, to export one for.
-        wide_engine, wide_engine_reason: the same for an encoder that is at least as wide as Qwen3-0.6B's.
+        engine: the provider and precision of the bundled model's encoder, and what that means on this machine's CPUs;
+            None where the model has a problem.
+        small_engine, wide_engine: those that suit these CPUs best, and why, to export a small encoder for, and one that
+            is at least as wide as Qwen3-0.6B's.
         threads: the number of CPUs that this process may use, which sizes thread pools.
     """
 
@@ -126,11 +124,8 @@ class LocalStatus:
     fingerprint: str | None
     problem: str | None
     engine: str | None
-    engine_reason: str
     small_engine: str
-    small_engine_reason: str
     wide_engine: str
-    wide_engine_reason: str
     threads: int
 
 
@@ -174,7 +169,9 @@ def local_status() -> LocalStatus:
     spec, engine, problem = None, None, None
     try:
         spec = load_spec(bundled_repository())
-        engine = _engine_of(bundled_repository())
+        config = read_config(config_file(bundled_repository(), ENCODER))
+        precision = config.parameters[PRECISION_PARAMETER].string_value
+        engine = engine_for(precision) if precision in PRECISIONS else None
     except LamrError as error:
         problem = str(error)
     providers: tuple[str, ...] = ()
@@ -192,21 +189,11 @@ def local_status() -> LocalStatus:
         model_version=spec.version if spec else None,
         fingerprint=spec.fingerprint if spec else None,
         problem=problem,
-        engine=None if engine is None else str(engine),
-        engine_reason="" if engine is None else engine.reason if engine.suits(cpu_features()) else UNSUITED,
-        small_engine=str(small),
-        small_engine_reason=small.reason,
-        wide_engine=str(wide),
-        wide_engine_reason=wide.reason,
+        engine=f"{engine}: {engine.reason if engine.suits(cpu_features()) else UNSUITED}" if engine else None,
+        small_engine=f"{small}: {small.reason}",
+        wide_engine=f"{wide}: {wide.reason}",
         threads=usable_cpus(),
     )
-
-
-def _engine_of(repository: Path) -> Engine | None:
-    """Return the engine that a repository's encoder asks for; None for a precision that isn't known."""
-    config = read_config(config_file(repository, ENCODER))
-    precision = config.parameters[PRECISION_PARAMETER].string_value
-    return engine_for(precision) if precision in PRECISIONS else None
 
 
 def _ask(client: Any, connection: Connection, timeout: float) -> ServerStatus:
@@ -281,7 +268,6 @@ def _model(counted: Any, ready: bool) -> ModelStatus:
         executions=counted.execution_count,
         failures=stats.fail.count,
         mean_batch=counted.inference_count / counted.execution_count if counted.execution_count else None,
-        queue_ms=stats.queue.ns / done / 1e6 if done else None,
         compute_ms=stats.compute_infer.ns / done / 1e6 if done else None,
     )
 

@@ -2,21 +2,18 @@
 
 `events` reads a log by one of the tables of `formats`; `tools` knows what tools and `commands` what shell commands do
 to files, `shown` what their results show of one; `reads` finds the big reads of a session, and `uses` the lines of each
-that the session later needed; `about` tells which session a log is of, `pointed` finds the lines that it had pointed at
-before, and `seen` the files that it saw; `notices` has what hosts say of outputs that they shortened, and `spoken` what
-they put around a user's own words; `usage` reads what a log says of the tokens of each request, and `logs` the text of
-one that is a folder.
+that the session later needed; `about` has a log's text, and tells which session it is of and how many tokens each
+request took; `pointed` finds the lines that it had pointed at before, and the files that it saw; `notices` has what
+hosts say of outputs that they shortened, and `user_messages` what they put around a user's own words.
 """
 
-from lamr_sessions.about import About, about_of, moments_of
+from lamr_sessions.about import About, Request, about_of, is_conversation, moments_of, read_log, requests_of
 from lamr_sessions.commands import Read
 from lamr_sessions.events import Event, Format, Rule, events_of, read_events, read_records, recognize
 from lamr_sessions.formats import FORMATS
-from lamr_sessions.logs import is_conversation, read_log
 from lamr_sessions.reads import BigRead, Heard, big_reads
 from lamr_sessions.tools import Edit
-from lamr_sessions.usage import Request, read_requests, requests_of
-from lamr_sessions.uses import LaterUse, Use, later_use, later_uses, use_in_all
+from lamr_sessions.uses import LaterUse, Use, later_uses, use_in_all
 
 __all__ = [
     "FORMATS",
@@ -35,13 +32,11 @@ __all__ = [
     "big_reads",
     "events_of",
     "is_conversation",
-    "later_use",
     "later_uses",
     "moments_of",
     "read_events",
     "read_log",
     "read_records",
-    "read_requests",
     "recognize",
     "requests_of",
     "use_in_all",

@@ -25,15 +25,10 @@ class Read:
 
 @dataclass(frozen=True)
 class Print:
-    """Code that a command prints and that no read of one file shows again: several files, or one of another revision.
+    """Code that a command prints and that no read of one file shows again: several files, or another revision."""
 
-    Attributes:
-        name: what it is; the same for the same files.
-        path: of the first file, whose ending is that of them all.
-    """
-
-    name: str
-    path: str
+    name: str  # the same for the same files
+    path: str  # of the first file, whose ending is that of them all
 
 
 _CHANGE_FOLDER = re.compile(r"^\s*cd\s+(?P<folder>'[^'\n]+'|\"[^\"\n]+\"|\S+)\s*&&\s*")

@@ -159,11 +159,6 @@ def events_on_path(records: Sequence[Any], form: Format, call: str) -> list[Even
     A branch that was left, as by a rewind, isn't on that way. Of calls that were made at once, the results may stand
     beside it in the log; the model is given these as well.
 
-    Args:
-        records: of the log, or of its end.
-        form: its format, which has `parents`.
-        call: the name of the call.
-
     Returns:
         the events in the log's order; None where no record makes the call, or that record has no name.
     """
@@ -204,13 +199,11 @@ def _name_at(record: Any, way: str) -> str:
 def _events_of_one(record: Any, form: Format) -> Iterator[Event]:
     for rule in form.rules:
         if holds(record, rule.record):
-            parts = (part for part in _follow(record, rule.at) if _is_meant(part, rule))
-            found = (_event(rule, part) for part in parts)
-            yield from (event for event in found if event is not None)
-
-
-def _is_meant(part: Any, rule: Rule) -> bool:
-    return holds(part, rule.part) and not any(first_at(part, key) for key in rule.without)
+            for part in _follow(record, rule.at):
+                if not holds(part, rule.part) or any(first_at(part, key) for key in rule.without):
+                    continue
+                if event := _event(rule, part):
+                    yield event
 
 
 def read_records(log: str, form: Format) -> list[Any]:
@@ -220,7 +213,10 @@ def read_records(log: str, form: Format) -> list[Any]:
         ValueError: a log that is one JSON value can't be parsed.
     """
     if form.records is not None:
-        return list(_follow(_parsed(log), form.records + "[]"))
+        try:
+            return list(_follow(json.loads(log), form.records + "[]"))
+        except RecursionError as error:
+            raise ValueError("the log is nested too deeply") from error
     records = []
     for line in log.split("\n"):
         if line.strip():
@@ -228,23 +224,13 @@ def read_records(log: str, form: Format) -> list[Any]:
                 records.append(json.loads(line))
             except (ValueError, RecursionError):
                 continue
-    return _last_of_each(records, form.renewed) if form.renewed else records
-
-
-def _last_of_each(records: Iterable[Any], way: str) -> list[Any]:
-    """The records, of those with one name the last, at the place of the first."""
-    last: dict[Any, Any] = {}
+    if not form.renewed:
+        return records
+    last: dict[Any, Any] = {}  # of those with one name the last, at the place of the first
     for place, record in enumerate(records):
-        name = first_at(record, way)
+        name = first_at(record, form.renewed)
         last[name if isinstance(name, str) else place] = record
     return list(last.values())
-
-
-def _parsed(log: str) -> Any:
-    try:
-        return json.loads(log)
-    except RecursionError as error:
-        raise ValueError("the log is nested too deeply") from error
 
 
 def _follow(value: Any, way: str) -> Iterator[Any]:

@@ -186,7 +186,7 @@ OPENHANDS_SDK = Format(
         Rule("compacted", record={"kind": "Condensation"}, text="timestamp"),
     ),
 )
-"""OpenHands since its SDK, which keeps a file an event; `logs` joins them."""
+"""OpenHands since its SDK, which keeps a file an event; `about` joins them."""
 _CHAT = (
     Rule("thought", record={"role": "assistant"}, text="reasoning_content"),
     Rule("assistant", record={"role": "assistant"}, text="content"),

@@ -22,14 +22,11 @@ MOST_BETWEEN = 2
 
 @dataclass(frozen=True)
 class Notice:
-    """One host's words.
+    """One host's words; several hosts can share some.
 
-    Attributes:
-        host: whose; several hosts can share words.
-        where: they stand.
-        pattern: the words. Above, they begin the text; below, they begin a line and go to the text's end, another
-            notice left out; between, they stand anywhere. Groups: `first` is the number of the first line that is
-            shown, `total` how many lines the whole output has; an empty `tail` says that its end is shown.
+    Above, they begin the text; below, they begin a line and go to the text's end, another notice left out; between,
+    they stand anywhere. Groups of the pattern: `first` is the number of the first line that is shown, `total` how many
+    lines the whole output has; an empty `tail` says that its end is shown.
     """
 
     host: str

@@ -102,9 +102,6 @@ class Seen:
 
         A result in which something was left out, or whose lines have no known numbers, takes away what was known: which
         of two results shows a line last couldn't be told any more.
-
-        Args:
-            path: as calls name the file.
         """
         known: dict[int, str] = {}
         for read, name, text in _naming(self._answered[self._held :], path):

@@ -13,8 +13,8 @@ from lamr_sessions.commands import Read
 from lamr_sessions.events import Event
 from lamr_sessions.pointed import Pointers, Seen
 from lamr_sessions.shown import Shown, shown_lines
-from lamr_sessions.spoken import spoken
 from lamr_sessions.tools import description_of, pattern_of, read_of
+from lamr_sessions.user_messages import spoken
 
 LEAST_LINES = 80
 LEAST_CHARACTERS = 4000

@@ -84,13 +84,9 @@ def framed(result: str) -> tuple[str, str, str]:
 
 
 def _above_notices(result: str, begin: int, tag: str) -> tuple[int, bool]:
-    """Where a file's text ends above what the host puts below it, and whether the tag around it is closed there.
+    """Where a file's text ends above what the host puts below it, and whether the open tag, if any, is closed there.
 
-    Args:
-        result: as it came.
-        begin: where the file's text begins.
-        tag: the name of the one that is open there; empty without one. Below a notice of the host, another may be
-            closed as well, because not every host opens what it closes.
+    Below a notice of the host, another tag may be closed, because not every host opens what it closes.
     """
     stop, closed, pending = len(result), "", 0
     for _ in range(_MOST_NOTICES):

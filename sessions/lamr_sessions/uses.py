@@ -70,11 +70,6 @@ class LaterUse:
         return tuple(sorted({*self.edited, *self.quoted, *self.reread}))
 
 
-def later_use(read: BigRead, session: Sequence[Event]) -> LaterUse:
-    """The lines of a read that the session's events after it need."""
-    return use_in_all(later_uses(read, session))
-
-
 def use_in_all(uses: Iterable[Use]) -> LaterUse:
     """What uses come to; what was only shown once more wasn't needed for that."""
     held: dict[str, set[int]] = {"edited": set(), "changed": set(), "quoted": set(), "reread": set()}

@@ -22,7 +22,7 @@ from lamr_agents.replay.page import render_page
 from lamr_agents.replay.prices import Price
 from lamr_cli.main import app
 from lamr_postprocess import approximate_tokens
-from lamr_sessions import FORMATS, Request, read_events, read_requests, recognize
+from lamr_sessions import FORMATS, Request, read_events, read_records, recognize, requests_of
 from typer.testing import CliRunner
 
 from tests.agents.samples import (
@@ -49,10 +49,10 @@ def replayed_from(log: Path, prices: Prices | None = None) -> Replayed:
         return replay_log(log, ways(asking), prices or bundled_prices())
 
 
-def requests_of(log: str) -> list[Request]:
+def requests_in(log: str) -> list[Request]:
     form = recognize(log, FORMATS)
     assert form is not None
-    return read_requests(log, form)
+    return requests_of(read_records(log, form), form)
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def log(tmp_path: Path) -> Path:
 
 
 def test_a_log_accounts_for_each_request_once() -> None:
-    assert requests_of(session()) == [
+    assert requests_in(session()) == [
         Request(1, 10, 1000, 0, 50, "claude-opus-4-8"),
         Request(4, 5, 4000, 1010, 60, "claude-opus-4-8"),
         Request(6, 5, 100, 5015, 5, "claude-opus-4-8"),
@@ -71,12 +71,12 @@ def test_a_log_accounts_for_each_request_once() -> None:
 
 
 def test_the_bill_is_what_the_requests_cost() -> None:
-    bill = Bill.of(requests_of(session()), PRICES)
+    bill = Bill.of(requests_in(session()), PRICES)
     assert bill.total == pytest.approx(20 + 2 * 5100 + 0.1 * 6025 + 10 * 115)
 
 
 def test_a_text_is_paid_for_once_and_then_at_the_caches_price() -> None:
-    bill = Bill.of(requests_of(session()), PRICES)
+    bill = Bill.of(requests_in(session()), PRICES)
     assert bill.of_text(1000, record=3) == pytest.approx(1000 * (2.0 + 0.1))
     assert bill.of_text(1000, record=5) == pytest.approx(1000 * 2.0)
     assert bill.of_text(1000, record=6) == 0

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from lamr_serving import ServerStartError
-from lamr_serving.launcher.machine import check_machine
+from lamr_serving.launcher.bundle import check_machine
 
 CODE = "class Pool:\n    def close(self):\n        self.closed = True\n" + "\n".join(
     f"x{i} = {i}" for i in range(60)

@@ -10,7 +10,6 @@ import pytest
 from lamr_contract.names import (
     DECODER,
     ENCODER,
-    LINE_MODEL,
     MODELS,
     PROGRAM_FILE,
     REPORT_FILE,
@@ -22,12 +21,10 @@ from lamr_contract.names import (
 from lamr_contract.spec import bundled_repository, client_files, load_spec
 from lamr_decoding import DecoderWeights
 from lamr_export import triton
-from lamr_export.triton import line_model_config, model_config, program_of
+from lamr_export.triton import decoder_program, model_config
 
-CONFIGS = {config_file(Path(), model).as_posix() for model in (*MODELS, LINE_MODEL)}
-PROGRAMS = {
-    (version_folder(Path(), model) / PROGRAM_FILE).as_posix(): model for model in (DECODER, LINE_MODEL)
-}
+CONFIGS = {config_file(Path(), model).as_posix() for model in MODELS}
+PROGRAM = (version_folder(Path(), DECODER) / PROGRAM_FILE).as_posix()
 SPEC = (client_files(Path()) / SPEC_FILE).as_posix()
 
 
@@ -45,9 +42,8 @@ def written_today(root: Path) -> dict[str, bytes]:
         )
         for model in MODELS
     }
-    texts |= {SPEC: spec.to_json(), config_file(Path(), LINE_MODEL).as_posix(): line_model_config(spec)}
-    programs = {name: program_of(model) for name, model in PROGRAMS.items()}
-    return {name: text.encode() for name, text in texts.items()} | programs
+    texts |= {SPEC: spec.to_json()}
+    return {name: text.encode() for name, text in texts.items()} | {PROGRAM: decoder_program()}
 
 
 def outdated(root: Path) -> set[str]:
@@ -62,7 +58,7 @@ def shipped(tmp_path: Path) -> Path:
 
 
 def test_the_shipped_files_are_those_of_the_templates() -> None:
-    assert written_today(bundled_repository()).keys() == {*CONFIGS, *PROGRAMS, SPEC}
+    assert written_today(bundled_repository()).keys() == {*CONFIGS, PROGRAM, SPEC}
     assert outdated(bundled_repository()) == set()
 
 
@@ -75,17 +71,17 @@ def test_the_shipped_report_is_of_the_shipped_files() -> None:
         spec.fingerprint,
     )
     assert report["files"] == {name: (root / name).stat().st_size for name in report["files"]}
-    assert report["files"].keys() > {*CONFIGS, *PROGRAMS, SPEC}
+    assert report["files"].keys() > {*CONFIGS, PROGRAM, SPEC}
     assert report["total_bytes"] == sum(report["files"].values())
 
 
-@pytest.mark.parametrize("name", sorted({*CONFIGS, *PROGRAMS}))
+@pytest.mark.parametrize("name", sorted({*CONFIGS, PROGRAM}))
 def test_a_shipped_file_that_changes_alone_is_seen(shipped: Path, name: str) -> None:
     (shipped / name).write_bytes((shipped / name).read_bytes() + b"# by hand\n")
     assert outdated(shipped) == {name}
 
 
-@pytest.mark.parametrize("model", [*MODELS, LINE_MODEL])
+@pytest.mark.parametrize("model", MODELS)
 def test_a_template_that_changes_alone_is_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:

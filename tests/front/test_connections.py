@@ -84,7 +84,7 @@ def test_an_address_has_its_part_of_the_places(site, replica, connect) -> None:
         with suppress(ConnectionError):  # one too many may be closed before it is seen to be open
             callers.append(connect())
     site.until(lambda: sum(map(is_open, callers)) <= 15)
-    (row,) = control.admin.read_statistics(control.RunFolder(site.file).current.admin_socket, "api 1 -1")
+    (row,) = control.haproxy.read_statistics(control.RunFolder(site.file).current.admin_socket, "api 1 -1")
     assert int(row["dcon"]) >= 25
 
 

@@ -5,18 +5,13 @@ from __future__ import annotations
 import dataclasses
 import threading
 
-import grpc
-import numpy as np
 import pytest
 from lamr_client import Pruner, ServerUnavailableError, bundled_repository
-from lamr_contract.names import LINE_MODEL, LINE_OUTPUTS
 from lamr_front import control
 from lamr_serving import ServerOptions, TritonServer
-from tritonclient.grpc import service_pb2
 
 from tests.tiny import IN_FULL
 
-from .conftest import stub_of
 from .test_client import CODE, QUERY
 
 pytestmark = pytest.mark.server
@@ -87,29 +82,3 @@ def test_a_server_is_replaced_and_nothing_is_lost(site, authority) -> None:
                 thread.join()
         assert {result.reason for result in results} == {expected.reason}
         assert {result.text for result in results} == {expected.text}
-
-
-def test_a_tenant_may_ask_the_line_model(site) -> None:
-    request = service_pb2.ModelInferRequest(model_name=LINE_MODEL)
-    for name, text in {"query": QUERY, "code": CODE}.items():
-        request.inputs.add(name=name, datatype="BYTES", shape=(1, 1))
-        request.raw_input_contents.append(len(text.encode()).to_bytes(4, "little") + text.encode())
-    with (
-        TritonServer(bundled_repository(), ServerOptions(threads=1, lines=True)) as server,
-        Pruner() as pruner,
-    ):
-        site.write(
-            {"alice": "", "bob": 'models = ["lamr"]'},
-            replicas=f'[replicas.r0]\ngrpc = "{server.addresses.grpc}"\n',
-        )
-        site.start()
-        stub = stub_of(site.channel())
-        answer = stub.ModelInfer(request, metadata=site.metadata("alice"))
-        scores = dict(zip((each.name for each in answer.outputs), answer.raw_output_contents, strict=True))
-        expected = pruner.prune(QUERY, CODE, effort="instant")
-        np.testing.assert_allclose(
-            np.frombuffer(scores[LINE_OUTPUTS[0]], np.float32), expected.line_scores, atol=1e-6
-        )
-        with pytest.raises(grpc.RpcError) as refused:
-            stub.ModelInfer(request, metadata=site.metadata("bob"))
-        assert refused.value.code() is grpc.StatusCode.PERMISSION_DENIED

@@ -11,9 +11,8 @@ from lamr_contract.words import TermIndex, query_terms
 from lamr_postprocess import LANGUAGES, language_named, split_lines
 from lamr_postprocess.definition_spans import definition_spans
 from lamr_postprocess.layout import line_layout
-from lamr_repositories.file_index import FileIndex, index_file, term_hashes
+from lamr_repositories.file_index import MOST_ROWS, FileIndex, cut, index_file, term_hashes
 from lamr_repositories.lexical import RARITY, PieceTable
-from lamr_repositories.pieces import MOST_ROWS, cut
 
 from tests.repositories.conftest import FILES, POOL
 

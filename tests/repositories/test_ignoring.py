@@ -81,6 +81,22 @@ def test_verdicts_are_gits(tmp_path: Path, seed: int) -> None:
         assert ours == {path: verdicts[path] for path in ours}, text
 
 
+@pytest.mark.parametrize(
+    ("pattern", "covered"),
+    [
+        (b"a**/**", ["a", "ab", "a.b", "ab/c"]),
+        (b"a**/c", ["ab/c"]),
+        (b"a**", ["a", "ab", "a.b", "ab/c", "b/a", "b/ab/c", "ba/ab"]),
+        (b"b**/**/", ["b/a", "b/ab/c", "ba/ab"]),
+        (b"b**//", ["b/a", "b/ab/c"]),
+    ],
+)
+def test_letters_before_all_wildcards_are_taken_off_first(pattern: bytes, covered: list[str]) -> None:
+    patterns = Patterns([pattern], Budget())
+    names = ["a", "ab", "a.b", "ab/c", "b/a", "b/ab/c", "ba/ab"]
+    assert [name for name in names if patterns.covers(name)] == covered
+
+
 def test_patterns_that_backtrack_do_not() -> None:
     patterns = Patterns([b"*a" * 14 + b"*b", b"/".join([b"**/*a*"] * 14) + b"/b"], Budget(seconds=5))
     assert patterns.verdict(b"a" * 200, is_folder=False) is None

@@ -177,7 +177,7 @@ def test_another_version_reads_everything_again(
 ) -> None:
     index(Revision(repository, "HEAD"), cache)
     monkeypatch.setattr("lamr_repositories.file_index.FORMAT", "next")
-    monkeypatch.setattr("lamr_repositories.seen.INDEX_FORMAT", "next")
+    monkeypatch.setattr("lamr_repositories.indexing.INDEX_FORMAT", "next")
     found, _, read = index(Revision(repository, "HEAD"), cache)
     assert read == READ_FIRST | LEFT_OUT_BY_CONTENT
     assert found.cached == 0

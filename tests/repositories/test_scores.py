@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from lamr_repositories.scores import PieceScores
+from lamr_repositories.ranked import PieceScores
 
 
 def scores_of(lexical: list[float], file: float = 0.5) -> PieceScores:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from lamr_sessions import FORMATS, read_events, read_requests, recognize
+from lamr_sessions import FORMATS, read_events, read_records, recognize, requests_of
 from lamr_sessions.shown import framed, shown_lines
 
 TOKENS = {"input": 6, "output": 3, "cached": 3, "thoughts": 1, "tool": 0, "total": 10}
@@ -66,7 +66,7 @@ def test_it_is_recognized_and_each_step_is_told_once() -> None:
 def test_each_request_counts_once() -> None:
     form = recognize(LOG, FORMATS)
     assert form is not None
-    requests = read_requests(LOG, form)
+    requests = requests_of(read_records(LOG, form), form)
     assert [(request.fresh, request.cached, request.output) for request in requests] == [(3, 3, 4)] * 2
 
 

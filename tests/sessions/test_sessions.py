@@ -4,7 +4,17 @@ import json
 from dataclasses import replace
 
 import pytest
-from lamr_sessions import FORMATS, Edit, Event, Read, big_reads, later_use, later_uses, read_events, recognize
+from lamr_sessions import (
+    FORMATS,
+    Edit,
+    Event,
+    Read,
+    big_reads,
+    later_uses,
+    read_events,
+    recognize,
+    use_in_all,
+)
 from lamr_sessions.pointed import Seen
 from lamr_sessions.reads import MOST_HISTORY
 from lamr_sessions.shown import framed, shown_lines
@@ -396,7 +406,7 @@ def test_every_format_gives_the_read_its_words_and_the_line_that_was_needed(form
     assert same_file(read.read.path, "a.py")
     assert read.task == TASK
     assert read.intent.startswith("I'll look.")
-    use = later_use(read, session)
+    use = use_in_all(later_uses(read, session))
     assert use.lines == (42,)
     assert use.edited == (() if form.name == "mini-swe-agent" else (42,))
 
@@ -635,7 +645,7 @@ def session_after(*events):
     _, session = read_log("pi")
     start = session[: next(n for n, event in enumerate(session) if event.kind == "result") + 1]
     read = next(big_reads(start))
-    return later_use(read, [*start, *events])
+    return use_in_all(later_uses(read, [*start, *events]))
 
 
 def test_quotes_and_citations_are_needed():
@@ -709,7 +719,7 @@ def test_a_read_again_counts_where_calls_have_no_names():
         Event("result", TEXT),
     ]
     first = next(big_reads(session))
-    assert later_use(first, session).reread == tuple(range(42, 51))
+    assert use_in_all(later_uses(first, session)).reread == tuple(range(42, 51))
     assert [(use.place, use.kind, len(use.lines)) for use in later_uses(first, session)] == [
         (3, "reread", 9),
         (5, "shown", 100),

@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from lamr_sessions import FORMATS, Request, read_requests
-from lamr_sessions.usage import USAGE
+from lamr_sessions import FORMATS, Request, read_records, requests_of
+from lamr_sessions.about import USAGE
 
 
 def form(name):
@@ -123,14 +123,14 @@ EXPECTED = {
 
 @pytest.mark.parametrize("name", USAGE)
 def test_each_hosts_accounts_are_read(name):
-    assert read_requests(LOGS[name], form(name)) == [EXPECTED[name]]
+    assert requests_of(read_records(LOGS[name], form(name)), form(name)) == [EXPECTED[name]]
 
 
 def test_a_host_without_accounts_has_none():
-    assert read_requests('{"history": []}', form("swe-agent")) == []
+    assert requests_of(read_records('{"history": []}', form("swe-agent")), form("swe-agent")) == []
 
 
 @pytest.mark.parametrize("tokens", [None, "many", -3, [1], {}])
 def test_counts_that_are_none_are_zero(tokens):
     log = jsonl({"message": {"role": "assistant", "usage": {"input": tokens, "cacheRead": 5, "output": 1}}})
-    assert read_requests(log, form("pi")) == [Request(0, 0, 0, 5, 1)]
+    assert requests_of(read_records(log, form("pi")), form("pi")) == [Request(0, 0, 0, 5, 1)]

@@ -16,9 +16,9 @@ from typing import Any
 from lamr_contract.errors import InvalidInputError
 from lamr_postprocess import decode, detect_language
 from lamr_postprocess.lines import line_spans
-from lamr_repositories.below import Below, NotBelowError
 from lamr_repositories.folders import Folder
 from lamr_repositories.kinds import is_code
+from lamr_repositories.safe_root import NotBelowError, SafeRoot
 from lamr_repositories.walk import WalkCount, WalkOptions, walk
 
 from lamr_evaluation.problems import Problem
@@ -167,7 +167,7 @@ def _code_of(path: str, root: Path) -> str:
     if path == ".":
         return whole_repository(root)
     try:
-        with Below(root) as below:
+        with SafeRoot(root) as below:
             data = below.read(path, MOST_FILE_BYTES)
     except NotBelowError as error:
         raise ValueError(f"{path} leads out of {root}; name a file below it") from error

@@ -47,14 +47,12 @@ class Format:
         encode: makes a whole file of answers.
         read: yields every row's number, from 1, and the row; for a row that is none, what is wrong with it. It raises
             ValueError for a file that as a whole isn't of the format.
-        read_ids: yields the id of every answer of a file, and whether the answer is an error.
     """
 
     ending: str
     place: str
     encode: Callable[[Sequence[Row]], bytes]
     read: Callable[[BinaryIO], Iterator[tuple[int, Row | str]]]
-    read_ids: Callable[[BinaryIO], Iterator[tuple[str, bool]]]
 
     def rows(self, stream: BinaryIO) -> Iterator[Row]:
         """Yield the rows of a file that we wrote.
@@ -74,11 +72,7 @@ def format_of(name: str) -> Format:
 
 
 def named_format(name: str) -> Format:
-    """Return the format of a name.
-
-    Raises:
-        InvalidInputError: there is none.
-    """
+    """Return the format of a name."""
     if name not in FORMATS:
         raise InvalidInputError(
             f"there is no format {name!r}; choose from {', '.join(FORMATS)}", argument="format"
@@ -115,10 +109,6 @@ def _row(line: bytes) -> Row | str:
     return row if isinstance(row, dict) else "is no JSON object"
 
 
-def _jsonl_ids(stream: BinaryIO) -> Iterator[tuple[str, bool]]:
-    return ((row["id"], "error" in row) for row in FORMATS["jsonl"].rows(stream))
-
-
 def _encode_parquet(rows: Sequence[Row]) -> bytes:
     arrow, parquet = _pyarrow()
     types = {
@@ -134,25 +124,16 @@ def _encode_parquet(rows: Sequence[Row]) -> bytes:
     return stream.getvalue()
 
 
-def _read_parquet(stream: BinaryIO, columns: Sequence[str] | None = None) -> Iterator[tuple[int, Row | str]]:
+def _read_parquet(stream: BinaryIO) -> Iterator[tuple[int, Row | str]]:
     _, parquet = _pyarrow()
-    batches = parquet.ParquetFile(stream).iter_batches(batch_size=_READ_ROWS, columns=columns)
+    batches = parquet.ParquetFile(stream).iter_batches(batch_size=_READ_ROWS)
     rows = itertools.chain.from_iterable(batch.to_pylist() for batch in batches)
     for number, row in enumerate(rows, 1):
-        yield number, {name: _whole(value) for name, value in row.items() if _counts(name, value)}
-
-
-def _parquet_ids(stream: BinaryIO) -> Iterator[tuple[str, bool]]:
-    return (
-        (row["id"], "error" in row)
-        for _, row in _read_parquet(stream, ("id", "error"))
-        if isinstance(row, dict)
-    )
-
-
-def _counts(name: str, value: object) -> bool:
-    """Whether a column of a row says something: tables have every column in every row."""
-    return value is not None and not _INDEX.fullmatch(name)
+        # Tables have every column in every row.
+        said = {
+            name: value for name, value in row.items() if value is not None and not _INDEX.fullmatch(name)
+        }
+        yield number, {name: _whole(value) for name, value in said.items()}
 
 
 def _whole(value: object) -> object:
@@ -172,6 +153,6 @@ def _pyarrow() -> tuple[ModuleType, ModuleType]:
 
 
 FORMATS = {
-    "jsonl": Format(".jsonl", "line", _encode_jsonl, _read_jsonl, _jsonl_ids),
-    "parquet": Format(".parquet", "row", _encode_parquet, _read_parquet, _parquet_ids),
+    "jsonl": Format(".jsonl", "line", _encode_jsonl, _read_jsonl),
+    "parquet": Format(".parquet", "row", _encode_parquet, _read_parquet),
 }

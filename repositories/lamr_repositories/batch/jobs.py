@@ -20,24 +20,15 @@ _SOURCES = ("path", "repo", "code")
 
 @dataclass(frozen=True)
 class Job:
-    """One row of the file.
+    """One row of the file."""
 
-    Attributes:
-        id: names the row's answer; `line-7` (of Parquet `row-7`) for the seventh where it has none.
-        fields: what the row says, or None where it is no job.
-        problem: why it is no job.
-    """
-
-    id: str
-    fields: dict[str, Any] | None
+    id: str  # of the answer; `line-7` (of Parquet `row-7`) for the seventh where the row has none
+    fields: dict[str, Any] | None  # None where the row is no job
     problem: str = ""
 
 
 def read_jobs(place: str | os.PathLike[str]) -> Iterator[Job]:
     """Yield the jobs of a JSONL or Parquet file; blank lines are passed over, and a row that is no job says so.
-
-    Args:
-        place: a path, or a URL that fsspec knows; `.parquet` at the end means Parquet.
 
     Raises:
         RepositoryError: the file can't be read, or two rows have the same id.
@@ -61,13 +52,7 @@ def read_jobs(place: str | os.PathLike[str]) -> Iterator[Job]:
         raise RepositoryError(f"{place}: can't be read ({error.strerror or error})", path=place) from error
     except RepositoryError:
         raise
-    except (
-        ValueError,
-        TypeError,
-        LookupError,
-        NotImplementedError,
-        MemoryError,
-    ) as error:  # pyarrow's are of all these
+    except (ValueError, TypeError, LookupError, NotImplementedError, MemoryError) as error:  # pyarrow's
         raise RepositoryError(f"{place}: is no {form.ending[1:]} file ({error})", path=place) from error
 
 

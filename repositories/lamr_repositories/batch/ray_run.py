@@ -155,7 +155,10 @@ def _gather(ray: Any, answered: Any, gathering: Gathering, options: BatchOptions
         for block in arriving:
             if block is not None:
                 _take(block, gathering, left)
-            if block is not None or _has_room(ray, options.ray_cpus):
+            # A machine has room if it could take a worker with nothing else running there.
+            if block is not None or any(
+                node["Alive"] and node["Resources"].get("CPU", 0) >= options.ray_cpus for node in ray.nodes()
+            ):
                 last = time.monotonic()
             elif time.monotonic() - last > _SILENT_SECONDS:
                 raise ClusterError(
@@ -191,11 +194,6 @@ def _take(block: Any, gathering: Gathering, left: set[str]) -> None:
             gathering.add(name, json.loads(answer))
 
 
-def _has_room(ray: Any, cpus: float) -> bool:
-    """Whether the cluster has a machine that could take a worker if nothing else ran there."""
-    return any(node["Alive"] and node["Resources"].get("CPU", 0) >= cpus for node in ray.nodes())
-
-
 def _blocks(
     jobs: Iterator[Job], rows: int, gathering: Gathering, options: BatchOptions, left: set[str]
 ) -> Iterator[Any]:
@@ -229,9 +227,8 @@ def _cluster(ray: Any, address: str) -> Iterator[None]:
     joined = bool(ray.is_initialized())
     if not joined:
         _see_that_it_answers(address)
-        os.environ.setdefault(
-            "RAY_BACKEND_LOG_LEVEL", "fatal"
-        )  # on standard error; it calls Ray Data's own use wrong
+        # Its log goes to standard error, and calls Ray Data's own use wrong.
+        os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
         own = {"include_dashboard": False} if address == "local" else {}
         try:
             with standing_elsewhere():  # Ray has its workers import from the current folder

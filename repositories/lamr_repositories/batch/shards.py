@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from lamr_repositories.batch.formats import FORMATS, Row, format_of, named_format
 from lamr_repositories.batch.jobs import Job
@@ -19,7 +19,6 @@ from lamr_repositories.errors import RepositoryError
 from lamr_repositories.progress import OnProgress
 
 _STEM = "answers-"
-_T = TypeVar("_T")
 
 
 class Shards:
@@ -47,21 +46,14 @@ class Shards:
     def rows(self) -> Iterator[Row]:
         """Yield all rows, shard by shard."""
         for name in self._named(self._storage.names()):
-            yield from self._read(name, lambda stream: list(self._form.rows(stream)))
+            yield from self._rows(name)
 
     def done(self) -> dict[str, bool]:
         """Return the ids of all rows, and whether each is an error."""
-        ids: dict[str, bool] = {}
-        for name in self._named(self._storage.names()):
-            ids.update(self._read(name, lambda stream: dict(self._form.read_ids(stream))))
-        return ids
+        return {row["id"]: "error" in row for row in self.rows()}
 
     def add(self, rows: Sequence[Row]) -> None:
-        """Write a new shard.
-
-        Raises:
-            RepositoryError: another batch has written one meanwhile.
-        """
+        """Write a new shard."""
         if rows:
             name = f"{_STEM}{self._last + 1:06d}{self._form.ending}"
             self._storage.create(name, self._form.encode(rows))
@@ -71,7 +63,7 @@ class Shards:
         """Take the errors out of all shards, so that their rows are run again; returns how many there were."""
         count = 0
         for name in self._named(self._storage.names()):
-            rows = self._read(name, lambda stream: list(self._form.rows(stream)))
+            rows = self._rows(name)
             kept = [row for row in rows if "error" not in row]
             count += len(rows) - len(kept)
             if not kept:
@@ -98,10 +90,10 @@ class Shards:
                 path=self._place,
             )
 
-    def _read(self, name: str, read: Callable[..., _T]) -> _T:
+    def _rows(self, name: str) -> list[Row]:
         try:
             with self._storage.open(name) as stream:
-                return read(stream)
+                return list(self._form.rows(stream))
         except (ValueError, KeyError, TypeError) as error:
             raise RepositoryError(
                 f"{self._place}: {name} isn't whole ({error}); delete it, and the same command runs its rows again",
@@ -129,14 +121,7 @@ class BatchCount:
 
 @dataclass(eq=False)
 class Gathering:
-    """The answers of a batch under way.
-
-    Attributes:
-        shards: where they are written.
-        count: is kept.
-        on_progress: called with what is being done, the rows done and their number.
-        shard_rows, shard_seconds: a shard is written after so many answers, or so long after the first of them.
-    """
+    """The answers of a batch under way; a shard is written after so many, or so long after the first of them."""
 
     shards: Shards
     count: BatchCount

@@ -6,7 +6,6 @@ one object.
 
 from __future__ import annotations
 
-import abc
 import contextlib
 import os
 import re
@@ -24,11 +23,6 @@ from lamr_repositories.errors import RepositoryError
 _LOCK = ".lock"
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _URL = re.compile(r"[a-z][a-z0-9+.-]*(?:::[a-z][a-z0-9+.-]*)*://", re.IGNORECASE)
-
-
-def is_url(place: str | os.PathLike[str]) -> bool:
-    """Return whether a place is none of this machine's file system; `file://` is."""
-    return local_path(place) is None
 
 
 def local_path(place: str | os.PathLike[str]) -> Path | None:
@@ -61,50 +55,8 @@ def open_place(place: str | os.PathLike[str]) -> BinaryIO:
     return cast(BinaryIO, system.open(inside, "rb"))
 
 
-def open_storage(place: str | os.PathLike[str]) -> Storage:
-    """Return the storage at a path or URL, made and ours alone.
-
-    Raises:
-        MissingPackageError: the URL's library isn't installed.
-        RepositoryError: it can't be written, or another batch writes there.
-    """
-    path = local_path(place)
-    return _Objects(os.fspath(place)) if path is None else _Folder(path)
-
-
-class Storage(abc.ABC):
-    """A flat set of files."""
-
-    @abc.abstractmethod
-    def names(self) -> list[str]:
-        """Return the files' names."""
-
-    @abc.abstractmethod
-    def open(self, name: str) -> BinaryIO:
-        """Open a file for reading."""
-
-    @abc.abstractmethod
-    def write(self, name: str, data: bytes) -> None:
-        """Write a whole file, over the one of that name if there is one."""
-
-    def create(self, name: str, data: bytes) -> None:
-        """Write a whole new file.
-
-        Raises:
-            RepositoryError: there is one of that name: another batch writes to the same place.
-        """
-        self.write(name, data)
-
-    @abc.abstractmethod
-    def remove(self, name: str) -> None:
-        """Remove a file."""
-
-    def close(self) -> None:  # noqa: B027 - most storages have nothing to let go
-        """Let another process write."""
-
-
-class _Folder(Storage):
-    """A local folder, locked for as long as the process lives."""
+class _Folder:
+    """A flat set of files in a local folder, locked for as long as the process lives."""
 
     def __init__(self, folder: Path) -> None:
         try:
@@ -146,6 +98,8 @@ class _Folder(Storage):
             finally:
                 os.close(folder)
 
+    create = write  # nobody else writes there
+
     def remove(self, name: str) -> None:
         (self._folder / name).unlink()
 
@@ -153,8 +107,8 @@ class _Folder(Storage):
         self._lock.close()
 
 
-class _Objects(Storage):
-    """What lies below a URL. There is no lock; who writes a new file under a taken name learns it and stops."""
+class _Objects:
+    """The same below a URL. There is no lock; who writes a new file under a taken name learns it and stops."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -186,8 +140,25 @@ class _Objects(Storage):
     def remove(self, name: str) -> None:
         self._system.rm_file(self._at(name))
 
+    def close(self) -> None:
+        pass
+
     def _at(self, name: str) -> str:
         return f"{self._root.rstrip('/')}/{name}"
+
+
+Storage = _Folder | _Objects
+
+
+def open_storage(place: str | os.PathLike[str]) -> Storage:
+    """Return the storage at a path or URL, made and ours alone.
+
+    Raises:
+        MissingPackageError: the URL's library isn't installed.
+        RepositoryError: it can't be written, or another batch writes there.
+    """
+    path = local_path(place)
+    return _Objects(os.fspath(place)) if path is None else _Folder(path)
 
 
 def _file_system(url: str) -> tuple[Any, str]:

@@ -1,4 +1,4 @@
-"""The work of one job at a time, and the process that does it for `local_run`: an answer or a named error for each.
+"""The work of one job at a time, and the process that does it for `run`: an answer or a named error for each.
 
 The process takes jobs from a pipe, and ends when the other end is closed, which happens whenever the parent dies.
 `ray_run` does the same work in its actors.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import signal
-import stat
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from lamr_contract.spec import bundled_repository
 from lamr_postprocess import decode
 
 from lamr_repositories.batch.options import BatchOptions
-from lamr_repositories.batch.storage import local_path, open_place, place_in
+from lamr_repositories.batch.storage import open_place, place_in
 from lamr_repositories.options import PackOptions
 from lamr_repositories.pack import pack
 from lamr_repositories.remote import is_url
@@ -32,18 +31,11 @@ MOST_DEATHS = 2
 
 @dataclass(frozen=True)
 class WorkerOptions:
-    """What every job of a worker is run with.
-
-    Attributes:
-        batch: of all workers.
-        threads: CPU threads of a model in this process.
-        server: where the model is; None for this process.
-        credentials: what opens the server, as arguments of `Pruner`; never shown.
-    """
+    """What every job of a worker is run with."""
 
     batch: BatchOptions
     threads: int
-    server: str | None = None
+    server: str | None = None  # None has the model in this process
     credentials: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
@@ -77,12 +69,9 @@ def work_in_a_process() -> None:
     """Answer jobs until the pipe is closed whose descriptor is the program's argument; its options come first."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     with contextlib.suppress(EOFError, OSError), Connection(int(sys.argv[1])) as pipe:
-        _work(pipe, RowWorker(pipe.recv()))
-
-
-def _work(pipe: Connection, worker: RowWorker) -> None:
-    while True:
-        pipe.send(worker.answer(pipe.recv()))
+        worker = RowWorker(pipe.recv())
+        while True:
+            pipe.send(worker.answer(pipe.recv()))
 
 
 def _packed(fields: Mapping[str, Any], batch: BatchOptions) -> dict[str, Any]:
@@ -122,9 +111,6 @@ def _pruned(fields: Mapping[str, Any], pruner: Pruner, batch: BatchOptions) -> d
 
 
 def _read(place: str) -> str:
-    path = local_path(place)
-    if path is not None and not stat.S_ISREG(path.stat().st_mode):  # a pipe would keep the worker for ever
-        raise OSError(f"{place} is no regular file")
     with open_place(place) as stream:
         data = stream.read(MOST_BYTES + 1)
     decoded = decode(data) if len(data) <= MOST_BYTES else None

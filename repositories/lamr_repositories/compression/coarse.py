@@ -19,7 +19,7 @@ from lamr_postprocess.lines import IntArray
 
 from lamr_repositories.compression.options import CompressionOptions
 from lamr_repositories.compression.perplexity import BETWEEN, Perplexity
-from lamr_repositories.pieces import cut
+from lamr_repositories.file_index import cut
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,7 @@ class Chunk:
 
 
 def function_chunks(code: str, language: Language) -> list[Chunk]:
-    """Return the chunks of a file, which hold every row once. Blank rows go with what they follow.
-
-    Args:
-        code: the file's text.
-        language: its language. Without a grammar the text is cut into paragraphs.
-    """
+    """Return the chunks of a file, which hold every row once; without a grammar they are paragraphs."""
     layout = line_layout(code)
     lines = [code[a:b].rstrip("\r\n") for a, b in layout.spans.tolist()]
     if not lines:
@@ -92,11 +87,6 @@ def take(order: IntArray, tokens: Sequence[int], options: CompressionOptions) ->
 
     As in the published code chunks are taken in falling order until their tokens pass the budget, so that the last one
     taken may go beyond it.
-
-    Args:
-        order: the chunks' places, best first.
-        tokens: of each chunk.
-        options: the rate or target, and what widens it.
     """
     spent = np.cumsum(np.asarray(tokens, np.int64)[order])
     beyond = np.flatnonzero(spent > options.widened(target(tokens, options)))

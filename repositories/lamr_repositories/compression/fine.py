@@ -49,15 +49,10 @@ a function's lines, in bits, and the weight of their spread."""
 
 @dataclass(frozen=True, eq=False)
 class Sections:
-    """A function's N lines in n sections.
+    """A function's N lines in n sections."""
 
-    Attributes:
-        lines: the N lines as the model reads them, without line ends; some blank ones are a single space.
-        bounds: int64 `[n + 1]`, the first line of each section, and N.
-    """
-
-    lines: tuple[str, ...]
-    bounds: IntArray
+    lines: tuple[str, ...]  # as the model reads them; some blank ones are a single space
+    bounds: IntArray  # int64 `[n + 1]`, the first line of each section, and N
 
     @property
     def texts(self) -> list[str]:
@@ -76,17 +71,7 @@ def lines_of(text: str) -> tuple[str, ...]:
 
 
 def cut_sections(text: str, model: Perplexity, spread: str, weight: float) -> Sections:
-    """Cut a function into sections.
-
-    Args:
-        text: the function.
-        model: gives perplexities.
-        spread: a key of `SPREADS`.
-        weight: of the spread.
-
-    Raises:
-        ServerError, ModelMismatchError: see `Perplexity.mean_losses`.
-    """
+    """Cut a function into sections."""
     lines = lines_of(text)
     bits = _bits(lines, model)
     known = bits[np.isfinite(bits) & (bits > 0)]
@@ -133,13 +118,6 @@ def rates(
 
     Short functions are kept whole. The others share what remains of the lines: each gets the mean share times 1 - beta
     to 1 + beta, from the least to the best score, and all are scaled so that the sum fits.
-
-    Args:
-        scores: how much each tells about the question.
-        lines: of each.
-        ratio: the share of all lines that is aimed at.
-        beta: how far shares differ, from 0 to 1.
-        min_lines: functions with fewer lines are short.
     """
     count, value = np.asarray(lines, np.int64), np.asarray(scores, np.float64)
     large = count >= min_lines
@@ -171,14 +149,7 @@ _WINDOW = 5
 
 
 def knapsack(values: Float64Array, weights: Sequence[int], capacity: int, kept: Collection[int]) -> set[int]:
-    """Return the places of the sections that are kept.
-
-    Args:
-        values: float64 `[n]`; a section without a finite value is worth 0.
-        weights: the sections' tokens.
-        capacity: the tokens of all kept sections; those of `kept` count first and may exceed it.
-        kept: sections that are kept anyway.
-    """
+    """Return the places of the sections that are kept within a capacity of tokens; those kept anyway may exceed it."""
     room = max(0, capacity - sum(weights[place] for place in kept))
     if not room:
         return set(kept)
@@ -219,13 +190,9 @@ def _greedy(order: IntArray, _value: Float64Array, weight: IntArray, room: int) 
 
 
 def best_lines(values: Float64Array, bounds: IntArray, rate: float, kept: Collection[int]) -> set[int]:
-    """Return the lines that are kept without a knapsack: those of sections kept anyway, then those of most value.
+    """Return the lines that are kept without a knapsack, a share of all: those of sections kept anyway, then the best.
 
-    Args:
-        values: float64 `[n]`, of the sections.
-        bounds: int64 `[n + 1]`, the first line of each section, and the number of lines N.
-        rate: the share of lines that is kept.
-        kept: sections that are kept anyway.
+    `values`, float64 `[n]`, are the sections', and `bounds`, int64 `[n + 1]`, their first lines and N.
     """
     sizes = np.diff(bounds)
     line = np.repeat(values, sizes)

@@ -145,10 +145,6 @@ VALUES: dict[str, Callable[[Sequence[str], str, Perplexity], Float64Array]] = {
 def preserved(sections: Sequence[str], comment: str) -> set[int]:
     """Return the sections that are kept anyway: their first line that isn't blank heads a definition, is a comment, or
     returns something.
-
-    Args:
-        sections: their texts.
-        comment: what a comment begins with.
     """
     firsts = [next((line for line in section.split("\n") if line.strip()), "") for section in sections]
     return {

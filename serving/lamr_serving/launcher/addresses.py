@@ -56,11 +56,7 @@ def ports_are_given(options: ServerOptions) -> bool:
 
 
 def resolve(host: str, port: int) -> tuple[socket.AddressFamily, tuple[str, int]]:
-    """The address family of `host`, and the pair to bind to.
-
-    Raises:
-        ServerStartError: the name doesn't resolve.
-    """
+    """The address family of `host`, and the pair to bind to."""
     try:
         candidates = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as error:
@@ -72,11 +68,7 @@ def resolve(host: str, port: int) -> tuple[socket.AddressFamily, tuple[str, int]
 
 
 def check_free(host: str, port: int, purpose: str) -> None:
-    """Refuse a port that something listens on, or that can't be bound.
-
-    Raises:
-        ServerStartError: the message names the port and its purpose.
-    """
+    """Refuse a port that something listens on, or that can't be bound."""
     family, address = resolve(host, port)
     with contextlib.closing(_listener(family)) as probe:
         try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -20,32 +21,32 @@ from lamr_contract import children
 from lamr_errors import how_to_install
 
 from lamr_serving.errors import ServerStartError
-from lamr_serving.launcher.machine import check_machine
 
 INSTALL = how_to_install("serve")
 DISTRIBUTION = "nvidia-pytriton"
 STUB = "triton_python_backend_stub"
 
 
+def check_machine() -> None:
+    """Refuse a machine that the bundled Triton isn't built for."""
+    processor = platform.machine().lower()
+    if sys.platform != "linux" or processor not in ("x86_64", "amd64"):
+        raise ServerStartError(
+            f"the bundled Triton runs on Linux x86-64 only, and this is {platform.system()} on {processor}; prune in "
+            f"process ({how_to_install('local')}), or serve the model with a container (docs/serve.md)"
+        )
+
+
 @dataclass(frozen=True)
 class TritonBundle:
-    """The parts of an installed wheel that serving uses.
+    """The parts of an installed wheel that serving uses."""
 
-    Attributes:
-        version: the wheel's version; the server says its own.
-        binary: the `tritonserver` executable.
-        python_backend: the folder that holds `libtriton_python.so` and `triton_python_backend_utils.py`.
-        stub: the process that hosts a Python model, for the running interpreter's version.
-        libraries: the folder of shared libraries beside the wheel's package.
-        libpython: the interpreter's shared library where the loader might find another one or none; else None.
-    """
-
-    version: str
+    version: str  # the wheel's; the server says its own
     binary: Path
-    python_backend: Path
-    stub: Path
+    python_backend: Path  # the folder of `libtriton_python.so` and `triton_python_backend_utils.py`
+    stub: Path  # the process that hosts a Python model, for the running interpreter's version
     libraries: Path
-    libpython: Path | None
+    libpython: Path | None  # the interpreter's shared library where the loader might find another one or none
 
 
 def find_bundle() -> TritonBundle:
@@ -86,11 +87,7 @@ def find_bundle() -> TritonBundle:
 
 
 def check_numpy(version: str) -> None:
-    """Refuse a numpy that the stub can't read: built against numpy 1, it sends arrays of numpy 2 without their data.
-
-    Raises:
-        ServerStartError: the message names the version to install.
-    """
+    """Refuse a numpy that the stub can't read: built against numpy 1, it sends arrays of numpy 2 without their data."""
     if int(version.partition(".")[0]) >= 2:
         raise ServerStartError(
             f"numpy {version} is installed, but the bundled Triton passes tensors as numpy 1 lays them out; "

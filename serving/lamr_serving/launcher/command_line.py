@@ -10,30 +10,24 @@ from pathlib import Path
 
 from lamr_contract import children
 from lamr_contract.cpus import usable_cpus
-from lamr_contract.names import CONFIG_FILE, LINE_MODEL
+from lamr_contract.names import CONFIG_FILE
 from lamr_errors import how_to_install
 
 from lamr_serving.errors import ServerStartError
-from lamr_serving.launcher.addresses import Addresses, join
+from lamr_serving.launcher.addresses import Addresses
 from lamr_serving.launcher.bundle import TritonBundle
 from lamr_serving.launcher.server_options import MIB, ServerOptions
 from lamr_serving.launcher.workspace import Workspace
 from lamr_serving.onnx_backend.session import THREADS_VARIABLE
 
 NEVER_NEEDED = ("shared-memory", "trace", "logging")
+SHARED_MEMORY_BYTES = (
+    32 * MIB
+)  # of each model process, through which tensors pass: at first, and what it grows by
 LISTENING = "http.socket"
 """The file in the server's place at which Triton listens for HTTP."""
-PACKAGES = (
-    "lamr_errors",
-    "lamr_decoding",
-    "lamr_contract",
-    "lamr_postprocess",
-    "lamr_serving",
-    "numpy",
-    "onnxruntime",
-    "tokenizers",
-    "tree_sitter",
-)
+_OWN_PACKAGES = ("lamr_errors", "lamr_decoding", "lamr_contract", "lamr_postprocess", "lamr_serving")
+PACKAGES = (*_OWN_PACKAGES, "numpy", "onnxruntime", "tokenizers", "tree_sitter")
 
 
 def command(
@@ -42,8 +36,8 @@ def command(
     """The server's command line. The server must be started in the workspace's `place`."""
     python = {
         "shm-region-prefix-name": workspace.token,
-        "shm-default-byte-size": options.shared_memory_bytes,
-        "shm-growth-byte-size": options.shared_memory_growth_bytes,
+        "shm-default-byte-size": SHARED_MEMORY_BYTES,
+        "shm-growth-byte-size": SHARED_MEMORY_BYTES,
     }
     return [
         str(bundle.binary),
@@ -51,20 +45,21 @@ def command(
         f"--backend-directory={workspace.backends}",
         *(f"--backend-config=python,{key}={value}" for key, value in python.items()),
         "--model-control-mode=explicit",  # so that the ensemble can be unloaded before the end, which drains it
-        *(f"--load-model={name}" for name in served_models(workspace.models, options)),
+        *(f"--load-model={file.parent.name}" for file in sorted(workspace.models.glob(f"*/{CONFIG_FILE}"))),
         *restrictions(),
         "--disable-auto-complete-config",
         "--exit-on-error=true",
         "--strict-readiness=true",
         f"--exit-timeout-secs={max(1, int(options.stop_timeout))}",
-        f"--grpc-address={_before_a_port(addresses.host)}",
+        f"--grpc-address={addresses.grpc.rpartition(':')[0]}",
         f"--grpc-port={addresses.grpc_port}",
         # A socket in a folder of the user's own: Triton's HTTP server dies of very many chunks and very deep JSON.
         f"--http-address=unix:{LISTENING}",
         f"--http-port={unused_port(addresses)}",
         # A variable of the environment would switch Vertex AI on, with a port of its own and no restrictions.
         *("--allow-http=true", "--allow-grpc=true", "--allow-sagemaker=false", "--allow-vertex-ai=false"),
-        f"--metrics-address={_of_metrics(addresses.metrics_host)}",
+        # Triton's HTTP server would read a bare IPv6 address as one of IPv4.
+        f"--metrics-address={'ipv6:' * (':' in addresses.metrics_host)}{addresses.metrics_host}",
         f"--metrics-port={addresses.metrics_port}",
         # So many finished requests are kept for the next ones, each with the memory of its largest tensors.
         "--grpc-infer-allocation-pool-size=1",
@@ -72,30 +67,6 @@ def command(
         *transport_security(options),
         *options.extra_arguments,
     ]
-
-
-def served_models(repository: Path, options: ServerOptions) -> list[str]:
-    """The models that are loaded: all of a repository, but for a line model that nobody asked for.
-
-    Raises:
-        ServerStartError: a line model is asked for, and there is none.
-    """
-    models = sorted(folder.parent.name for folder in repository.glob(f"*/{CONFIG_FILE}"))
-    if options.lines and LINE_MODEL not in models:
-        raise ServerStartError(
-            f"{repository.resolve()} has no {LINE_MODEL}; `lamr research lines` writes a repository with one"
-        )
-    return [name for name in models if name != LINE_MODEL or options.lines]
-
-
-def _before_a_port(host: str) -> str:
-    """A host as Triton joins it with a port."""
-    return join(host, 0).rpartition(":")[0]
-
-
-def _of_metrics(host: str) -> str:
-    """A host as Triton's HTTP server takes it, which would read an IPv6 address as one of IPv4."""
-    return f"ipv6:{host}" if ":" in host else host
 
 
 def unused_port(addresses: Addresses) -> int:
@@ -159,11 +130,7 @@ def environment(bundle: TritonBundle, workspace: Workspace, options: ServerOptio
 
 
 def package_folders() -> list[str]:
-    """The folders that hold the packages which the models import. The packages aren't imported here.
-
-    Raises:
-        ServerStartError: one of the packages isn't installed.
-    """
+    """The folders that hold the packages which the models import. The packages aren't imported here."""
     folders: dict[str, None] = {}
     for package in PACKAGES:
         module = importlib.util.find_spec(package)

@@ -25,21 +25,8 @@ class ServedModel:
 
 
 @dataclass(frozen=True)
-class ServerMetadata:
-    """What a server says about itself, and the models that it has loaded."""
-
-    name: str
-    version: str
-    models: tuple[ServedModel, ...]
-
-
-@dataclass(frozen=True)
 class HttpApi:
-    """One server's HTTP endpoint.
-
-    Attributes:
-        socket: the file at which it listens.
-    """
+    """One server's HTTP endpoint."""
 
     socket: Path
 
@@ -51,8 +38,8 @@ class HttpApi:
             return False
         return True
 
-    def read_metadata(self, timeout: float = 5.0) -> ServerMetadata:
-        """Ask for the server's name, version and models.
+    def read_name(self, timeout: float = 5.0) -> tuple[str, str]:
+        """Ask for the server's name and version.
 
         Raises:
             OSError, http.client.HTTPException: the server does not answer.
@@ -60,14 +47,14 @@ class HttpApi:
         """
         server = json.loads(self._ask("GET", "/v2", timeout))
         try:
-            return ServerMetadata(server["name"], server["version"], self.read_models(timeout))
+            return server["name"], server["version"]
         except (KeyError, TypeError) as error:
             raise self._foreign(error) from error
 
     def read_models(self, timeout: float = 5.0) -> tuple[ServedModel, ...]:
         """Ask for the models and their states; those that were never loaded have none and are left out.
 
-        It raises what `read_metadata` raises.
+        It raises what `read_name` raises.
         """
         index = json.loads(self._ask("POST", "/v2/repository/index", timeout))
         try:
@@ -82,7 +69,7 @@ class HttpApi:
     def unload(self, model: str, timeout: float = 5.0) -> None:
         """Make the server refuse new requests for a model. Its state is UNLOADING until the accepted ones are answered.
 
-        It raises what `read_metadata` raises.
+        It raises what `read_name` raises.
         """
         self._ask("POST", f"/v2/repository/models/{model}/unload", timeout)
 

@@ -21,12 +21,7 @@ _TABLE = re.compile(r"^[+|]")
 def excerpt(text: str, most: int = MOST_LINES, *, errors_only: bool = False) -> str:
     """The last errors of a log with their continuation lines, each once; the last lines where there are no errors.
 
-    Tables are left out, because they repeat the errors.
-
-    Args:
-        text: of the log.
-        most: lines of the excerpt.
-        errors_only: give nothing where there are no errors, as after a death that the log doesn't explain.
+    Tables are left out, because they repeat the errors. `errors_only` gives nothing where there are no errors.
     """
     if refused := _USAGE.findall(text):  # an unknown flag; hundreds of lines of help follow it
         return "\n".join(refused)

@@ -29,29 +29,15 @@ LOST = 70  # EX_SOFTWARE; the supervisor was killed, so nobody saw the server's 
 
 @dataclass(frozen=True)
 class Witness:
-    """Functions that are called, in another thread, when a server ends or dies.
+    """Functions that are called, in another thread, when a server ends or dies."""
 
-    Attributes:
-        ended: called when nothing of the server is left.
-        died: takes the exit status of a server that has died and is started again.
-        failed: takes the exit status of one that died before it was ready, and is started again.
-    """
-
-    ended: Callable[[], None] = lambda: None
-    died: Callable[[int], None] = lambda _: None
-    failed: Callable[[int], None] = lambda _: None
+    ended: Callable[[], None] = lambda: None  # nothing of the server is left
+    died: Callable[[int], None] = lambda _: None  # with this status; it is started again
+    failed: Callable[[int], None] = lambda _: None  # before it was ready; it is started again
 
 
 class ServerProcess:
-    """A running `tritonserver`, its stubs and its folder, from launch until all of it is gone.
-
-    Attributes:
-        addresses: where the server listens.
-        api: its HTTP endpoint.
-        pid: the process id of the latest `tritonserver`; 0 until the supervisor has reported it.
-        status: the exit status after the end, negative for the signal that ended the server; None before.
-        ended: an event that is set when nothing of the server is left.
-    """
+    """A running `tritonserver`, its stubs and its folder, from launch until all of it is gone."""
 
     def __init__(
         self,
@@ -62,8 +48,8 @@ class ServerProcess:
         witness: Witness,
     ) -> None:
         self.addresses = addresses
-        self.pid = 0
-        self.status: int | None = None
+        self.pid = 0  # of the latest `tritonserver`, once the supervisor has reported it
+        self.status: int | None = None  # after the end; negative for the signal that ended the server
         self.ended = threading.Event()
         self._options = options
         self._witness = witness
@@ -170,9 +156,8 @@ class ServerProcess:
                 again = self.pid != 0
                 self.pid = int(rest)
                 if again:
-                    self._log_start = os.fstat(
-                        self._log
-                    ).st_size  # what came before was said when that one died
+                    # What came before was said when that one died.
+                    self._log_start = os.fstat(self._log).st_size
                     threading.Thread(target=self._await_restart, args=(self.pid,), daemon=True).start()
             elif word == "died":
                 self._witness.died(int(rest))

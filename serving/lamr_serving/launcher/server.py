@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from lamr_contract.names import ENSEMBLE, LINE_MODEL, PERPLEXITY
+from lamr_contract.names import ENSEMBLE, PERPLEXITY
 from lamr_contract.perplexity.causal_spec import CausalSpec
 from lamr_contract.spec import ModelSpec
 
@@ -37,14 +37,7 @@ KILL_SECONDS = 10.0  # from SIGKILL until the kernel must have taken everything 
 
 @dataclass(frozen=True)
 class ServerInfo:
-    """A server that runs.
-
-    Attributes:
-        name, version, models: what the server says about itself.
-        spec: the spec of the model that it serves.
-        repository: the model's repository.
-        addresses: where the server listens.
-    """
+    """A server that runs."""
 
     name: str
     version: str
@@ -106,7 +99,8 @@ class TritonServer:
             process = ServerProcess(bundle, self.repository, self.options, addresses, witness)
             try:
                 self._await_ready(process, cancelled)
-                metadata = process.api.read_metadata()
+                name, version = process.api.read_name()
+                models = process.api.read_models()
             except BaseException as error:
                 crashed = process.status is not None and process.status < 0
                 process.kill()
@@ -122,9 +116,7 @@ class TritonServer:
                     raise ServerStartError(f"the server went away while it started: {error}") from error
                 raise
             self._process = process
-            self._info = ServerInfo(
-                metadata.name, metadata.version, metadata.models, spec, self.repository, process.addresses
-            )
+            self._info = ServerInfo(name, version, models, spec, self.repository, process.addresses)
             process.ready()
             return self._info
         raise AssertionError("unreachable: the last attempt returns or raises")
@@ -217,12 +209,8 @@ class TritonServer:
         """
         deadline = time.monotonic() + self.options.stop_timeout
         with contextlib.suppress(OSError, http.client.HTTPException, ValueError):  # SIGTERM follows anyway
-            entries = {each.name for each in process.api.read_models()} & {
-                ENSEMBLE,
-                LINE_MODEL,
-                PERPLEXITY,
-            }
-            if entries - {ENSEMBLE}:  # the others have a process of their own
+            entries = {each.name for each in process.api.read_models()} & {ENSEMBLE, PERPLEXITY}
+            if PERPLEXITY in entries:  # it has a process of its own
                 process.drain()
             for name in sorted(entries):
                 process.api.unload(name)

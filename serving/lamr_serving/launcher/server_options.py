@@ -26,11 +26,8 @@ class ServerOptions:
         verbosity: Triton's `--log-verbose`; 0 is quiet.
         startup_timeout: seconds until the models must be ready.
         stop_timeout: seconds that requests in flight get to finish when the server stops; then it is killed.
-        lines: whether the line model is served, too, for callers without lamr; it takes a process of its own.
         restart: whether a server that dies by itself is started again at the same ports.
         log_bytes: the size at which the log is moved to a file of the same name with ".1" behind it.
-        shared_memory_bytes, shared_memory_growth_bytes: the first size and the growth step of each model process's
-            shared memory, through which tensors pass.
         tls_cert, tls_key: PEM files of the gRPC port's certificate chain and of its private key; None serves without
             TLS. Metrics have none.
         tls_client_ca: a PEM file; only clients with a certificate that it signed are answered.
@@ -50,11 +47,8 @@ class ServerOptions:
     verbosity: int = 0
     startup_timeout: float = 120.0
     stop_timeout: float = 30.0
-    lines: bool = False
     restart: bool = False
     log_bytes: int = 64 * MIB
-    shared_memory_bytes: int = 32 * MIB
-    shared_memory_growth_bytes: int = 32 * MIB
     tls_cert: Path | None = None
     tls_key: Path | None = None
     tls_client_ca: Path | None = None
@@ -65,8 +59,6 @@ class ServerOptions:
             "startup_timeout",
             "stop_timeout",
             "log_bytes",
-            "shared_memory_bytes",
-            "shared_memory_growth_bytes",
         ):
             if getattr(self, name) <= 0:
                 raise ServerStartError(f"{name} must be positive, not {getattr(self, name)}")

@@ -48,31 +48,18 @@ MOST_DESCRIPTORS = 1 << 16
 
 @dataclass(frozen=True)
 class Orders:
-    """What to run and how to end it; passed as JSON in the first argument.
-
-    Attributes:
-        command: the server's command line; its environment is inherited.
-        root: the server's folder, removed at the end; its name prefixes the shared memory.
-        lock: descriptor that the server and everything under it inherit.
-        log: file that takes the server's output.
-        parent: process id of who started us.
-        stop_timeout: seconds between SIGTERM and SIGKILL.
-        restart: whether a server that was ready and died is started again.
-        log_bytes: size of the log at which it is moved aside, to a file of the same name with ".1" behind it.
-        sockets: files that a server which has died leaves behind, and the next one makes.
-        filter: whether the server's shared memory is kept closed by `PRIVATE_MEMORY`.
-    """
+    """What to run and how to end it; passed as JSON in the first argument."""
 
     command: list[str]
-    root: str
-    lock: int
-    log: str
-    parent: int
-    stop_timeout: float
-    restart: bool = False
-    log_bytes: int = 64 << 20
-    sockets: Sequence[str] = ()
-    filter: bool = True
+    root: str  # the server's folder, removed at the end; its name prefixes the shared memory
+    lock: int  # descriptor that the server and everything under it inherit
+    log: str  # file that takes the server's output
+    parent: int  # process id of who started us
+    stop_timeout: float  # seconds between SIGTERM and SIGKILL
+    restart: bool = False  # whether a server that was ready and died is started again
+    log_bytes: int = 64 << 20  # of the log, which is then moved to a file with ".1" behind its name
+    sockets: Sequence[str] = ()  # files that a server which has died leaves behind, and the next one makes
+    filter: bool = True  # whether the server's shared memory is kept closed by `PRIVATE_MEMORY`
 
 
 class Supervision:

@@ -36,9 +36,8 @@ PREFIX = "lamr-serving-"
 TOKEN_BYTES = 6
 LOCK = "lock"
 BACKENDS = Path(__file__).parents[1] / "backends"
-_UNSAFE = frozenset(
-    " \t\n'\"\\$&;|<>()*?[]#~`!{}"
-)  # the Python backend puts paths into a bash command, unquoted
+_UNSAFE = frozenset(" \t\n'\"\\$&;|<>()*?[]#~`!{}")
+"""The Python backend puts paths into a bash command, unquoted."""
 
 
 @dataclass(frozen=True)
@@ -72,16 +71,7 @@ class Workspace:
 
 
 def create_workspace(bundle: TritonBundle, repository: Path, packages: Sequence[str]) -> Workspace:
-    """A new folder for one server, its lock held by the returned file descriptor.
-
-    Args:
-        bundle: the installed Triton.
-        repository: the model repository; it may lie anywhere, also where bash would trip over its path.
-        packages: folders that the models' processes import from.
-
-    Raises:
-        ServerStartError: there is no place for it.
-    """
+    """A new folder for one server, its lock held; the repository may lie where bash would trip over its path."""
     sweep()
     parents = _parents()
     if not parents:
@@ -180,13 +170,11 @@ def _parents() -> list[Path]:
     usual = [Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp")]
     with contextlib.suppress(RuntimeError):  # a user without a name and a home
         usual.append(cache_folder().parent)
+    # Paths with such signs can't be used, nor folders that libraries can't be loaded from: many mount /tmp noexec.
     return [
         folder
         for folder in dict.fromkeys(usual)
-        if not _UNSAFE.intersection(str(folder)) and _executable(folder)
+        if not _UNSAFE.intersection(str(folder))
+        and os.access(folder, os.W_OK | os.X_OK)
+        and not os.statvfs(folder).f_flag & os.ST_NOEXEC
     ]
-
-
-def _executable(folder: Path) -> bool:
-    """Whether libraries can be loaded from there: hardened machines mount /tmp noexec."""
-    return os.access(folder, os.W_OK | os.X_OK) and not os.statvfs(folder).f_flag & os.ST_NOEXEC

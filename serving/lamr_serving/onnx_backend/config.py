@@ -28,6 +28,12 @@ DTYPES: dict[str, DTypeLike] = {
 }
 ACCUMULATED, LONGEST = "BATCH_ACCUMULATED_ELEMENT_COUNT_WITH_ZERO", "BATCH_MAX_ELEMENT_COUNT_AS_SHAPE"
 SCATTER = "BATCH_SCATTER_WITH_INPUT_SHAPE"
+LIMITS = (
+    MAX_BATCH_TOKENS_PARAMETER,  # elements of one run, counted as sequences times the longest of them
+    MAX_SEQUENCE_TOKENS_PARAMETER,  # the longest sequence
+    VOCABULARY_PARAMETER,  # the number of ids that sequences may hold
+    KEPT_BYTES_PARAMETER,  # bytes of what an instance keeps of the code that it read
+)
 
 
 class ModelConfigError(ModelMismatchError):
@@ -55,49 +61,23 @@ class BatchInput:
 
 @dataclass(frozen=True)
 class OnnxModelConfig:
-    """A model as its `config.pbtxt` describes it.
-
-    Attributes:
-        name: the model's name.
-        file: the name of its ONNX file in the version folder.
-        inputs, outputs, batch_inputs: its tensors. One request is one sequence, laid end to end with the others.
-        scatter: for an output's name, the input whose shapes say how the output is dealt out to the requests.
-        parameters: Triton's string parameters for this backend.
-        graph_level: `optimization.graph.level`; 0 when not given.
-        accelerators: for "CPU" and "GPU", each execution provider's options by its name.
-    """
+    """A model as its `config.pbtxt` describes it. One request is one sequence, laid end to end with the others."""
 
     name: str
     file: str
     inputs: tuple[TensorConfig, ...]
     outputs: tuple[TensorConfig, ...]
     batch_inputs: tuple[BatchInput, ...]
-    scatter: dict[str, str]
+    scatter: dict[str, str]  # for an output, the input whose shapes say how it is dealt out to the requests
     parameters: dict[str, str]
-    graph_level: int
-    accelerators: dict[str, dict[str, dict[str, str]]]
+    accelerators: dict[str, dict[str, dict[str, str]]]  # for "CPU" and "GPU", providers' options by name
 
-    @property
-    def max_batch_tokens(self) -> int:
-        """The most elements of one run, counted as sequences times the longest of them; 0 means no limit."""
-        return self._count(MAX_BATCH_TOKENS_PARAMETER)
+    def limit(self, key: str) -> int:
+        """One of `LIMITS`; 0 is none.
 
-    @property
-    def max_sequence_tokens(self) -> int:
-        """The longest sequence that the model takes; 0 means no limit."""
-        return self._count(MAX_SEQUENCE_TOKENS_PARAMETER)
-
-    @property
-    def vocabulary(self) -> int:
-        """The number of ids that sequences may hold; 0 means no limit."""
-        return self._count(VOCABULARY_PARAMETER)
-
-    @property
-    def kept_bytes(self) -> int:
-        """Bytes of what an instance keeps of the code that it read; 0 keeps nothing."""
-        return self._count(KEPT_BYTES_PARAMETER)
-
-    def _count(self, key: str) -> int:
+        Raises:
+            ModelConfigError: it is no whole number.
+        """
         text = self.parameters.get(key, "0")
         if not text.isdecimal():
             raise ModelConfigError(f"{key} must be a whole number, not {text!r}")
@@ -105,35 +85,27 @@ class OnnxModelConfig:
 
 
 def read_config(text: str) -> OnnxModelConfig:
-    """Read what Triton passes to `TritonPythonModel.initialize` as `model_config`.
-
-    Raises:
-        ModelConfigError: the configuration has a kind, type or option that this backend doesn't support.
-    """
+    """Read what Triton passes to `TritonPythonModel.initialize` as `model_config`."""
     data: dict[str, Any] = json.loads(text)
-    if data.get("sequence_batching"):
-        raise ModelConfigError("sequence_batching is not supported")
-    if data.get("model_transaction_policy", {}).get("decoupled"):
-        raise ModelConfigError("decoupled transactions are not supported")
-    inputs = tuple(_input(item) for item in data.get("input", []))
-    outputs = tuple(_tensor(item) for item in data.get("output", []))
-    config = OnnxModelConfig(
-        name=data.get("name", ""),
-        file=data.get("default_model_filename") or ONNX_FILE,
-        inputs=inputs,
-        outputs=outputs,
-        batch_inputs=tuple(_batch_input(item, inputs) for item in data.get("batch_input", [])),
-        scatter=_scatter(data.get("batch_output", []), inputs, outputs),
-        parameters={key: value["string_value"] for key, value in data.get("parameters", {}).items()},
-        graph_level=int(data.get("optimization", {}).get("graph", {}).get("level", 0)),
-        accelerators=_accelerators(data.get("optimization", {}).get("execution_accelerators", {})),
-    )
-    _ = (
-        config.max_batch_tokens,
-        config.max_sequence_tokens,
-        config.vocabulary,
-        config.kept_bytes,
-    )  # refused at load, not at the first request
+    optimization = data.get("optimization", {})
+    try:
+        config = OnnxModelConfig(
+            name=data.get("name", ""),
+            file=data.get("default_model_filename") or ONNX_FILE,
+            inputs=tuple(_input(item) for item in data.get("input", [])),
+            outputs=tuple(_tensor(item) for item in data.get("output", [])),
+            batch_inputs=tuple(_batch_input(item) for item in data.get("batch_input", [])),
+            scatter=dict(_scatter(item) for item in data.get("batch_output", [])),
+            parameters={key: value["string_value"] for key, value in data.get("parameters", {}).items()},
+            accelerators=_accelerators(optimization.get("execution_accelerators", {})),
+        )
+    except (LookupError, ValueError) as error:
+        raise ModelConfigError(f"not a configuration that `lamr export` writes: {error!r}") from error
+    known = {tensor.name for tensor in config.inputs}
+    for source in {*(each.source for each in config.batch_inputs), *config.scatter.values()} - known:
+        raise ModelConfigError(f"source_input {source} is not an input of the model")
+    for key in LIMITS:  # refused at load, not at the first request
+        config.limit(key)
     if int(data.get("max_batch_size", 0)) == 0:
         raise ModelConfigError("allow_ragged_batch needs max_batch_size > 0")
     return config
@@ -141,10 +113,6 @@ def read_config(text: str) -> OnnxModelConfig:
 
 def _tensor(item: dict[str, Any]) -> TensorConfig:
     name = item["name"]
-    if item.get("reshape"):
-        raise ModelConfigError(f"{name}: reshape is not supported")
-    if item.get("optional"):
-        raise ModelConfigError(f"{name}: optional inputs are not supported")
     return TensorConfig(
         name=name,
         dtype=_dtype(name, item["data_type"]),
@@ -165,50 +133,20 @@ def _dtype(name: str, data_type: str) -> np.dtype[Any]:
     return np.dtype(DTYPES[data_type])
 
 
-def _batch_input(item: dict[str, Any], inputs: tuple[TensorConfig, ...]) -> BatchInput:
+def _batch_input(item: dict[str, Any]) -> BatchInput:
     kind = item.get("kind", "BATCH_ELEMENT_COUNT")  # protobuf's default
-    targets, sources = item.get("target_name", []), item.get("source_input", [])
     if kind not in (ACCUMULATED, LONGEST):
         raise ModelConfigError(f"batch_input kind {kind} is not supported; known: {ACCUMULATED}, {LONGEST}")
-    if len(targets) != 1 or len(sources) != 1:
-        raise ModelConfigError(f"batch_input {kind} needs one target_name and one source_input")
-    if item["data_type"] not in ("TYPE_INT32", "TYPE_FP32"):
-        raise ModelConfigError(
-            f"batch_input {targets[0]} must be TYPE_INT32 or TYPE_FP32, not {item['data_type']}"
-        )
-    _known_input(sources[0], inputs, targets[0])
-    return BatchInput(kind, targets[0], _dtype(targets[0], item["data_type"]), sources[0])
+    (target,), (source,) = item["target_name"], item["source_input"]
+    return BatchInput(kind, target, _dtype(target, item["data_type"]), source)
 
 
-def _scatter(
-    items: list[dict[str, Any]], inputs: tuple[TensorConfig, ...], outputs: tuple[TensorConfig, ...]
-) -> dict[str, str]:
-    result: dict[str, str] = {}
-    for item in items:
-        kind = item.get("kind", SCATTER)
-        targets, sources = item.get("target_name", []), item.get("source_input", [])
-        if kind != SCATTER:
-            raise ModelConfigError(f"batch_output kind {kind} is not supported; known: {SCATTER}")
-        if len(targets) != 1 or len(sources) != 1:
-            raise ModelConfigError(f"batch_output {kind} needs one target_name and one source_input")
-        source = _known_input(sources[0], inputs, targets[0])
-        output = next((tensor for tensor in outputs if tensor.name == targets[0]), None)
-        if output is None:
-            raise ModelConfigError(f"batch_output target {targets[0]} is not an output of the model")
-        open_dims = [index for index, size in enumerate(output.dims) if size < 0]
-        if open_dims and open_dims[-1] >= len(source.dims):
-            raise ModelConfigError(
-                f"{output.name}: dims {list(output.dims)} have no counterpart in {source.name}"
-            )
-        result[output.name] = source.name
-    return result
-
-
-def _known_input(name: str, inputs: tuple[TensorConfig, ...], used_by: str) -> TensorConfig:
-    for tensor in inputs:
-        if tensor.name == name:
-            return tensor
-    raise ModelConfigError(f"{used_by}: source_input {name} is not an input of the model")
+def _scatter(item: dict[str, Any]) -> tuple[str, str]:
+    """The output that is dealt out, and the input whose shapes say how."""
+    if (kind := item.get("kind", SCATTER)) != SCATTER:
+        raise ModelConfigError(f"batch_output kind {kind} is not supported; known: {SCATTER}")
+    (target,), (source,) = item["target_name"], item["source_input"]
+    return target, source
 
 
 def _accelerators(data: dict[str, Any]) -> dict[str, dict[str, dict[str, str]]]:

@@ -13,7 +13,7 @@ from lamr_contract.encoder.encoder_session import SPINNING
 from lamr_contract.encoder.kept_states import KeptStates
 from lamr_contract.encoder.part_spec import PartSpec
 from lamr_contract.errors import ModelMismatchError
-from lamr_contract.names import CONFIG_FILE, FUSION_FILE, ONNX_FILE, PART_FILE
+from lamr_contract.names import CONFIG_FILE, FUSION_FILE, KEPT_BYTES_PARAMETER, ONNX_FILE, PART_FILE
 from lamr_contract.silence import import_onnxruntime
 from lamr_errors import how_to_install
 
@@ -41,11 +41,7 @@ ONNX_TYPES = {
 def open_session(config: OnnxModelConfig, file: Path, kind: str, device: int = 0) -> Any:
     """An `onnxruntime.InferenceSession` on `file`, checked against the configuration.
 
-    Args:
-        config: the model's configuration.
-        file: the ONNX file.
-        kind: Triton's instance kind, "CPU" or "GPU".
-        device: the GPU's number.
+    `kind` is Triton's instance kind, "CPU" or "GPU", and `device` the GPU's number.
 
     Raises:
         ModelConfigError: the provider isn't installed, an option is unknown, the file can't be loaded, or its
@@ -78,38 +74,22 @@ def _apart(config: OnnxModelConfig, file: Path, opened: Callable[[Path], Any]) -
     if spec is None:
         return None
     part, fusion = opened(file.with_name(PART_FILE)), opened(file.with_name(FUSION_FILE))
-    return ApartSession(part, fusion, spec, KeptStates(config.kept_bytes))
+    return ApartSession(part, fusion, spec, KeptStates(config.limit(KEPT_BYTES_PARAMETER)))
 
 
 def session_options(config: OnnxModelConfig, onnxruntime: Any) -> Any:
     """`onnxruntime.SessionOptions` from the configuration's parameters.
 
-    Three defaults differ from onnxruntime's. There is no memory pattern, because every batch has other shapes, so
-    patterns would never be reused and their memory would stay. There are as many threads as CPUs that this process may
-    use, not as the machine has. And threads spin for 20 µs at most and not beyond a run, because the decoder and the
-    encoder's other instances need the CPUs. (Without spinning a lone short run takes a third longer. With
-    onnxruntime's milliseconds two instances answer a tenth fewer requests. Versions that don't know the entry pass
-    over it.)
+    There is no memory pattern, because every batch has other shapes, so patterns would never be reused and their memory
+    would stay. There are as many threads as CPUs that this process may use, not as the machine has. And threads spin
+    for 20 µs at most and not beyond a run, because the decoder and the encoder's other instances need the CPUs.
+    (Without spinning a lone short run takes a third longer. With onnxruntime's milliseconds two instances answer a
+    tenth fewer requests. Versions that don't know the entry pass over it.)
     """
-    parameters = config.parameters
-    levels = onnxruntime.GraphOptimizationLevel
-    modes = onnxruntime.ExecutionMode
     options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = {
-        -1: levels.ORT_ENABLE_BASIC,
-        1: levels.ORT_ENABLE_EXTENDED,
-        2: levels.ORT_DISABLE_ALL,
-    }.get(config.graph_level, levels.ORT_ENABLE_ALL)
-    parallel = _number(parameters, "execution_mode", 0)
-    if parallel not in (0, 1):
-        raise ModelConfigError(f"execution_mode must be 0 or 1, not {parallel}")
-    options.execution_mode = modes.ORT_PARALLEL if parallel else modes.ORT_SEQUENTIAL
-    options.intra_op_num_threads = thread_count(parameters)
-    options.inter_op_num_threads = _number(parameters, "inter_op_thread_count", 0)
-    options.enable_cpu_mem_arena = bool(_number(parameters, "enable_mem_arena", 1))
-    options.enable_mem_pattern = bool(_number(parameters, "enable_mem_pattern", 0))
-    entries = {**SPINNING, **parameters}
-    for key, value in entries.items():
+    options.intra_op_num_threads = thread_count(config.parameters)
+    options.enable_mem_pattern = False
+    for key, value in {**SPINNING, **config.parameters}.items():
         if key.startswith("session."):
             options.add_session_config_entry(key, value)
     return options
@@ -117,8 +97,10 @@ def session_options(config: OnnxModelConfig, onnxruntime: Any) -> Any:
 
 def thread_count(parameters: dict[str, str]) -> int:
     """Threads of a run: the configuration's number, else the command line's, else one for each usable CPU."""
-    configured = _number(parameters, "intra_op_thread_count", 0)
-    return configured or _number(dict(os.environ), THREADS_VARIABLE, 0) or usable_cpus()
+    configured = parameters.get("intra_op_thread_count") or os.environ.get(THREADS_VARIABLE) or "0"
+    if not configured.isdecimal():
+        raise ModelConfigError(f"intra_op_thread_count must be a whole number, not {configured!r}")
+    return int(configured) or usable_cpus()
 
 
 def run_options(config: OnnxModelConfig, onnxruntime: Any) -> Any:
@@ -174,15 +156,3 @@ def _check_signature(config: OnnxModelConfig, session: Any, file: Path) -> None:
     }.items():
         if types[name] != ONNX_TYPES[dtype]:
             raise ModelConfigError(f"{file}: {name} is {types[name]}, but {CONFIG_FILE} says {dtype}")
-
-
-def _number(values: dict[str, str], key: str, default: int) -> int:
-    text = values.get(key, "").strip().lower()
-    if not text:
-        return default
-    if text in ("true", "false"):
-        return int(text == "true")
-    try:
-        return int(text)
-    except ValueError as error:
-        raise ModelConfigError(f"{key} must be a whole number, not {text!r}") from error

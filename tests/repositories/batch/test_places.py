@@ -16,7 +16,7 @@ from lamr_repositories.batch import BatchOptions, run_batch
 from lamr_repositories.batch.formats import FORMATS
 from lamr_repositories.batch.jobs import read_jobs
 from lamr_repositories.batch.shards import Shards
-from lamr_repositories.batch.storage import is_url, local_path
+from lamr_repositories.batch.storage import local_path
 from pyarrow import parquet
 
 from tests.repositories.batch.rows import answers, code_rows, write_jobs
@@ -159,7 +159,6 @@ def test_a_batch_goes_on_in_its_own_format_only(tmp_path: Path) -> None:
 )
 def test_what_counts_as_a_url(place: str, path: str | None) -> None:
     assert local_path(place) == (None if path is None else Path(path))
-    assert is_url(place) == (path is None)
 
 
 def test_what_is_missing_is_named_with_what_to_install(

@@ -161,7 +161,7 @@ def test_a_pipe_is_no_code(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.py")
     jobs = write_jobs(tmp_path / "jobs.jsonl", [{"query": QUERY, "path": str(tmp_path / "pipe.py")}])
     run_batch(jobs, tmp_path / "out")
-    assert "no regular file" in str(answers(tmp_path / "out")[0]["message"])
+    assert "not a regular file" in str(answers(tmp_path / "out")[0]["message"])
 
 
 def test_a_server_that_is_not_there_is_a_named_error(tmp_path: Path, free_port: int) -> None:

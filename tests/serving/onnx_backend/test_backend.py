@@ -20,7 +20,6 @@ def config(**parameters):
         batch_inputs=(),
         scatter={"twice": "ids"},
         parameters=parameters,
-        graph_level=0,
         accelerators={},
     )
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from lamr_serving.onnx_backend.batch import (
+from lamr_serving.onnx_backend.backend import (
     OutputError,
     RequestError,
     assemble,
@@ -24,7 +24,6 @@ def model(inputs, outputs, batch_inputs=(), scatter=None):
         batch_inputs=tuple(batch_inputs),
         scatter=scatter or {},
         parameters={},
-        graph_level=0,
         accelerators={},
     )
 

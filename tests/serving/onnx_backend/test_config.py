@@ -29,7 +29,6 @@ def config(**changes):
         ],
         "batch_output": [{"target_name": ["fused"], "source_input": ["input_ids"]}],
         "parameters": {"intra_op_thread_count": {"string_value": "3"}},
-        "optimization": {"graph": {"level": 1}},
         "default_model_filename": "",
     }
     return json.dumps({**base, **changes})
@@ -37,7 +36,7 @@ def config(**changes):
 
 def test_reads_what_a_backend_acts_on():
     read = read_config(config())
-    assert (read.name, read.file, read.graph_level) == ("lamr_encoder", "model.onnx", 1)
+    assert (read.name, read.file) == ("lamr_encoder", "model.onnx")
     assert [(tensor.name, tensor.dtype, tensor.dims) for tensor in read.inputs] == [
         ("input_ids", np.int64, (-1,))
     ]
@@ -75,24 +74,13 @@ def tensor(**changes):
     ("changes", "message"),
     [
         ({"batch_input": batch_input(kind="BATCH_ELEMENT_COUNT")}, "batch_input kind BATCH_ELEMENT_COUNT"),
-        (
-            {"batch_input": batch_input(data_type="TYPE_INT64")},
-            "must be TYPE_INT32 or TYPE_FP32, not TYPE_INT64",
-        ),
         ({"batch_input": batch_input(source_input=["nothing"])}, "source_input nothing is not an input"),
-        ({"batch_input": batch_input(target_name=["a", "b"])}, "one target_name"),
+        ({"batch_input": batch_input(target_name=["a", "b"])}, "lamr export"),
         ({"batch_output": [{"kind": "NEW", "target_name": ["fused"]}]}, "batch_output kind NEW"),
-        (
-            {"batch_output": [{"target_name": ["gone"], "source_input": ["input_ids"]}]},
-            "gone is not an output",
-        ),
+        ({"batch_output": [{"source_input": ["input_ids"]}]}, "target_name"),
         ({"input": tensor(data_type="TYPE_STRING"), "batch_input": [], "batch_output": []}, "TYPE_STRING"),
-        ({"input": tensor(reshape={"shape": []}), "batch_input": [], "batch_output": []}, "reshape"),
-        ({"input": tensor(optional=True), "batch_input": [], "batch_output": []}, "optional"),
         ({"input": tensor(), "batch_input": [], "batch_output": []}, "without allow_ragged_batch"),
         ({"max_batch_size": 0}, "needs max_batch_size > 0"),
-        ({"sequence_batching": {"direct": {}}}, "sequence_batching"),
-        ({"model_transaction_policy": {"decoupled": True}}, "decoupled"),
     ],
 )
 def test_what_would_change_results_is_refused(changes, message):
@@ -100,23 +88,9 @@ def test_what_would_change_results_is_refused(changes, message):
         read_config(config(**changes))
 
 
-def test_an_open_dimension_needs_a_counterpart_in_the_source():
-    outputs = [{"name": "fused", "data_type": "TYPE_FP32", "dims": [-1, -1]}]
-    with pytest.raises(ModelConfigError, match="no counterpart"):
-        read_config(config(output=outputs))
-
-
-@pytest.mark.parametrize(
-    ("key", "name"),
-    [
-        ("max_batch_tokens", "max_batch_tokens"),
-        ("max_sequence_tokens", "max_sequence_tokens"),
-        ("vocabulary_size", "vocabulary"),
-    ],
-)
-def test_limits_are_whole_numbers(key, name):
-    read = read_config(config(parameters={key: {"string_value": "4096"}}))
-    assert getattr(read, name) == 4096
-    assert getattr(read_config(config()), name) == 0
+@pytest.mark.parametrize("key", ["max_batch_tokens", "max_sequence_tokens", "vocabulary_size"])
+def test_limits_are_whole_numbers(key):
+    assert read_config(config(parameters={key: {"string_value": "4096"}})).limit(key) == 4096
+    assert read_config(config()).limit(key) == 0
     with pytest.raises(ModelConfigError, match=key):
         read_config(config(parameters={key: {"string_value": "many"}}))

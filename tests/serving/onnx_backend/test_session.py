@@ -27,7 +27,6 @@ CONFIG = OnnxModelConfig(
     ),
     scatter={"fused": "input_ids"},
     parameters={},
-    graph_level=0,
     accelerators={},
 )
 
@@ -70,37 +69,16 @@ def test_a_file_that_is_no_model_is_named(tmp_path):
 
 def test_parameters_are_tritons(monkeypatch):
     monkeypatch.delenv("LAMR_THREADS", raising=False)
-    given = session_options(
-        with_parameters(
-            intra_op_thread_count="3",
-            inter_op_thread_count="2",
-            execution_mode="1",
-            enable_mem_arena="0",
-            enable_mem_pattern="true",
-        ),
-        onnxruntime,
-    )
-    assert (given.intra_op_num_threads, given.inter_op_num_threads) == (3, 2)
-    assert given.execution_mode == onnxruntime.ExecutionMode.ORT_PARALLEL
-    assert (given.enable_cpu_mem_arena, given.enable_mem_pattern) == (False, True)
+    assert session_options(with_parameters(intra_op_thread_count="3"), onnxruntime).intra_op_num_threads == 3
     default = session_options(CONFIG, onnxruntime)
     assert default.intra_op_num_threads == usable_cpus()
-    assert (default.enable_cpu_mem_arena, default.enable_mem_pattern) == (True, False)
+    assert not default.enable_mem_pattern
 
 
 def test_the_command_lines_threads_count_where_the_configuration_is_silent(monkeypatch):
     monkeypatch.setenv("LAMR_THREADS", "5")
     assert session_options(CONFIG, onnxruntime).intra_op_num_threads == 5
     assert session_options(with_parameters(intra_op_thread_count="2"), onnxruntime).intra_op_num_threads == 2
-
-
-@pytest.mark.parametrize(
-    ("level", "expected"),
-    [(-1, "ORT_ENABLE_BASIC"), (0, "ORT_ENABLE_ALL"), (1, "ORT_ENABLE_EXTENDED"), (2, "ORT_DISABLE_ALL")],
-)
-def test_graph_levels_are_tritons(level, expected):
-    options = session_options(dataclasses.replace(CONFIG, graph_level=level), onnxruntime)
-    assert options.graph_optimization_level == getattr(onnxruntime.GraphOptimizationLevel, expected)
 
 
 @pytest.mark.parametrize(
@@ -111,10 +89,9 @@ def test_threads_spin_shortly_and_within_a_run_unless_told_otherwise(key, defaul
     assert session_options(with_parameters(**{key: "0"}), onnxruntime).get_session_config_entry(key) == "0"
 
 
-@pytest.mark.parametrize("parameters", [{"execution_mode": "2"}, {"intra_op_thread_count": "many"}])
-def test_parameters_that_make_no_sense(parameters):
-    with pytest.raises(ModelConfigError, match=next(iter(parameters))):
-        session_options(with_parameters(**parameters), onnxruntime)
+def test_threads_that_make_no_sense():
+    with pytest.raises(ModelConfigError, match="intra_op_thread_count"):
+        session_options(with_parameters(intra_op_thread_count="many"), onnxruntime)
 
 
 def test_arena_shrinkage_is_passed_to_each_run():

@@ -87,13 +87,6 @@ def test_another_tokenizer_is_refused(root):
         check_repository(root)
 
 
-def test_another_backend_is_refused(root):
-    path = root / "lamr_perplexity" / "config.pbtxt"
-    path.write_text(path.read_text().replace('backend: "onnxruntime"', 'backend: "python"'))
-    with pytest.raises(ModelRepositoryError, match="backend"):
-        check_repository(root)
-
-
 @pytest.mark.parametrize(
     "text",
     [

@@ -101,16 +101,6 @@ def test_a_configuration_that_was_cut_within_a_comment_though_the_rest_parses(ti
     refused(tiny_copy, "lamr_encoder/config.pbtxt", "has been cut")
 
 
-def test_a_configuration_of_another_backend(tiny_copy):
-    edit(tiny_copy, "lamr_encoder/config.pbtxt", "onnxruntime", "tensorflow")
-    refused(tiny_copy, "lamr_encoder/config.pbtxt", "tensorflow")
-
-
-def test_an_ensemble_of_other_models(tiny_copy):
-    edit(tiny_copy, "lamr/config.pbtxt", 'model_name: "lamr_decoder"', 'model_name: "other"')
-    refused(tiny_copy, "lamr/config.pbtxt", "other")
-
-
 def test_the_named_onnx_file_is_the_one_that_counts(tiny_copy):
     edit(tiny_copy, "lamr_encoder/config.pbtxt", r"\Z", '\ndefault_model_filename: "int8.onnx"')
     refused(tiny_copy, "int8.onnx")

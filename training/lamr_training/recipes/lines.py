@@ -20,7 +20,6 @@ from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import ModelMismatchError
 from lamr_contract.names import (
     ENCODER,
-    LINE_MODEL,
     MODELS,
     REPORT_FILE,
     SCORING_FILE,
@@ -36,7 +35,6 @@ from lamr_contract.spec import ModelSpec, bundled_repository, client_files, load
 from lamr_evaluation.records import Record, read_records
 from lamr_export.report import with_files
 from lamr_export.target import check_target, files_of, replacing
-from lamr_export.triton import write_line_model
 
 from lamr_training.errors import RunError
 from lamr_training.fits.line_examples import LineExample, asked_without_tokens, line_example
@@ -103,7 +101,7 @@ def train_lines(
     """
     settings = settings or LinesSettings()
     training = settings.training
-    check_target(out, (*MODELS, LINE_MODEL), client_files(out))
+    check_target(out, MODELS, client_files(out))
     spec = load_spec(base)
     records = _Records(data / "train.jsonl", PromptEncoder.from_repository(base), settings)
     progress("counting records")
@@ -211,7 +209,6 @@ def _write(base: Path, out: Path, spec: ModelSpec, weights: LineWeights) -> None
         place = client_files(folder)
         (place / SPEC_FILE).write_text(spec.to_json(), encoding="utf-8")
         (place / SCORING_FILE).write_bytes(weights_bytes(weights))
-        write_line_model(folder, spec)
         report = version_folder(folder, ENCODER) / REPORT_FILE
         sizes = files_of(folder)
         del sizes[report.relative_to(folder).as_posix()]

@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 from lamr_repositories import below as below_module
-from lamr_repositories.below import LINK, MOST_DEPTH, OUTSIDE, TOO_DEEP, Below, NotBelowError, problem_of
+from lamr_repositories.safe_root import (
+    LINK,
+    MOST_DEPTH,
+    OUTSIDE,
+    TOO_DEEP,
+    NotBelowError,
+    SafeRoot,
+    problem_of,
+)
 
 
 @pytest.fixture(params=[True, False], ids=["by descriptor", "by path"], autouse=True)
@@ -39,7 +47,7 @@ def root(tmp_path: Path) -> Path:
 )  # fmt: skip
 def test_names_that_lead_out_are_refused(root: Path, name: str) -> None:
     assert problem_of(name) == OUTSIDE
-    with Below(root) as below:
+    with SafeRoot(root) as below:
         for ask in (below.status, lambda each: below.read(each, 100)):
             with pytest.raises(NotBelowError) as caught:
                 ask(name)
@@ -54,7 +62,7 @@ def test_names_that_look_like_it_are_not(name: str) -> None:
 
 
 def test_files_are_read_in_any_order(root: Path) -> None:
-    with Below(root) as below:
+    with SafeRoot(root) as below:
         for name in ("in/deep/c.py", "a.py", "other/d.py", "in/b.py", "in/deep/c.py"):
             assert below.read(name, 100) == name.encode()
             assert below.status(name).st_size == len(name)
@@ -65,7 +73,7 @@ def test_files_are_read_in_any_order(root: Path) -> None:
 
 
 def test_links_are_not_followed(root: Path) -> None:
-    with Below(root) as below:
+    with SafeRoot(root) as below:
         with pytest.raises(OSError, match="symbolic links"):
             below.read("link.py", 100)
         for name in ("folder/secret.py", "inside/b.py"):
@@ -77,7 +85,7 @@ def test_links_are_not_followed(root: Path) -> None:
 
 
 def test_a_folder_that_becomes_a_link_is_not_followed(root: Path, tmp_path: Path) -> None:
-    with Below(root) as below:
+    with SafeRoot(root) as below:
         assert below.read("in/b.py", 100) == b"in/b.py"
         assert below.read("a.py", 100) == b"a.py"
         (root / "in").rename(tmp_path / "moved")
@@ -88,7 +96,7 @@ def test_a_folder_that_becomes_a_link_is_not_followed(root: Path, tmp_path: Path
 
 def test_only_regular_files_of_a_bounded_size_are_read(root: Path) -> None:
     os.mkfifo(root / "fifo")
-    with Below(root) as below:
+    with SafeRoot(root) as below:
         assert below.read("fifo", 100) is None
         assert below.read("a.py", 4) == b"a.py"
         with pytest.raises(OSError, match="large") as caught:
@@ -105,7 +113,7 @@ def test_what_was_opened_is_closed(root: Path) -> None:
     if not Path("/proc/self/fd").exists():
         return
     before = len([*Path("/proc/self/fd").iterdir()])
-    with Below(root) as below:
+    with SafeRoot(root) as below:
         below.read("in/deep/c.py", 100)
         below.close()
     assert len([*Path("/proc/self/fd").iterdir()]) == before

@@ -13,6 +13,8 @@ import os
 import stat
 from pathlib import Path
 
+from lamr_contract.files import read_regular
+
 from lamr_repositories.errors import RepositoryError
 from lamr_repositories.git import run_git
 
@@ -23,14 +25,7 @@ _MOST_BYTES = 1 << 16  # of the small files in which git keeps a path
 
 
 def refuse_foreign_objects(root: Path) -> None:
-    """See that git's folder of a root, or of the work tree that it is in, is the repository's own.
-
-    Args:
-        root: a folder of a work tree, or a bare repository.
-
-    Raises:
-        RepositoryError: it leads elsewhere.
-    """
+    """See that git's folder of a root, or of the work tree that it is in, is the repository's own. It may be bare."""
     top = next(
         (each for each in (root.resolve(), *root.resolve().parents) if os.path.lexists(each / ".git")), None
     )
@@ -86,10 +81,7 @@ def _links(refs: Path) -> list[Path]:
 def _text(file: Path) -> str:
     """Return what a small file says; nothing for anything but a regular file."""
     try:
-        with open(os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as stream:  # noqa: PTH123
-            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-                return ""
-            return os.fsdecode(stream.read(_MOST_BYTES)).strip()
+        return os.fsdecode(read_regular(file, _MOST_BYTES)).strip()
     except OSError:
         return ""
 

@@ -16,20 +16,16 @@ Where = Literal["around", "among", "instead"]
 
 @dataclass(frozen=True)
 class Inserted:
-    """One host's words.
+    """One host's words; several hosts can share some.
 
-    Attributes:
-        host: whose; several hosts can share words.
-        where: they stand. `around` what the user wrote, which is what stands between the row's begin and end; `among`
-            it, with what stands between; or `instead` of it, so that nothing of the message is the user's.
-        begin: how they begin; around and instead, the message begins with it.
-        end: how they end; around, empty stands for the end of the message. What has no such end isn't the row's.
+    They stand `around` what the user wrote, between the row's begin and end; `among` it, with what stands between; or
+    `instead` of it, so that nothing of the message is the user's. Around and instead, the message begins with them.
     """
 
     host: str
     where: Where
     begin: re.Pattern[str]
-    end: str = ""
+    end: str = ""  # around, empty stands for the end of the message
 
 
 def _around(host: str, begin: str, end: str = "") -> Inserted:

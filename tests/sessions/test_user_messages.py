@@ -7,7 +7,7 @@ import time
 import pytest
 from lamr_sessions.events import Event
 from lamr_sessions.reads import Heard
-from lamr_sessions.spoken import INSERTED, spoken
+from lamr_sessions.user_messages import INSERTED, spoken
 
 OWN = "The parser drops the last line.\n\n## Steps\n\n1. Run it."
 UPLOADED = "<uploaded_files>\n/repo\n</uploaded_files>\n"

@@ -2,7 +2,7 @@
 
 A process of its own does this, because code between fork and exec isn't safe in a process that has threads.
 
-    python leash.py PARENT PROGRAM ARGUMENT...
+    python die_with_parent.py PARENT PROGRAM ARGUMENT...
 """
 
 from __future__ import annotations

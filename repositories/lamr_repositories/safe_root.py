@@ -1,4 +1,4 @@
-"""`Below`: a folder whose files are reached by name, so that no name leads out of it, whoever gave the name.
+"""`SafeRoot`: a folder whose files are reached by name, so that no name leads out of it, whoever gave the name.
 
 An index, a tree or a list can name `../secret`, an absolute path or a file behind a link, and a folder can become a
 link between listing and reading. So each folder on the way is opened in the one before it, and no link is followed.
@@ -44,29 +44,21 @@ def problem_of(name: str) -> str | None:
 
 
 class NotBelowError(LamrError, OSError):
-    """A name leads out of its root, or through a link.
-
-    Attributes:
-        problem: `OUTSIDE`, `TOO_DEEP` or `LINK`.
-    """
+    """A name leads out of its root, or through a link."""
 
     def __init__(self, problem: str, name: str) -> None:
         super().__init__(errno.EPERM, problem, name)
-        self.problem = problem
+        self.problem = problem  # `OUTSIDE`, `TOO_DEEP` or `LINK`
 
 
-class Below:
+class SafeRoot:
     """The files below a root. It is a context manager, which closes what it has opened.
 
     Names have slashes, and are quickest in an order that stays in a folder.
     """
 
     def __init__(self, root: Path) -> None:
-        """Open the root, which may be a link.
-
-        Raises:
-            OSError: it can't be opened.
-        """
+        """Open the root, which may be a link."""
         self._root = root
         self._way: list[str] = []
         self._opened: list[int] = []
@@ -124,7 +116,7 @@ class Below:
         while self._opened:
             os.close(self._opened.pop())
 
-    def __enter__(self) -> Below:
+    def __enter__(self) -> SafeRoot:
         return self
 
     def __exit__(self, *_: object) -> None:
