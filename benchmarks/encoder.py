@@ -23,7 +23,7 @@ import torch
 from lamr_contract.encoder.packed_batch import encoder_feed
 from lamr_contract.names import ENCODER_OUTPUTS, FUSED
 from lamr_export import LamrModel, Lexical
-from lamr_export.onnx_encoder import encoder_to_onnx
+from lamr_export.onnx_tracing import encoder_to_onnx
 from lamr_export.quantize import quantize_encoder
 from onnxruntime.quantization import QuantType, quantize_dynamic
 

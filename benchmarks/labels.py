@@ -1,26 +1,21 @@
-"""Rubric labels: how many records a second `lamr research label` makes, and where the time goes.
+"""Rubric labels: how many records a second training labels, and where the time goes.
 
     python -m benchmarks.labels [--records 1000] [--json]
 
 The records ask about 200-line windows of the standard library and the installed packages, no two about the same text,
-so that no parse is used twice. Reading and writing are in the time. The rate that has a target is by CPU time, which
-a busy machine disturbs little.
+so that no parse is used twice. The rate that has a target is by CPU time, which a busy machine disturbs little.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import json
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
-from lamr_training.labels.labelling import label_file
 from lamr_training.labels.rubrics import label_lines
 
 from benchmarks.report import Figure, option_parser, run
@@ -42,17 +37,15 @@ def windows(count: int) -> Iterator[str]:
                 return
 
 
-def write_records(path: Path, count: int) -> list[str]:
-    """Write records that keep a few runs of lines each; returns their codes."""
+def records(count: int) -> list[tuple[str, list[int]]]:
+    """Codes, and a few runs of lines that each keeps."""
     rng = np.random.default_rng(0)
-    codes = list(windows(count))
-    with path.open("w", encoding="utf-8") as stream:
-        for code in codes:
-            total = len(code.splitlines())
-            starts = rng.integers(1, total - 9, 3)
-            kept = sorted({int(n) for start in starts for n in range(start, start + int(rng.integers(2, 9)))})
-            stream.write(json.dumps({"query": "what?", "code": code, "kept_frags": kept}) + "\n")
-    return codes
+    found = []
+    for code in windows(count):
+        starts = rng.integers(1, len(code.splitlines()) - 9, 3)
+        kept = sorted({int(n) for start in starts for n in range(start, start + int(rng.integers(2, 9)))})
+        found.append((code, kept))
+    return found
 
 
 def milliseconds(call: Callable[[str], object], codes: list[str]) -> float:
@@ -66,14 +59,13 @@ def milliseconds(call: Callable[[str], object], codes: list[str]) -> float:
 
 
 def measure(options: argparse.Namespace) -> Iterator[Figure]:
-    """Label a file of records, then some of its records alone."""
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "in.jsonl"
-        codes = write_records(source, options.records)
-        begun, cpu = time.perf_counter(), time.process_time()
-        summary = label_file(source, Path(folder) / "out.jsonl")
-        wall, cpu = time.perf_counter() - begun, time.process_time() - cpu
-    assert summary.labelled == len(codes)
+    """Label records, then some of them alone."""
+    made = records(options.records)
+    begun, cpu = time.perf_counter(), time.process_time()
+    for code, kept in made:
+        label_lines(code, kept)
+    wall, cpu = time.perf_counter() - begun, time.process_time() - cpu
+    codes = [code for code, _ in made]
     sample = codes[:200]
     parse = milliseconds(ast.parse, sample)
     whole = milliseconds(lambda code: label_lines(code, [len(code.splitlines()) // 2]), sample)

@@ -28,8 +28,7 @@ import torch
 from lamr_contract.cpus import cpu_features, usable_cpus
 from lamr_contract.encoder.packed_batch import encoder_feed
 from lamr_contract.names import ENCODER_OUTPUTS, RELEVANCE
-from lamr_export.onnx_encoder import encoder_to_onnx
-from lamr_export.onnx_tracing import INPUTS
+from lamr_export.onnx_tracing import INPUTS, encoder_to_onnx
 from lamr_export.quantize import quantize_encoder
 from lamr_serving.engines import ENGINES, PRECISIONS, Engine, choose, engine_for
 from lamr_serving.onnx_backend.session import PROVIDERS

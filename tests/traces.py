@@ -11,7 +11,7 @@ from pathlib import Path
 import onnx
 import pytest
 from filelock import FileLock
-from lamr_export import causal_repository, onnx_encoder
+from lamr_export import causal_repository, onnx_tracing
 from lamr_export.causal_model import CausalModel
 from lamr_export.model import LamrModel
 from onnx import ModelProto
@@ -24,7 +24,7 @@ def traced_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent  # which all workers share
-    trace, trace_causal = onnx_encoder.encoder_to_onnx, causal_repository.causal_to_onnx
+    trace, trace_causal = onnx_tracing.encoder_to_onnx, causal_repository.causal_to_onnx
 
     def encoder(model: LamrModel) -> ModelProto:
         key = _digest(model.config.to_json(), model.state_dict())
@@ -35,7 +35,7 @@ def traced_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         return _remembered(folder / f"{key}.onnx", lambda: trace_causal(model, max_tokens))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(onnx_encoder, "encoder_to_onnx", encoder)
+        patch.setattr(onnx_tracing, "encoder_to_onnx", encoder)
         patch.setattr(causal_repository, "causal_to_onnx", causal)
         yield
 

@@ -44,9 +44,8 @@ _COMMANDS = {
 """Under each heading of the help, each command's module and what of it is the command."""
 _RESEARCH = {
     "Commands": {
-        "judge": "judge.app",
+        "judge": "judge.judge",
         "compress": "compress.compress",
-        "label": "train.label",
         "lines": "train.lines",
     }
 }
@@ -127,6 +126,6 @@ def _flow(app: typer.Typer) -> None:
 research = Commands(
     _RESEARCH,
     name="research",
-    help="Judge answers, compress by perplexity, label records and train the line model.",
+    help="Judge answers, compress by perplexity and train the line model.",
     no_args_is_help=True,
 )

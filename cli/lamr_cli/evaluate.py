@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 from lamr_contract.choices import EffortName
@@ -93,8 +93,8 @@ def evaluate(
 
     lamr eval --suite questions --by tokens --effort instant
 
-    With repositories: recall of gold lines and files, and whole answers, within budgets of tokens, for packs, for whole
-    files, functions and windows by BM25, and for grep.
+    With repositories: recall of gold lines and files, and whole answers, within budgets of tokens, for packs and for
+    functions by BM25.
     """
     if sum(each is not None for each in (data, suite, repositories)) != 1:
         raise typer.BadParameter("give one of --data, --suite and --repositories")
@@ -114,36 +114,25 @@ def evaluate(
         with needs_extra("train"):  # better now than after the work
             import matplotlib  # noqa: F401
     items = Items(data, suite, mirror)
-    if by == "tokens":
-        bought = _of_budgets(items, asked, tokenizer, strict)
-        say(bought.to_json() if as_json else bought.table())
-        end_with(items.name, bought.left_out)
-        return
-    report = _of_files(items, asked, strict)
+    report = _of_items(items, asked, by, tokenizer, strict)
     if plot is not None:
         from lamr_evaluation import plot_recall
 
-        plot_recall(report, plot)
+        plot_recall(cast("EvalReport", report), plot)
     say(report.to_json() if as_json else report.table())
     end_with(items.name, report.left_out)
 
 
 @dataclass(frozen=True)
 class Asked:
-    """Which models an evaluation asks.
-
-    Attributes:
-        server, model, timeout: of the pruner.
-        effort, within: of the pruner's calls.
-        history: whether files' items tell what their sessions said before.
-    """
+    """Which pruner an evaluation asks, and how."""
 
     server: str | None
     model: Path | None
     timeout: float
     effort: str
     within: float | None
-    history: bool
+    history: bool  # whether items tell what their sessions said before
 
     @property
     def options(self) -> dict[str, Any]:
@@ -159,17 +148,11 @@ class Asked:
 
 @dataclass(frozen=True)
 class Items:
-    """Where items about single files come from.
+    """Where items about single files come from."""
 
-    Attributes:
-        data: a JSONL file; None for a suite.
-        suite: its name.
-        mirror: a folder of repositories that the suite is built from; None clones them.
-    """
-
-    data: Path | None
-    suite: str | None
-    mirror: Path | None
+    data: Path | None  # a JSONL file; None for a suite
+    suite: str | None  # its name
+    mirror: Path | None  # a folder of repositories that the suite is built from; None clones them
 
     @property
     def name(self) -> str:
@@ -186,31 +169,12 @@ class Items:
         return build_suite(str(self.suite), cache_folder(), self.mirror)
 
 
-def _of_files(items: Items, asked: Asked, strict: bool) -> EvalReport:
-    """Measure the pruner and the baselines on items about single files."""
-    from lamr_evaluation import RecordError, evaluate_pruner
-
-    problems: list[Problem] = []
-    on_problem = None if strict else problems.append
-    records = items.read(on_problem)
-    if not records:
-        raise RecordError(f"{items.name}: {_nothing(problems)}", path=items.data)
-    with asked.pruner() as pruner, bar() as progress, _named(items.name, items.data):
-        report = evaluate_pruner(
-            records,
-            pruner,
-            options=asked.options,
-            history=asked.history,
-            on_problem=on_problem,
-            progress=progress,
-        )
-    return replace(report, left_out=tuple(sorted(problems)))
-
-
-def _of_budgets(items: Items, asked: Asked, tokenizer: str | None, strict: bool) -> TokenReport:
-    """Measure what the pruner and the baselines buy with budgets of tokens."""
+def _of_items(
+    items: Items, asked: Asked, by: str, tokenizer: str | None, strict: bool
+) -> EvalReport | TokenReport:
+    """Measure the pruner and the baselines on items about single files, by lines or by tokens."""
     from lamr_contract.counters import token_counter
-    from lamr_evaluation import RecordError
+    from lamr_evaluation import RecordError, evaluate_pruner
     from lamr_evaluation.by_tokens import evaluate_by_tokens
 
     problems: list[Problem] = []
@@ -219,16 +183,14 @@ def _of_budgets(items: Items, asked: Asked, tokenizer: str | None, strict: bool)
     if not records:
         raise RecordError(f"{items.name}: {_nothing(problems)}", path=items.data)
     with asked.pruner() as pruner, bar() as progress, _named(items.name, items.data):
-        counter = token_counter(tokenizer, pruner.encoder)
-        report = evaluate_by_tokens(
-            records,
-            pruner,
-            counter,
-            options={**asked.options, "tokenizer": tokenizer},
-            history=asked.history,
-            on_problem=on_problem,
-            progress=progress,
-        )
+        how: dict[str, Any] = {"history": asked.history, "on_problem": on_problem, "progress": progress}
+        report: EvalReport | TokenReport
+        if by == "tokens":
+            counter = token_counter(tokenizer, pruner.encoder)
+            options = {**asked.options, "tokenizer": tokenizer}
+            report = evaluate_by_tokens(records, pruner, counter, options=options, **how)
+        else:
+            report = evaluate_pruner(records, pruner, options=asked.options, **how)
     return replace(report, left_out=tuple(sorted(problems)))
 
 

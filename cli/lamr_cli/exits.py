@@ -83,7 +83,7 @@ _MODULES = {
     "export": tuple(_OF_EXPORT.split()),
     "http": ("fastapi", "starlette", "uvicorn", "pydantic", "prometheus_client"),
     "mcp": ("mcp", "mcp_types"),
-    "train": ("torch", "transformers", "tqdm", "matplotlib", "tensorboard"),
+    "train": ("torch", "transformers", "tqdm", "matplotlib"),
 }
 
 

@@ -1,4 +1,4 @@
-"""`lamr train`, and of `lamr research` `lines`, which trains the line model, and `label`, which labels records."""
+"""`lamr train` and `lamr research lines` train a preset and the line model."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lamr_cli.exits import needs_extra
-from lamr_cli.printing import bar, say
+from lamr_cli.printing import say
 
 if TYPE_CHECKING:
     from lamr_evaluation.problems import Problem
-    from lamr_training.labels.labelling import LabelSummary
     from lamr_training.recipes.runs import RunReport
 
 
@@ -60,19 +59,12 @@ def train(
     kept: Annotated[
         int | None, typer.Option(help="fine-tune: how often the start counts in that mean.", min=0)
     ] = None,
-    trained_layers: Annotated[
-        int | None, typer.Option(help="Train only so many of the top layers; 0: only what is new.", min=0)
-    ] = None,
-    patience: Annotated[
-        int | None, typer.Option(help="Stop after so many validations without a better F1; 0: never.", min=0)
-    ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of order and dropout.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Train a model; the same command goes on where an interrupted run stopped.
 
-    Ctrl-C ends the step and writes a checkpoint. `work` holds log.jsonl and TensorBoard's files of every run. The
-    last lines say what gate and chains have learned.
+    Ctrl-C ends the step and writes a checkpoint. `work` holds log.jsonl of every run.
 
     lamr train lamr-mini --data records --output runs/mini --workers 2
 
@@ -94,8 +86,6 @@ def train(
     options = RunOptions(
         steps=steps,
         seed=seed,
-        patience=patience,
-        trained_layers=trained_layers,
         workers=workers,
         base=base,
         count=count,
@@ -121,7 +111,7 @@ def _report_text(report: RunReport) -> str:
         lines.append(
             "validation files: " + ", ".join(f"{name} {value}" for name, value in report.scoring.items())
         )
-    return "\n".join([*lines, *report.chains])
+    return "\n".join(lines)
 
 
 def lines(
@@ -169,48 +159,3 @@ def lines(
         if figures is not None:
             parts = ", ".join(f"{key} {value}" for key, value in asdict(figures).items())
             say(f"validation files, {name}: {parts}")
-
-
-def label(
-    source: Annotated[
-        Path,
-        typer.Argument(
-            metavar="IN.jsonl",
-            help="Records: query, code, kept_frags (1-based lines), optional score and id.",
-        ),
-    ],
-    target: Annotated[Path, typer.Argument(metavar="OUT.jsonl", help="The same records with `labels`.")],
-    weights: Annotated[
-        bool, typer.Option("--weights", help="Add each line's weight before the threshold.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
-) -> None:
-    """Say for every line why it is worth keeping, as training does, without a model.
-
-    `semantic`: the record's own lines. `dependency`: what these need, by the syntax tree: headers and branches around
-    them, imports and definitions of the names they use. `aggregate`: both.
-
-    A record that can't be used is named on standard error and left out.
-
-    lamr research label train.jsonl labelled.jsonl
-
-    lamr research label train.jsonl labelled.jsonl --weights
-    """
-    from lamr_training.labels.labelling import label_file
-
-    with bar() as progress:
-        summary = label_file(
-            source,
-            target,
-            weights=weights,
-            progress=progress,
-            report=lambda problem: say(f"{source}:{problem.line}: {problem.reason}", err=True),
-        )
-    say(summary.to_json() if as_json else _summary_text(summary, target))
-
-
-def _summary_text(summary: LabelSummary, target: Path) -> str:
-    parts = [f"{summary.labelled:,} records labelled into {target}"]
-    if summary.unparsed:
-        parts.append(f"{len(summary.unparsed):,} without dependency labels")
-    return " · ".join([*parts, f"{len(summary.bad):,} bad records left out"])

@@ -3,9 +3,9 @@
     report = evaluate_by_tokens(items, pruner, counter)
     print(report.table())
 
-Methods are the pruner, which is asked with each budget; whole functions in the order of BM25, and of the pruner's own
-best line in each; windows by BM25; and grep with five lines around each hit. Baselines take what fits and step over
-what doesn't; their cuts have the same markers. A file that fits is kept whole by all.
+Methods are the pruner, which is asked with each budget; whole functions in the order of BM25; windows by
+BM25; and grep with five lines around each hit. Baselines take what fits and step over what doesn't; their cuts have the
+same markers. A file that fits is kept whole by all.
 """
 
 from __future__ import annotations
@@ -34,50 +34,33 @@ from lamr_evaluation.tables import align
 
 BUDGETS: tuple[int | str, ...] = (800, 2_000, "quarter")
 """Tokens; `quarter` is that share of the file's."""
-PRUNER, OWN_FUNCTIONS = "lamr", "functions by lamr's scores"
+PRUNER = "lamr"
 _LEAST_BUDGET = 40  # a quarter of a few lines is no budget
 _COLUMNS = ("recall", "whole", "used", "cuts")
-_CALLED = {"semantic": "selected", "dependency": "selected", "keep": "selected"}
 
 BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Bought:
-    """What one method kept of one item within one budget.
-
-    Attributes:
-        method, budget: which.
-        recall: the share of the needed lines that were kept.
-        whole: 1 where all were.
-        used: the tokens of the text as a share of the budget, or of the file's where it has fewer.
-        cuts: how many markers the text has.
-        shares: what the text's tokens were spent on, as shares, by `selected`, `markers` and kinds of repair.
-    """
+class BudgetResult:
+    """What one method kept of one item within one budget."""
 
     method: str
     budget: str
-    recall: float
-    whole: float
-    used: float
-    cuts: int
-    shares: Mapping[str, float]
+    recall: float  # the share of the needed lines that were kept
+    whole: float  # 1 where all were
+    used: float  # the tokens of the text as a share of the budget, or of the file's where it has fewer
+    cuts: int  # how many markers the text has
 
 
 @dataclass(frozen=True)
 class TokenReport:
-    """The figures of one evaluation by tokens.
+    """The figures of one evaluation by tokens."""
 
-    Attributes:
-        files: of each item, which file it is about.
-        bought: of each item, what each method bought within each budget.
-        left_out: items that the pruner refused.
-    """
-
-    files: tuple[str, ...]
-    bought: tuple[tuple[Bought, ...], ...]
-    left_out: tuple[Problem, ...] = ()
+    files: tuple[str, ...]  # of each item, which file it is about
+    results: tuple[tuple[BudgetResult, ...], ...]  # of each item, what each method kept within each budget
+    left_out: tuple[Problem, ...] = ()  # items that the pruner refused
 
     def mean(self, method: str, budget: int | str, what: str) -> float:
         """The mean of `recall`, `whole`, `used` or `cuts` over items."""
@@ -87,7 +70,7 @@ class TokenReport:
         return np.array(
             [
                 getattr(each, what)
-                for item in self.bought
+                for item in self.results
                 for each in item
                 if (each.method, each.budget) == (method, str(budget))
             ],
@@ -103,23 +86,11 @@ class TokenReport:
     @property
     def methods(self) -> list[str]:
         """The methods in their order."""
-        return list(dict.fromkeys(each.method for each in self.bought[0]))
-
-    def spent(self, budget: int | str) -> dict[str, float]:
-        """What the pruner's tokens were spent on, as mean shares, the largest first."""
-        rows = [
-            each.shares
-            for item in self.bought
-            for each in item
-            if (each.method, each.budget) == (PRUNER, str(budget)) and each.cuts
-        ]
-        names = {name for row in rows for name in row}
-        means = {name: float(np.mean([row.get(name, 0.0) for row in rows])) for name in names}
-        return dict(sorted(means.items(), key=lambda each: -each[1]))
+        return list(dict.fromkeys(each.method for each in self.results[0]))
 
     def table(self) -> str:
         """The report as text."""
-        head = [f"{len(self.bought)} items, {len(set(self.files))} files"]
+        head = [f"{len(self.results)} items, {len(set(self.files))} files"]
         head += [f"{len(self.left_out)} left out"] if self.left_out else []
         rows = [["", *(f"{budget} {what}" for budget in BUDGETS for what in _COLUMNS)]]
         for method in self.methods:
@@ -130,13 +101,7 @@ class TokenReport:
         for what in ("recall", "whole"):
             bounds = [self.interval(PRUNER, budget, what) for budget in BUDGETS]
             intervals.append([what, *(f"{low:.3f} to {high:.3f}" for low, high in bounds)])
-        spent = [
-            f"of lamr's tokens at {budget}: "
-            + ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares.items())
-            for budget in BUDGETS
-            if (shares := self.spent(budget))
-        ]
-        return "\n\n".join(["; ".join(head), align(rows), align(intervals), "\n".join(spent)])
+        return "\n\n".join(["; ".join(head), align(rows), align(intervals)])
 
     def to_json(self) -> str:
         """The report as JSON."""
@@ -146,11 +111,8 @@ class TokenReport:
             }
             for method in self.methods
         }
-        data: dict[str, Any] = {"items": len(self.bought), "files": len(set(self.files)), "means": means}
-        data |= {
-            "spent": {str(b): self.spent(b) for b in BUDGETS},
-            "left_out": [asdict(e) for e in self.left_out],
-        }
+        data: dict[str, Any] = {"items": len(self.results), "files": len(set(self.files)), "means": means}
+        data["left_out"] = [asdict(each) for each in self.left_out]
         return json.dumps(data, indent=2)
 
 
@@ -166,14 +128,6 @@ def evaluate_by_tokens(  # noqa: PLR0913  # keywords with defaults
 ) -> TokenReport:
     """Measure a pruner and baselines within `BUDGETS`.
 
-    Args:
-        items: at least one with needed lines; others are left aside.
-        pruner: a `lamr_client.Pruner`, or anything with its `prune`; its `tokenizer` must be the counter's.
-        counter: counts tokens.
-        options, history: of the pruner's every call.
-        on_problem: called with each item that the pruner refuses; without it the first refusal ends the evaluation.
-        progress: called after each item.
-
     Raises:
         RecordError: no item has needed lines, or the pruner refuses all, or one and there is no `on_problem`.
     """
@@ -181,20 +135,20 @@ def evaluate_by_tokens(  # noqa: PLR0913  # keywords with defaults
     if not needing:
         raise RecordError("there are no items with needed lines")
     refusals = Refusals(needing, on_problem)
-    bought, files = [], []
+    results, files = [], []
     for place, item in enumerate(needing):
         try:
             asked = _Asked.of(item, pruner, counter, {**(options or {}), **_before(item, history)})
-            bought.append(tuple(each for budget in BUDGETS for each in asked.within(budget)))
+            results.append(tuple(each for budget in BUDGETS for each in asked.within(budget)))
             files.append(f"{item.project}/{item.path}" if item.path else f"item {place}")
         except InvalidInputError as error:
             refusals.add(place, f"{PRUNER} refuses it: {error}", error)
         if progress is not None:
             progress(PRUNER, place + 1, len(needing))
-    if not bought:
+    if not results:
         first = refusals.all()[0]
         raise RecordError(f"none of {len(needing)} items can be measured; line {first.line}: {first.reason}")
-    return TokenReport(tuple(files), tuple(bought), refusals.all())
+    return TokenReport(tuple(files), tuple(results), refusals.all())
 
 
 def _before(item: Record, history: bool) -> dict[str, str]:
@@ -227,7 +181,7 @@ class _Asked:
             counter.count_tokens(item.code),
         )
 
-    def within(self, budget: int | str) -> Iterator[Bought]:
+    def within(self, budget: int | str) -> Iterator[BudgetResult]:
         """What each method buys within a budget."""
         limit = budget if isinstance(budget, int) else max(_LEAST_BUDGET, self.tokens // 4)
         item = self.item
@@ -236,24 +190,18 @@ class _Asked:
         )
         kept = np.zeros(len(self.prices), np.bool_)
         kept[np.asarray(result.kept_lines, np.intp) - 1] = True
-        shares = self._shares(result.reasons, result.text)
-        yield self._bought(PRUNER, budget, limit, kept, result.text, shares)
-        scores = np.asarray(result.line_scores, np.float64)
-        for method, values, pieces in self._baselines(scores):
+        yield self._result(PRUNER, budget, limit, kept, result.text)
+        for method, values, pieces in self._baselines():
             kept = self._filled(values, pieces, limit)
-            yield self._bought(method, budget, limit, kept, render(self.document, kept, Style())[0], {})
+            yield self._result(method, budget, limit, kept, render(self.document, kept, Style())[0])
 
-    def _baselines(self, scores: FloatArray) -> Iterator[tuple[str, FloatArray, NDArray[np.int64]]]:
+    def _baselines(self) -> Iterator[tuple[str, FloatArray, NDArray[np.int64]]]:
         """Names, a value for each line, and the pieces that are taken whole."""
         item, pieces = self.item, self.document.pieces
         each = np.arange(len(pieces))
-        for name, values in (
-            (OWN_FUNCTIONS, scores),
-            ("functions by BM25", bm25_functions(item.words, item.code)),
-        ):
-            best = np.full(int(pieces.max(initial=-1)) + 1, -np.inf)
-            np.maximum.at(best, pieces, values)
-            yield name, best[pieces], pieces
+        best = np.full(int(pieces.max(initial=-1)) + 1, -np.inf)
+        np.maximum.at(best, pieces, bm25_functions(item.words, item.code))
+        yield "functions by BM25", best[pieces], pieces
         yield "windows by BM25", bm25_windows(item.words, item.code), each
         yield "grep\u00b15", grep(item.words, item.code), each
 
@@ -270,25 +218,8 @@ class _Asked:
                 kept = more
         return kept
 
-    def _shares(self, reasons: Mapping[int, str], text: str) -> dict[str, float]:
-        """What a result's tokens were spent on."""
-        total = max(1, self.counter.count_tokens(text))
-        shares: dict[str, float] = {}
-        for line, why in reasons.items():
-            name = _CALLED.get(why, why)
-            shares[name] = shares.get(name, 0.0) + float(self.prices[line - 1]) / total
-        return {**shares, "markers": max(0.0, 1 - sum(shares.values()))}
-
-    def _bought(  # noqa: PLR0913, PLR0917  # what there is to say of one text
-        self,
-        method: str,
-        budget: int | str,
-        limit: int,
-        kept: BoolArray,
-        text: str,
-        shares: Mapping[str, float],
-    ) -> Bought:
+    def _result(self, method: str, budget: int | str, limit: int, kept: BoolArray, text: str) -> BudgetResult:
         gold = self.item.gold & self.item.counted
         recall = float((kept & gold).sum() / gold.sum())
         used = self.counter.count_tokens(text) / max(1, min(limit, self.tokens))
-        return Bought(method, str(budget), recall, float(recall == 1), used, len(cuts_of(kept)), shares)
+        return BudgetResult(method, str(budget), recall, float(recall == 1), used, len(cuts_of(kept)))

@@ -28,15 +28,10 @@ _CONTAINER = re.compile(r"/(?:workspace/[^/]+|testbed)/")
 
 @dataclass(frozen=True)
 class Instance:
-    """One issue and its gold.
+    """One issue and its gold."""
 
-    Attributes:
-        issue: its whole text.
-        gold: 1-based gold lines by file, ascending; paths are those in the project's repository.
-    """
-
-    issue: str
-    gold: dict[str, tuple[int, ...]]
+    issue: str  # its whole text
+    gold: dict[str, tuple[int, ...]]  # 1-based gold lines by file, ascending
 
 
 def read_instances(data: bytes) -> dict[str, Instance]:

@@ -56,15 +56,10 @@ METRICS = tuple(field.name for field in fields(Metrics))
 
 @dataclass(frozen=True)
 class Curve:
-    """Recall against kept fraction, linear between its points.
+    """Recall against kept fraction, linear between its points."""
 
-    Attributes:
-        kept: float `[S+1]`, ascending from 0 to 1.
-        recall: float `[S+1]`, from 0 to 1; all NaN without gold lines.
-    """
-
-    kept: FloatArray
-    recall: FloatArray
+    kept: FloatArray  # float `[S+1]`, ascending from 0 to 1
+    recall: FloatArray  # float `[S+1]`, from 0 to 1; all NaN without gold lines
 
     def at(self, kept: float | Sequence[float] | FloatArray) -> FloatArray:
         """Expected recall at kept fractions; float of their shape."""
@@ -107,19 +102,12 @@ def recall_curve(scores: ArrayLike, gold: BoolArray, counted: BoolArray) -> Curv
 
 @dataclass(frozen=True)
 class Confusion:
-    """Counts of one selection, in lines; an expected count may be fractional.
+    """Counts of one selection, in lines; an expected count may be fractional."""
 
-    Attributes:
-        hits: gold lines that are kept.
-        kept: lines that are kept.
-        gold: gold lines.
-        lines: all lines that count.
-    """
-
-    hits: float
-    kept: float
+    hits: float  # gold lines that are kept
+    kept: float  # lines that are kept
     gold: float
-    lines: float
+    lines: float  # all lines that count
 
     @classmethod
     def of(cls, kept: BoolArray, gold: BoolArray, counted: BoolArray) -> Confusion:

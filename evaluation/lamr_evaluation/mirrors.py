@@ -68,9 +68,6 @@ def run_git(
 ) -> subprocess.CompletedProcess[bytes]:
     """Run git with nothing of the repository's configuration that could run programs, however long it takes.
 
-    Args:
-        arguments, place, url, send, check: see `lamr_repositories.git.run_git`.
-
     Raises:
         DataError: git isn't installed, or the command failed and `check` is set.
     """
@@ -81,12 +78,7 @@ def run_git(
 
 
 class Mirrors:
-    """Files of public repositories, read by the hash that git names them by.
-
-    Args:
-        folder: where the bare repositories lie, each in a folder named `owner+name`.
-        cloning: whether a repository that isn't there is cloned into the folder.
-    """
+    """Files of public repositories, read by the hash that git names them by."""
 
     def __init__(self, folder: Path, *, cloning: bool = False) -> None:
         self._folder = folder

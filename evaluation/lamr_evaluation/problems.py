@@ -33,22 +33,12 @@ class Refusals:
     """Items that can't be measured, by their place among the items."""
 
     def __init__(self, items: Sequence[HasRow], on_problem: Callable[[Problem], None] | None) -> None:
-        """Refuse nothing yet.
-
-        Args:
-            items: what is measured.
-            on_problem: is told of each refusal; without it the first one is an error.
-        """
+        """Refuse nothing yet."""
         self._items, self._on_problem = items, on_problem
         self._problems: dict[int, Problem] = {}
 
     def add(self, place: int, reason: str, error: Exception) -> None:
         """Note a refusal and report it.
-
-        Args:
-            place: of the item, from 0.
-            reason: why it is refused.
-            error: what was raised.
 
         Raises:
             RecordError: there is no `on_problem` to report it to.

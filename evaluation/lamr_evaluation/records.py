@@ -187,12 +187,6 @@ def read_rows(
 ) -> Iterator[Row]:
     """Read a JSONL file one row after another; blank lines are passed over.
 
-    Args:
-        path: the file.
-        read: what a row means, by its parsed JSON and its 1-based line; a `ValueError` says that it can't be used.
-        on_problem: called with each row that can't be used, which is then left out. Without it, the first such row
-            ends the reading.
-
     Raises:
         RecordError: the file can't be read; without `on_problem` also when a row can't be used. The message names file
             and line.

@@ -16,7 +16,6 @@ from lamr_evaluation.metrics import Summary
 from lamr_evaluation.problems import Problem
 from lamr_evaluation.tables import (
     comparison_table,
-    group_table,
     interval_table,
     metrics_table,
     split_table,
@@ -32,38 +31,24 @@ GRID = np.linspace(0, 1, 101)
 
 @dataclass(frozen=True)
 class ScorerReport:
-    """One scorer's figures.
+    """One scorer's figures."""
 
-    Attributes:
-        name: the scorer's name.
-        overall: figures over all items.
-        by_kind, by_project, by_language: figures over the items of each kind, project and language.
-        curve: mean recall at the kept fractions of `GRID`.
-        seconds: wall time of scoring all items.
-    """
-
-    name: str
-    overall: Summary
-    by_kind: dict[str, Summary]
+    name: str  # the scorer's name
+    overall: Summary  # figures over all items
+    by_kind: dict[str, Summary]  # figures over the items of each kind, project and language
     by_project: dict[str, Summary]
     by_language: dict[str, Summary]
-    curve: tuple[float, ...]
-    seconds: float
+    curve: tuple[float, ...]  # mean recall at the kept fractions of `GRID`
+    seconds: float  # wall time of scoring all items
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Mean of the reference minus another scorer on the same items, with the interval of the paired bootstrap.
+    """Mean of the reference minus another scorer on the same items, with the interval of the paired bootstrap."""
 
-    Attributes:
-        other: the other scorer's name.
-        overall: difference over all items.
-        by_kind: difference over the items of each kind.
-    """
-
-    other: str
-    overall: Summary
-    by_kind: dict[str, Summary]
+    other: str  # the other scorer's name
+    overall: Summary  # difference over all items
+    by_kind: dict[str, Summary]  # difference over the items of each kind
 
 
 @dataclass(frozen=True)
@@ -100,17 +85,9 @@ class EvalReport:
         if self.differences:
             parts.append(f"{self.reference} minus:")
             parts.append(comparison_table({d.other: d.overall for d in self.differences}))
-        groupings = {
-            "kind": {scorer.name: scorer.by_kind for scorer in self.scorers},
-            "language": {scorer.name: scorer.by_language for scorer in self.scorers},
-            "project": {scorer.name: scorer.by_project for scorer in self.scorers},
-        }
-        parts += [group_table(title, groups) for title, groups in groupings.items()]
-        if self.reference is not None:
-            parts += [
-                split_table(f"{self.reference} by {title}", groups[self.reference])
-                for title, groups in groupings.items()
-            ]
+        for own in (scorer for scorer in self.scorers if scorer.name == self.reference):
+            groupings = (("kind", own.by_kind), ("language", own.by_language), ("project", own.by_project))
+            parts += [split_table(f"{own.name} by {title}", groups) for title, groups in groupings]
         return "\n\n".join(part for part in parts if part)
 
 

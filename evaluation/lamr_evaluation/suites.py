@@ -29,32 +29,22 @@ from lamr_evaluation.wheels import WHEELS, WheelCache
 
 SUITES = ("questions", "polyglot", "edits", "sessions", "contexts")
 """The names of the suites of files, which are those of their manifests."""
-REPOSITORIES = "repositories"
-"""The suite about whole repositories (`lamr_evaluation.repositories`): fixes, at the parents of their commits."""
 MOST_CHARACTERS = 600
 """Of a read's query: the assistant's words, and of the task what there is room for; a window of 320 tokens takes it."""
 
 
 @dataclass(frozen=True)
 class PinnedQuestion:
-    """One row of a manifest: a question about a file of a published wheel.
+    """One row of a manifest: a question about a file of a published wheel."""
 
-    Attributes:
-        project, version: the package's name and version on the package index.
-        path, sha256: the file in its wheel, and the SHA-256 of its bytes in hex.
-        query, kind: the question, and what sort of question it is.
-        cut: 1-based lines that are taken out of the file, because they give the answer away.
-        kept_frags: 1-based gold lines of what is left.
-    """
-
-    project: str
+    project: str  # the package's name and version on the package index
     version: str
-    path: str
+    path: str  # the file in its wheel, and the SHA-256 of its bytes in hex
     sha256: str
-    query: str
+    query: str  # the question, and what sort of question it is
     kind: str
-    cut: tuple[int, ...]
-    kept_frags: tuple[int, ...]
+    cut: tuple[int, ...]  # 1-based lines that are taken out of the file, because they give the answer away
+    kept_frags: tuple[int, ...]  # 1-based gold lines of what is left
 
     def record(self, sources: Sources) -> Record:
         """The question with its file."""
@@ -67,35 +57,23 @@ class PinnedQuestion:
 
 @dataclass(frozen=True)
 class _InRepository:
-    """What rows about files in public repositories have in common.
+    """What rows about files in public repositories have in common."""
 
-    Attributes:
-        repository, commit, licence: where the file comes from; `owner/name`, a full hash, an SPDX expression.
-        language: as the suite's tables name it.
-        path, blob: the file in the commit, or before it where the commit's message asks, and git's hash of it.
-        kind: what sort of text the query is.
-    """
-
-    repository: str
+    repository: str  # where the file comes from; `owner/name`, a full hash, an SPDX expression
     commit: str
     licence: str
-    language: str
-    path: str
+    language: str  # as the suite's tables name it
+    path: str  # the file in the commit, or before it where the commit's message asks, and git's hash of it
     blob: str
-    kind: str
+    kind: str  # what sort of text the query is
 
 
 @dataclass(frozen=True)
 class PinnedItem(_InRepository):
-    """One row of a manifest: a query about one version of a file in a public repository.
-
-    Attributes:
-        query: the question.
-        kept_frags: 1-based gold lines.
-    """
+    """One row of a manifest: a query about one version of a file in a public repository."""
 
     query: str
-    kept_frags: tuple[int, ...]
+    kept_frags: tuple[int, ...]  # 1-based gold lines
 
     def record(self, sources: Sources) -> Record:
         """The question with its file."""
@@ -132,13 +110,9 @@ class PinnedRead(_InRepository):
 
 @dataclass(frozen=True)
 class PinnedIssue(_InRepository):
-    """One row of a manifest: a file that an instance of ContextBench has gold lines in.
+    """One row of a manifest: a file that an instance of ContextBench has gold lines in."""
 
-    Attributes:
-        instance: ContextBench's name of it. The query is its issue, and the gold lines are its annotators'.
-    """
-
-    instance: str
+    instance: str  # ContextBench's name of it. The query is its issue, and the gold lines are its annotators'
 
     def record(self, sources: Sources) -> Record:
         """The issue with the file."""
@@ -157,13 +131,9 @@ _FORMS = {frozenset(each.name for each in fields(form)): form for form in _TYPES
 
 @dataclass(frozen=True)
 class Sources:
-    """Where the files of manifests come from.
+    """Where the files of manifests come from."""
 
-    Attributes:
-        mirrors, wheels: the files of repositories and of packages.
-    """
-
-    mirrors: Mirrors
+    mirrors: Mirrors  # the files of repositories and of packages
     wheels: WheelCache
     _logs: dict[str, dict[str, BigRead]] = field(default_factory=dict)
 
@@ -249,13 +219,7 @@ def join(items: Sequence[Pinned], sources: Sources) -> list[Record]:
 
 
 def words_before(read: BigRead, most: int = MOST_CHARACTERS) -> str:
-    """What an agent knows when it reads, without a word for the pruner: its own words, and the beginning of the task.
-
-    Args:
-        read: with the words before it.
-        most: characters. The assistant's words give way to the task down to half of them; their end is kept, since the
-            latest sentence speaks of the read.
-    """
+    """What an agent knows when it reads, without a word for the pruner: its own words and the beginning of the task."""
     own = read.own_words
     room = max(most // 2, most - len(read.task) - 2)
     own = own[-room:].strip()

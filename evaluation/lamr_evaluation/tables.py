@@ -9,7 +9,7 @@ from typing import Any
 
 from lamr_errors import visible
 
-from lamr_evaluation.metrics import METRICS, Summary
+from lamr_evaluation.metrics import Summary
 
 HEADINGS = ("prec", "recall", "F1", "acc", "kept", "R@10", "R@25", "R@50", "area", "parses", "tokens")
 _COMPARED = ("recall", "F1", "R@10", "R@25", "R@50", "area")
@@ -77,21 +77,6 @@ def _compared(
         rows.append(
             (name, *(each for each, heading in zip(cells, HEADINGS, strict=True) if heading in _COMPARED))
         )
-    return align(rows)
-
-
-def group_table(title: str, groups: Mapping[str, Mapping[str, Summary]]) -> str:
-    """A table with R@25 and area of each scorer, one row for each group; empty for a single group."""
-    labels = sorted({label for summaries in groups.values() for label in summaries})
-    if len(labels) < 2:
-        return ""
-    recall, area = METRICS.index("recall_25"), METRICS.index("area")
-    rows: list[tuple[str, ...]] = [(f"R@25 / area by {title}", "items", *groups)]
-    for label in labels:
-        summaries = [group[label] for group in groups.values()]
-        means = [astuple(summary.mean) for summary in summaries]
-        cells = (f"{_figure(mean[recall])} / {_figure(mean[area])}" for mean in means)
-        rows.append((label, str(summaries[0].items), *cells))
     return align(rows)
 
 

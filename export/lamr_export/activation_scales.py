@@ -29,9 +29,9 @@ MARGIN = 1.1  # unseen files reach a little further than those that calibrate
 # drown the others; at 0 all channels have one scale. The best value is searched for each product.
 BALANCES = (0.35, 0.5, 0.65, 0.8)
 _LEVELS = 255
-# A channel is loud if it reaches this much further than all but a fiftieth of the channels.
-LOUD = 1.5
-MOST_LOUD = 8
+# A channel is an outlier if it reaches this much further than all but a fiftieth of the channels.
+OUTLIER_RATIO = 1.5
+MOST_OUTLIERS = 8
 _ORDINARY = 0.98
 _QUIET = (
     1e-3  # least share of the loudest channel, because a channel that samples hardly moved may move later
@@ -40,25 +40,19 @@ _QUIET = (
 
 @dataclass(frozen=True)
 class Observed:
-    """The values that one activation took on sample batches.
+    """The values that one activation took on sample batches."""
 
-    Attributes:
-        low, high: float32 `[C]`, the bounds of every channel.
-        rows: float32 `[n, C]`, some of the rows.
-        gram: float32 `[C, C]`, the sum of x^T x over all rows x that aren't from probes.
-    """
-
-    low: Floats
+    low: Floats  # float32 `[C]`, the bounds of every channel
     high: Floats
-    rows: Floats
-    gram: Floats
+    rows: Floats  # float32 `[n, C]`, some of the rows
+    gram: Floats  # float32 `[C, C]`, the sum of x^T x over all rows x that aren't from probes
 
     @property
     def reach(self) -> Floats:
         """The largest magnitude of every channel, `[C]`."""
         return np.maximum(np.abs(self.low), np.abs(self.high))
 
-    def silenced(self, channels: NDArray[np.int64]) -> Observed:
+    def without(self, channels: NDArray[np.int64]) -> Observed:
         """The same activation with some channels at zero."""
         if not channels.size:
             return self
@@ -130,7 +124,7 @@ def observe(
     return observed
 
 
-def loud_channels(observed: Observed) -> NDArray[np.int64]:
+def outlier_channels(observed: Observed) -> NDArray[np.int64]:
     """The few channels of an activation that integers serve badly, ascending; often none.
 
     In transformers a few channels of a wide layer are several times as loud as any other, often for the first token
@@ -138,9 +132,11 @@ def loud_channels(observed: Observed) -> NDArray[np.int64]:
     weights lose digits.
     """
     reach = observed.reach
-    loudest = np.argsort(-reach, kind="stable")[:MOST_LOUD]
-    loud: NDArray[np.int64] = np.sort(loudest[reach[loudest] > LOUD * np.quantile(reach, _ORDINARY)])
-    return loud
+    loudest = np.argsort(-reach, kind="stable")[:MOST_OUTLIERS]
+    outliers: NDArray[np.int64] = np.sort(
+        loudest[reach[loudest] > OUTLIER_RATIO * np.quantile(reach, _ORDINARY)]
+    )
+    return outliers
 
 
 def fit_scale(

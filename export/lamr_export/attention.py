@@ -30,34 +30,18 @@ class PackedLayout:
 
     The mask hides padding and tokens that don't attend to each other. It is a product of a few components that are
     appended to queries and keys, which costs less than a mask that is added to all scores.
-
-    Attributes:
-        sequence: `[T]`, the sequence of each token.
-        position: `[T]`, each token's place in its sequence, or in its part of the sequence, from 0.
-        starts: `[B]`, the first token of each sequence.
-        lasts: `[B]`, the last token of each sequence.
-        to_padded: `[B * L]`, the token of every padded slot; slots past a sequence's end repeat its last token, so
-            that not even NaN gets from one sequence into another.
-        to_packed: `[T]`, the padded slot of each token.
-        mask: bool `[B, 1, 1 or L, L]`, True where a slot sees the token of another; the third axis has length 1 where
-            all slots of a sequence see the same.
-        query_mask, key_mask: `[B, L, 1, c]`, components of slots, whose product is 0 where `mask` is True and the
-            dtype's lowest number elsewhere; c is 1, or 2 for sequences of two parts.
-        causal_bias: `[L, L]`, 0 at and before the diagonal and the dtype's lowest number after it.
-        parts: the first tokens and the ends of the parts that attend to themselves: `[B]` each, or `[2B]` for
-            sequences of two parts.
     """
 
-    sequence: Tensor
-    position: Tensor
-    starts: Tensor
-    lasts: Tensor
-    to_padded: Tensor
-    to_packed: Tensor
-    mask: Tensor
-    query_mask: Tensor
+    sequence: Tensor  # `[T]`, the sequence of each token
+    position: Tensor  # `[T]`, each token's place in its sequence, or in its part of the sequence, from 0
+    starts: Tensor  # `[B]`, the first token of each sequence
+    lasts: Tensor  # `[B]`, the last token of each sequence
+    to_padded: Tensor  # `[B * L]`, the token of every padded slot
+    to_packed: Tensor  # `[T]`, the padded slot of each token
+    mask: Tensor  # bool `[B, 1, 1 or L, L]`, True where a slot sees the token of another
+    query_mask: Tensor  # `[B, L, 1, c]`
     key_mask: Tensor
-    causal_bias: Tensor
+    causal_bias: Tensor  # `[L, L]`, 0 at and before the diagonal and the dtype's lowest number after it
     parts: tuple[Tensor, Tensor]
 
     @classmethod

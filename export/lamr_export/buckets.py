@@ -17,17 +17,11 @@ _BUCKET_SCORES = 2**20
 
 @dataclass(frozen=True)
 class Buckets:
-    """Sequences sorted by length and cut into groups, each padded to its own longest.
+    """Sequences sorted by length and cut into groups, each padded to its own longest."""
 
-    Attributes:
-        tokens: int64 `[B_g, L_g]` for each group, the token of every slot.
-        masks: bool `[B_g, 1, 1, L_g]` for each group, True where a slot holds a token.
-        to_packed: int64 `[T]`, the slot of each token; slots are numbered through all groups.
-    """
-
-    tokens: list[Tensor]
-    masks: list[Tensor]
-    to_packed: Tensor
+    tokens: list[Tensor]  # int64 `[B_g, L_g]` for each group, the token of every slot
+    masks: list[Tensor]  # bool `[B_g, 1, 1, L_g]` for each group, True where a slot holds a token
+    to_packed: Tensor  # int64 `[T]`, the slot of each token; slots are numbered through all groups
 
     @classmethod
     def of(cls, starts: Tensor, ends: Tensor) -> Buckets:

@@ -35,10 +35,9 @@ class CausalModel(nn.Module):
     Attributes:
         vocabulary: the number of token ids.
         max_tokens: the longest sequence of a packed batch, which all layers see whole.
-        longest: the longest sequence of a family (`following`), where layers may see a sliding window.
+        longest: the longest sequence of a group (`following`), where layers may see a sliding window.
         packed: whether the layers see packed rows and attend sequence by sequence; else they see padded sequences,
             whose padding stands behind all that counts.
-        rounded: whether the layers multiply in bfloat16; see `round_layers`.
     """
 
     def __init__(self, model: PreTrainedModel) -> None:
@@ -54,7 +53,6 @@ class CausalModel(nn.Module):
         if not isinstance(head, nn.Linear):
             raise CheckpointError(f"{model.config.model_type}: its head isn't one linear layer")
         self.vocabulary = head.weight.shape[0]
-        self.rounded = False
         own = _own_log_probs(model, self._probe())
         self.longest = _longest(model.config)
         self.max_tokens = min(self.longest, _window(model.config) or self.longest)
@@ -87,13 +85,6 @@ class CausalModel(nn.Module):
             ) from error
         return cls(model)
 
-    def round_layers(self) -> None:
-        """Let the layers multiply in bfloat16, and sum, normalize and meet the vocabulary in float32."""
-        for layer in self.trunk.modules():
-            if isinstance(layer, nn.Linear):
-                layer.to(torch.bfloat16)
-        self.rounded = True
-
     def forward(self, input_ids: Tensor, cu_seqlens: Tensor, max_len: Tensor) -> Tensor:
         """Score a packed batch.
 
@@ -114,7 +105,7 @@ class CausalModel(nn.Module):
         return torch.where(packing.position > 0, self._given(states, input_ids), 0.0)
 
     def following(self, input_ids: Tensor, layout: SharedLayout, rows: Tensor, tokens: Tensor) -> Tensor:
-        """Score tokens after rows of a batch of families; only these rows meet the vocabulary.
+        """Score tokens after rows of a batch of groups; only these rows meet the vocabulary.
 
         Args:
             input_ids: int64 `[T]`.
@@ -147,12 +138,6 @@ class CausalModel(nn.Module):
 
     def _states(self, input_ids: Tensor, packing: PackedLayout | SharedLayout) -> Tensor:
         """The last layer's output, `[T, hidden]`."""
-        if not self.rounded:
-            return self._trunk_states(input_ids, packing)
-        with torch.autocast(input_ids.device.type, torch.bfloat16):
-            return self._trunk_states(input_ids, packing).float()
-
-    def _trunk_states(self, input_ids: Tensor, packing: PackedLayout | SharedLayout) -> Tensor:
         if self.packed:
             inputs = {"position_ids": packing.position[None], "packing": packing, "within_window": True}
             return self.trunk(input_ids=input_ids[None], use_cache=False, **inputs)[0][0]

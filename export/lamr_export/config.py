@@ -199,11 +199,6 @@ def check_name(name: str | None) -> None:
 def served_config(config: LamrConfig, scoring: str | None, chunk_tokens: int | None) -> LamrConfig:
     """Return a configuration with another scoring or chunk size, where one is given.
 
-    Args:
-        config: the checkpoint's own.
-        scoring: one of `SCORINGS`.
-        chunk_tokens: the most code tokens of a chunk. Chunks are then cut at lines, as they are for LaMR's own models.
-
     Raises:
         ExportError: the scoring is unknown, or the window has no room for such chunks.
     """

@@ -169,30 +169,19 @@ attention (query, key, value, scale, query_mask, key_mask, heads, rows,
 
 @dataclass(frozen=True)
 class _Attention:
-    """One attention, by the names of its inputs and its output.
+    """One attention, by the names of its inputs and its output."""
 
-    Attributes:
-        query, key, value: rows `[T, heads * d]`, before they are padded.
-        scale: the factor on the queries.
-        query_mask, key_mask: `[B, L, 1, c]`.
-        slots: `[B, L]`, the token of each padded slot.
-        to_packed: `[T]`, `PackedLayout.to_packed`.
-        rows: the shape `[-1, heads * d]`, a constant.
-        out: `[T, heads * d]`.
-        heads: the number of heads.
-    """
-
-    query: str
+    query: str  # rows `[T, heads * d]`, before they are padded
     key: str
     value: str
-    scale: str
-    query_mask: str
+    scale: str  # the factor on the queries
+    query_mask: str  # `[B, L, 1, c]`
     key_mask: str
-    slots: str
-    to_packed: str
-    rows: str
-    out: str
-    heads: int
+    slots: str  # `[B, L]`, the token of each padded slot
+    to_packed: str  # `[T]`, `PackedLayout.to_packed`
+    rows: str  # the shape `[-1, heads * d]`, a constant
+    out: str  # `[T, heads * d]`
+    heads: int  # the number of heads
 
 
 def group_attention(model: ModelProto) -> ModelProto:
@@ -278,14 +267,7 @@ def _grouped(one: _Attention) -> list[NodeProto]:
 def _inlined(
     function: FunctionProto, names: Mapping[str, str], prefix: str, **attributes: int
 ) -> list[NodeProto]:
-    """A function's nodes, ready for a graph.
-
-    Args:
-        function: the nodes with their formal names.
-        names: the graph's names of the formal ones; other names get the prefix.
-        prefix: what the names begin with that only these nodes use.
-        attributes: attributes of the operators that aren't ONNX's own.
-    """
+    """A function's nodes, ready for a graph."""
     nodes = []
     for node in function.node:
         copy = NodeProto()

@@ -1,6 +1,9 @@
 """An encoder's graph with integer products: the nodes that replace each product, look-up and constant.
 
-Weights are int8 with one scale for each output channel, rounded so that errors cancel on sample batches (`rounding`).
+Weights are int8 with one scale for each output channel, rounded so that errors cancel on sample batches: by GPTQ
+(Frantar et al. 2022, algorithm 1), which rounds channels one after another, so that those still to come take back the
+error of each.
+
 A product takes one of two forms:
 
 - with a *constant* scale for each channel of its activation. The scale goes into the weights that read the channel, so
@@ -25,7 +28,46 @@ from onnx import GraphProto, NodeProto, TensorProto, helper, numpy_helper
 
 from lamr_export.activation_scales import Floats, Scale
 from lamr_export.onnx_graph import MICROSOFT, GraphIndex
-from lamr_export.rounding import cancelling_levels
+
+# This share of the mean second moment is added to every channel's, because channels that the samples hardly moved may
+# move later.
+DAMPING = 0.01
+_BLOCK = 128  # channels whose errors are handed on together
+
+
+def gptq_levels(weight: Floats, scale: Floats, gram: Floats, most: int) -> NDArray[np.int8]:
+    """Levels `[C, out]` whose products with the observed inputs come near to those of the weight.
+
+    Args:
+        weight: `[C, out]`.
+        scale: `[out]`, the value of one level.
+        gram: `[C, C]`, the sum of x^T x over observed inputs x `[1, C]`.
+        most: the largest magnitude of a level.
+    """
+    channels = weight.shape[0]
+    gram = gram.astype(np.float64)
+    mean = max(float(np.diag(gram).mean()), 1e-12)
+    gram[np.diag_indices(channels)] += DAMPING * mean
+    # The channels that matter most are rounded first, while all others can still adapt.
+    order = np.argsort(-np.diag(gram), kind="stable")
+    # Row c of the factor says how the channels after c make up for an error of c.
+    answers = np.linalg.cholesky(np.linalg.inv(gram[np.ix_(order, order)])).T
+    left = weight[order].astype(np.float64)
+    levels = np.empty_like(left)
+    for start in range(0, channels, _BLOCK):
+        stop = min(start + _BLOCK, channels)
+        errors = np.empty((stop - start, weight.shape[1]))
+        for channel in range(start, stop):
+            levels[channel] = np.clip(np.rint(left[channel] / scale), -most, most)
+            errors[channel - start] = (left[channel] - levels[channel] * scale) / answers[channel, channel]
+            left[channel + 1 : stop] -= np.outer(
+                answers[channel, channel + 1 : stop], errors[channel - start]
+            )
+        left[stop:] -= answers[start:stop, stop:].T @ errors
+    result = np.empty(weight.shape, np.int8)
+    result[order] = levels
+    return result
+
 
 # Seven bits for weights: with eight, processors without VNNI saturate the sums of two products (255 * 127 * 2 is
 # beyond int16), which costs more accuracy than the bit. Seven are the same everywhere.
@@ -40,23 +82,17 @@ _SCALE, _ZERO, _TINY, _LAST_AXIS, _ONE = "q_scale", "q_zero", "q_tiny", "q_last_
 
 @dataclass(frozen=True)
 class FittedActivation:
-    """How an activation becomes integers, as sample batches say.
+    """How an activation becomes integers, as sample batches say."""
 
-    Attributes:
-        scale: its constant scale; None for scales by row.
-        gram: `Observed.gram`.
-        loud: the channels that are multiplied in float32; scale and gram leave them out.
-    """
-
-    scale: Scale | None
-    gram: Floats
-    loud: NDArray[np.int64]
+    scale: Scale | None  # its constant scale; None for scales by row
+    gram: Floats  # `Observed.gram`
+    outliers: NDArray[np.int64]  # the channels that are multiplied in float32; scale and gram leave them out
 
 
-def silenced_weight(weight: Floats, loud: NDArray[np.int64]) -> Floats:
-    """A weight `[C, out]` without what it reads from loud channels."""
+def without_outliers(weight: Floats, outliers: NDArray[np.int64]) -> Floats:
+    """A weight `[C, out]` without what it reads from outlier channels."""
     quiet = weight.copy()
-    quiet[loud] = 0
+    quiet[outliers] = 0
     return quiet
 
 
@@ -135,10 +171,10 @@ class IntegerGraph:
 
     def _constant_product(self, node: NodeProto, weight: Floats, fitted: FittedActivation) -> None:
         """A product whose activation has a constant scale."""
-        levels, loud = fitted.scale, fitted.loud
+        levels, outliers = fitted.scale, fitted.outliers
         assert levels is not None
         name, (bias, out) = node.input[1], self._bias(node)
-        quiet = silenced_weight(weight, loud)
+        quiet = without_outliers(weight, outliers)
         self._weight(name, quiet * levels.scale[:, None], fitted.gram / np.outer(levels.scale, levels.scale))
         inputs = [
             self._levels(node.input[0], levels),
@@ -149,15 +185,15 @@ class IntegerGraph:
             f"{name}/zero",
             *bias,
         ]
-        product = f"{out}/quiet" if loud.size else out
+        product = f"{out}/quiet" if outliers.size else out
         self.nodes.append(helper.make_node("MatMulIntegerToFloat", inputs, [product], domain=MICROSOFT))
-        if loud.size:
-            self._constant(f"{name}/loud", weight[loud])
-            self._add("MatMul", [self._loud(node.input[0], loud), f"{name}/loud"], f"{out}/loud")
+        if outliers.size:
+            self._constant(f"{name}/loud", weight[outliers])
+            self._add("MatMul", [self._outliers(node.input[0], outliers), f"{name}/loud"], f"{out}/loud")
             self._add("Add", [product, f"{out}/loud"], out)
 
-    def _loud(self, x: str, channels: NDArray[np.int64]) -> str:
-        """The name of a tensor's loud channels."""
+    def _outliers(self, x: str, channels: NDArray[np.int64]) -> str:
+        """The name of a tensor's outlier channels."""
         if f"{x}/loud" not in self.constants:
             self._constant(f"{x}/loud", channels)
             self._add("Gather", [x, f"{x}/loud"], f"{x}/loud_values", axis=-1)
@@ -169,7 +205,7 @@ class IntegerGraph:
         levels = (
             np.rint(weight / scale).astype(np.int8)
             if gram is None
-            else cancelling_levels(weight, scale, gram, WEIGHT_LEVELS)
+            else gptq_levels(weight, scale, gram, WEIGHT_LEVELS)
         )
         self._constant(f"{name}/q", levels)
         self._constant(f"{name}/scale", scale)

@@ -49,10 +49,6 @@ def write_parts(folder: Path, separator: int) -> None:
 
     A model whose weights lie in a file of their own gets none.
 
-    Args:
-        folder: holds `model.onnx`, of a model with `similarity`.
-        separator: the token that ends the query's part.
-
     Raises:
         ExportError: the graph can't be cut, because something else of the backbone is read behind the cut.
     """

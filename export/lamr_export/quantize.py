@@ -26,8 +26,8 @@ from lamr_export.activation_scales import (
     Observed,
     Scale,
     fit_scale,
-    loud_channels,
     observe,
+    outlier_channels,
     relative_error,
 )
 from lamr_export.grouped_attention import group_attention
@@ -36,30 +36,23 @@ from lamr_export.integer_graph import (
     FittedActivation,
     IntegerGraph,
     constant_matrix,
-    silenced_weight,
     weight_scale,
+    without_outliers,
 )
 from lamr_export.onnx_graph import use_microsoft_operators
 
 # Constant scales are taken when their error on the samples is at most this many times that of scales by row, which
 # cost a fifth of the encoder's time (benchmarks/encoder.py).
 WORTH = 3.0
-# Loud channels are multiplied apart where the result is this much narrower than what is read: it costs a pass over the
-# result, 1 % of the encoder's time there and 10 % and more if all products had it.
+# Outlier channels are multiplied apart where the result is this much narrower than what is read: it costs a pass over
+# the result, 1 % of the encoder's time there and 10 % and more if all products had it.
 NARROWING = 3
 
 
 def quantize_encoder(
     model: ModelProto, feeds: Iterable[Feed] = (), probes: Iterable[Feed] = ()
 ) -> ModelProto:
-    """The same graph with int8 weights and embeddings, and with fused attention in two groups of like length.
-
-    Args:
-        model: the encoder's graph, which is not changed.
-        feeds: the inputs, by name, of the sample batches that scales and levels are fitted to; without any, all
-            products quantize by row, and each weight is rounded by itself.
-        probes: batches that scales must have room for, but aren't fitted to.
-    """
+    """The same graph with int8 weights and embeddings, and with fused attention in two groups of like length."""
     result = group_attention(model)
     samples = list(feeds)
     weights = _readers(model.graph)
@@ -84,14 +77,16 @@ def _readers(graph: GraphProto) -> dict[str, Floats]:
 
 def _fit(observed: Observed, weight: Floats) -> FittedActivation:
     """How an activation becomes integers, given the weights `[C, out]` of all products that read it."""
-    loud = (
-        loud_channels(observed) if NARROWING * weight.shape[1] <= weight.shape[0] else np.zeros(0, np.int64)
+    outliers = (
+        outlier_channels(observed)
+        if NARROWING * weight.shape[1] <= weight.shape[0]
+        else np.zeros(0, np.int64)
     )
-    rest = observed.silenced(loud)
-    scale = _constant_scale(rest, silenced_weight(weight, loud))
+    rest = observed.without(outliers)
+    scale = _constant_scale(rest, without_outliers(weight, outliers))
     if scale is None:
-        return FittedActivation(None, observed.gram, loud[:0])
-    return FittedActivation(scale, rest.gram, loud)
+        return FittedActivation(None, observed.gram, outliers[:0])
+    return FittedActivation(scale, rest.gram, outliers)
 
 
 def _constant_scale(observed: Observed, weight: Floats) -> Scale | None:

@@ -11,35 +11,22 @@ from lamr_export.verify import Verification
 
 @dataclass(frozen=True)
 class ExportReport:
-    """One exported model repository.
+    """One exported model repository."""
 
-    Attributes:
-        name, version, fingerprint: which model it is.
-        precision: the precision of the encoder's products, one of `lamr_serving.engines.PRECISIONS`.
-        parameters: the number of the PyTorch model's parameters.
-        opset, ir_version: the ONNX file's versions.
-        oldest_onnxruntime, oldest_container: the oldest releases of onnxruntime and of Triton's containers that can
-            read the file.
-        torch, onnxruntime: the versions that verified it.
-        max_batch_size: the most requests in one execution.
-        files: the size of each file in bytes, by its path in the repository; this report is not among them.
-        verification: how the exported encoder differs from the PyTorch model.
-    """
-
-    name: str
+    name: str  # which model it is
     version: str
     fingerprint: str
-    precision: str
-    parameters: int
-    opset: int
+    precision: str  # the precision of the encoder's products, one of `lamr_serving.engines.PRECISIONS`
+    parameters: int  # the number of the PyTorch model's parameters
+    opset: int  # the ONNX file's versions
     ir_version: int
     oldest_onnxruntime: str
     oldest_container: str
-    torch: str
+    torch: str  # the versions that verified it
     onnxruntime: str
-    max_batch_size: int
-    files: dict[str, int]
-    verification: Verification
+    max_batch_size: int  # the most requests in one execution
+    files: dict[str, int]  # the size of each file in bytes, by its path in the repository
+    verification: Verification  # how the exported encoder differs from the PyTorch model
 
     @property
     def total_bytes(self) -> int:
@@ -69,12 +56,7 @@ class ExportReport:
 
 
 def with_files(text: str, files: dict[str, int]) -> str:
-    """Return a report's text for a repository whose other files have been written anew.
-
-    Args:
-        text: the report's text, as `ExportReport.to_json` gives it.
-        files: see `ExportReport`; the report itself is left out.
-    """
+    """Return a report's text for a repository whose other files have been written anew."""
     return (
         json.dumps({**json.loads(text), "files": files, "total_bytes": sum(files.values())}, indent=2) + "\n"
     )

@@ -33,7 +33,7 @@ from lamr_contract.spec import ModelSpec, client_files
 from lamr_serving.engines import PRECISIONS
 from onnx import ModelProto
 
-from lamr_export import onnx_encoder, onnx_tracing
+from lamr_export import onnx_tracing
 from lamr_export.checkpoint import copy_client_files, load_checkpoint, tokenizer_path
 from lamr_export.config import check_name, served_config, serving_terms
 from lamr_export.errors import CheckpointError, ExportError
@@ -136,7 +136,7 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
             config_file(folder, part).write_text(text, encoding="utf-8")
         progress(f"tracing the encoder ({precision})")
         encoder = version_folder(folder, ENCODER)
-        graph = onnx_encoder.encoder_to_onnx(model)
+        graph = onnx_tracing.encoder_to_onnx(model)
         if precision == "int8":
             progress("calibrating and quantizing it")
             graph = _quantized(graph, model, spec, tokenizer, seed)

@@ -1,6 +1,6 @@
 """Attention over a packed batch in which sequences that begin alike have their common beginning once.
 
-Each family of such sequences lies as one run of rows: the tokens that all share, then what each one goes on with. A row
+Each group of such sequences lies as one run of rows: the tokens that all share, then what each one goes on with. A row
 sees the shared rows and its own sequence's rows before it. No row is padding.
 """
 
@@ -21,19 +21,12 @@ LEAST_SHARED = 16
 
 
 @dataclass(frozen=True)
-class Family:
-    """Sequences with a common beginning.
+class PrefixGroup:
+    """Sequences with a common beginning."""
 
-    Attributes:
-        places: of the sequences among all, at least one.
-        shared: the number of tokens that they all begin with. Each has at least one more; a sequence by itself shares
-            all of its tokens.
-        rests: how many more tokens each one has.
-    """
-
-    places: tuple[int, ...]
-    shared: int
-    rests: tuple[int, ...]
+    places: tuple[int, ...]  # of the sequences among all, at least one
+    shared: int  # the number of tokens that they all begin with. Each has at least one more
+    rests: tuple[int, ...]  # how many more tokens each one has
 
     @property
     def tokens(self) -> int:
@@ -41,36 +34,36 @@ class Family:
         return self.shared + sum(self.rests)
 
 
-def families(sequences: Sequence[IntArray], most_tokens: int) -> list[Family]:
+def prefix_groups(sequences: Sequence[IntArray], most_tokens: int) -> list[PrefixGroup]:
     """Group sequences so that few tokens are read.
 
     Args:
         sequences: token ids, int64 `[t]` each, t at least 1.
-        most_tokens: of a family with several members.
+        most_tokens: of a group with several members.
 
     Returns:
-        families that hold every sequence once.
+        groups that hold every sequence once.
     """
     order = sorted(range(len(sequences)), key=lambda place: sequences[place].astype(">u4").tobytes())
-    found: list[Family] = []
+    found: list[PrefixGroup] = []
     for place in order:
         joined = _joined(found[-1], place, sequences) if found else None
         if joined is not None and joined.tokens <= most_tokens:
             found[-1] = joined
         else:
-            found.append(Family((place,), len(sequences[place]), (0,)))
+            found.append(PrefixGroup((place,), len(sequences[place]), (0,)))
     return found
 
 
-def _joined(family: Family, place: int, sequences: Sequence[IntArray]) -> Family | None:
-    """The family with one sequence more; None where more tokens would be read than by themselves."""
-    members = (*family.places, place)
+def _joined(group: PrefixGroup, place: int, sequences: Sequence[IntArray]) -> PrefixGroup | None:
+    """The group with one sequence more; None where more tokens would be read than by themselves."""
+    members = (*group.places, place)
     lengths = [len(sequences[member]) for member in members]
-    common = _common(sequences[family.places[-1]], sequences[place])
-    shared = min(common, family.shared, min(lengths) - 1)
+    common = _common(sequences[group.places[-1]], sequences[place])
+    shared = min(common, group.shared, min(lengths) - 1)
     rests = tuple(length - shared for length in lengths)
-    joined = Family(members, shared, rests)
-    return joined if shared >= LEAST_SHARED and joined.tokens < family.tokens + lengths[-1] else None
+    joined = PrefixGroup(members, shared, rests)
+    return joined if shared >= LEAST_SHARED and joined.tokens < group.tokens + lengths[-1] else None
 
 
 def _common(one: IntArray, other: IntArray) -> int:
@@ -80,46 +73,40 @@ def _common(one: IntArray, other: IntArray) -> int:
     return int(different[0]) if len(different) else most
 
 
-def fill(found: Iterable[Family], most_tokens: int) -> list[list[Family]]:
-    """Put families into batches of at most so many tokens, those of like length together; a larger one goes alone."""
-    batches: list[list[Family]] = []
+def fill(found: Iterable[PrefixGroup], most_tokens: int) -> list[list[PrefixGroup]]:
+    """Put groups into batches of at most so many tokens, those of like length together; a larger one goes alone."""
+    batches: list[list[PrefixGroup]] = []
     held = 0
-    for family in sorted(found, key=lambda each: each.tokens):
-        held += family.tokens
+    for group in sorted(found, key=lambda each: each.tokens):
+        held += group.tokens
         if not batches or held > most_tokens:
             batches.append([])
-            held = family.tokens
-        batches[-1].append(family)
+            held = group.tokens
+        batches[-1].append(group)
     return batches
 
 
 @dataclass(frozen=True)
 class SharedLayout:
-    """Where the tokens of a batch of families belong.
+    """Where the tokens of a batch of groups belong."""
 
-    Attributes:
-        position: int64 `[T]`, each row's place in its sequence, from 0.
-        runs: the rows of each family: its first row, its first row that isn't shared, and the row after its last.
-        owner: int64 `[T]`, the sequence of each row; -1 for shared rows.
-    """
-
-    position: Tensor
+    position: Tensor  # int64 `[T]`, each row's place in its sequence, from 0
     runs: tuple[tuple[int, int, int], ...]
-    owner: Tensor
+    owner: Tensor  # int64 `[T]`, the sequence of each row; -1 for shared rows
 
     @classmethod
-    def of(cls, batch: Sequence[Family]) -> SharedLayout:
-        """Lay out families one after another."""
-        lengths = [length for family in batch for length in (family.shared, *family.rests)]
-        begins = [at for family in batch for at in (0, *[family.shared] * len(family.rests))]
-        owners = [at for family in batch for at in (-1, *family.places)]
+    def of(cls, batch: Sequence[PrefixGroup]) -> SharedLayout:
+        """Lay out groups one after another."""
+        lengths = [length for group in batch for length in (group.shared, *group.rests)]
+        begins = [at for group in batch for at in (0, *[group.shared] * len(group.rests))]
+        owners = [at for group in batch for at in (-1, *group.places)]
         within = np.concatenate([np.arange(length) for length in lengths])
-        bounds = sequence_bounds([family.tokens for family in batch]).tolist()
+        bounds = sequence_bounds([group.tokens for group in batch]).tolist()
         return cls(
             position=torch.from_numpy(within + np.repeat(begins, lengths)),
             runs=tuple(
-                (first, first + family.shared, first + family.tokens)
-                for first, family in zip(bounds[:-1], batch, strict=True)
+                (first, first + group.shared, first + group.tokens)
+                for first, group in zip(bounds[:-1], batch, strict=True)
             ),
             owner=torch.from_numpy(np.repeat(owners, lengths)),
         )
@@ -129,32 +116,32 @@ class SharedLayout:
         return SharedLayout(self.position.to(device), self.runs, self.owner.to(device))
 
 
-def laid_out(batch: Sequence[Family], sequences: Sequence[IntArray]) -> IntArray:
+def laid_out(batch: Sequence[PrefixGroup], sequences: Sequence[IntArray]) -> IntArray:
     """The rows' token ids, int64 `[T]`."""
     parts = []
-    for family in batch:
-        parts.append(sequences[family.places[0]][: family.shared])
-        parts += [sequences[place][family.shared :] for place in family.places]
+    for group in batch:
+        parts.append(sequences[group.places[0]][: group.shared])
+        parts += [sequences[place][group.shared :] for place in group.places]
     return np.concatenate(parts)
 
 
-def rows_of(batch: Sequence[Family]) -> dict[int, IntArray]:
+def rows_of(batch: Sequence[PrefixGroup]) -> dict[int, IntArray]:
     """The rows of each sequence's tokens in order, int64 `[t]`, by the sequence's place."""
     found: dict[int, IntArray] = {}
     first = 0
-    for family in batch:
-        shared = np.arange(first, first + family.shared)
-        ends = first + family.shared + sequence_bounds(family.rests)
-        for place, start, end in zip(family.places, ends[:-1], ends[1:], strict=True):
+    for group in batch:
+        shared = np.arange(first, first + group.shared)
+        ends = first + group.shared + sequence_bounds(group.rests)
+        for place, start, end in zip(group.places, ends[:-1], ends[1:], strict=True):
             found[place] = np.concatenate([shared, np.arange(start, end)])
-        first += family.tokens
+        first += group.tokens
     return found
 
 
 def shared_attention(  # noqa: PLR0913 - attention's own arguments
     query: Tensor, key: Tensor, value: Tensor, layout: SharedLayout, *, scale: float, window: int | None
 ) -> Tensor:
-    """Causal attention within each sequence of a batch of families.
+    """Causal attention within each sequence of a batch of groups.
 
     Args:
         query: `[T, heads, d]`.

@@ -46,12 +46,6 @@ def checkpoint_folder(
     A download goes into the Hugging Face cache; a file that lies there isn't fetched again. Without a network, or with
     HF_HUB_OFFLINE, the cache is what counts.
 
-    Args:
-        name: a folder, a folder of the cache (`models--OWNER--NAME`), or an id (`OWNER/NAME`). A path whose parent
-            exists is never taken for an id.
-        revision: a branch, tag or commit of an id or cache folder; `main` if None.
-        progress: takes a line about what is downloaded and its licence.
-
     Raises:
         CheckpointError: the folder is of another kind, or the Hub has no such model or doesn't give it.
     """

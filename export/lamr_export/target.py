@@ -16,11 +16,6 @@ from lamr_export.errors import ExportError
 def check_target(target: Path, models: Collection[str], described: Path) -> None:
     """Refuse to replace anything but an absent or empty folder, or a model repository of the same kind.
 
-    Args:
-        target: the folder.
-        models: the names of the models of such a repository.
-        described: the folder in it that holds the model's description.
-
     Raises:
         ExportError: it is something else.
     """

@@ -21,7 +21,7 @@ from lamr_contract.perplexity.causal_scorer import (
 from numpy.typing import NDArray
 
 from lamr_export.causal_source import load_causal
-from lamr_export.shared_prefixes import Family, SharedLayout, families, fill, laid_out, rows_of
+from lamr_export.shared_prefixes import PrefixGroup, SharedLayout, fill, laid_out, prefix_groups, rows_of
 
 BATCH_TOKENS = 4096
 
@@ -35,7 +35,6 @@ class TorchScorer(Tokenized):
         *,
         device: str | None = None,
         max_batch_tokens: int = BATCH_TOKENS,
-        bfloat16: bool = False,
         progress: Callable[[str], None] = lambda _: None,
     ) -> None:
         """Load a model and its tokenizer.
@@ -45,7 +44,6 @@ class TorchScorer(Tokenized):
                 Face id, which is downloaded into the usual cache unless it lies there.
             device: where it runs, in float32; default: on a GPU with CUDA, if there is one.
             max_batch_tokens: of sequences that are run together.
-            bfloat16: whether layers multiply in bfloat16, which processors with instructions for it do faster.
             progress: takes a line before each step.
 
         Raises:
@@ -56,10 +54,8 @@ class TorchScorer(Tokenized):
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         source = load_causal(model, progress=progress)
         self.name, self.tokenizer = source.name, source.tokenizer
-        self.key: str | None = f"{source.digest} bfloat16" if bfloat16 else source.digest
+        self.key: str | None = source.digest
         self.model = source.model.to(device)
-        if bfloat16:
-            self.model.round_layers()
         self.max_tokens = self.model.longest
         self._device, self._most = device, max_batch_tokens
 
@@ -72,13 +68,13 @@ class TorchScorer(Tokenized):
             return only_asked(self._unshared(sequences), firsts)
         asked = [max(first, 1) for first in firsts or [1] * len(sequences)]
         found = [np.zeros(len(ids), np.float32) for ids in sequences]
-        for batch in fill(families(sequences, self._most), self._most):
+        for batch in fill(prefix_groups(sequences, self._most), self._most):
             self._score(batch, sequences, asked, found)
         return found
 
     def _score(
         self,
-        batch: Sequence[Family],
+        batch: Sequence[PrefixGroup],
         sequences: Sequence[IntArray],
         firsts: Sequence[int],
         found: Sequence[NDArray[np.float32]],

@@ -57,16 +57,7 @@ def model_config(  # noqa: PLR0913, PLR0917 - one argument a setting
     precision: str = "fp32",
     parameters: int = 0,
 ) -> str:
-    """The `config.pbtxt` of one of the models.
-
-    Args:
-        model: its name, one of `names.MODELS`.
-        spec: the spec of the model that is served.
-        width: D, the number of a token's features.
-        max_batch_size: the most requests in one execution.
-        precision: the precision of the encoder's products, which decides the provider that is asked for.
-        parameters: how many the model has, which decides how many copies of it run and how long chunks wait.
-    """
+    """The `config.pbtxt` of one of the models."""
     template = (TEMPLATES / f"{model}.pbtxt").read_text(encoding="utf-8")
     return Template(template).substitute(
         max_batch_size=max_batch_size,
@@ -85,14 +76,7 @@ def model_config(  # noqa: PLR0913, PLR0917 - one argument a setting
 
 
 def causal_config(spec: CausalSpec, tokenizer: bytes, max_batch_size: int, parameters: int) -> str:
-    """The `config.pbtxt` of a causal language model.
-
-    Args:
-        spec: the spec of the model that is served.
-        tokenizer: the content of its `tokenizer.json`.
-        max_batch_size: the most sequences in one execution.
-        parameters: how many the model has, which decides how many copies of it run.
-    """
+    """The `config.pbtxt` of a causal language model."""
     template = (TEMPLATES / f"{PERPLEXITY}.pbtxt").read_text(encoding="utf-8")
     return Template(template).substitute(
         max_batch_size=max_batch_size,

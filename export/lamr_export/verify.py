@@ -34,10 +34,6 @@ class ExportedGraph:
     def __init__(self, file: Path, outputs: Sequence[str]) -> None:
         """Load the graph.
 
-        Args:
-            file: `model.onnx`.
-            outputs: the outputs that calls return, in their order.
-
         Raises:
             ExportError: onnxruntime can't load it.
         """
@@ -95,39 +91,21 @@ _CALIBRATION = {  # about other modules than those of the comparison
 
 @dataclass(frozen=True)
 class Verification:
-    """How an exported encoder differs from the PyTorch model. Errors are largest absolute differences.
+    """How an exported encoder differs from the PyTorch model. Errors are largest absolute differences."""
 
-    Attributes:
-        batches, tokens: how many of them were compared.
-        fused_error: the error of the fused features.
-        fused_relative: the root mean square of their difference, relative to that of the features.
-        relevance_error: the error of the relevance, a probability.
-        packed_error: the difference of the exported graph's features between a packed batch and its sequences alone,
-            on random batches.
-        heads_error: the difference of the emissions between the PyTorch heads and `lamr_decoding`, on the same
-            features.
-        decisions: the number of code tokens of real text that were decoded.
-        kept_percent: the share of them that PyTorch keeps.
-        changed_percent: the share of them whose keep decision differs.
-        moved_percent: the share of them that are among the likelier quarter with one of the two, but not with the
-            other; this changes for a caller who keeps a share of the code, or who shifts the threshold.
-        keep_prob_error: the largest difference of their keep probability.
-        keep_prob_mean_error: the mean difference of their keep probability.
-    """
-
-    batches: int
+    batches: int  # how many of them were compared
     tokens: int
-    fused_error: float
-    fused_relative: float
-    relevance_error: float
+    fused_error: float  # the error of the fused features
+    fused_relative: float  # the root mean square of their difference, relative to that of the features
+    relevance_error: float  # the error of the relevance, a probability
     packed_error: float
     heads_error: float
-    decisions: int
-    kept_percent: float
-    changed_percent: float
+    decisions: int  # the number of code tokens of real text that were decoded
+    kept_percent: float  # the share of them that PyTorch keeps
+    changed_percent: float  # the share of them whose keep decision differs
     moved_percent: float
-    keep_prob_error: float
-    keep_prob_mean_error: float
+    keep_prob_error: float  # the largest difference of their keep probability
+    keep_prob_mean_error: float  # the mean difference of their keep probability
 
 
 def verify_encoder(
@@ -135,16 +113,10 @@ def verify_encoder(
 ) -> Verification:
     """Compare an exported encoder with its model on batches of samples.
 
-    Args:
-        model: the PyTorch model, in eval mode.
-        onnx_file: the exported graph.
-        random: batches that probe lengths.
-        text: batches of real chunks, whose code tokens are decoded as well.
-
     Raises:
         ExportError: the graph can't be loaded or run, or an output has a wrong shape or isn't finite.
     """
-    run = _Session(onnx_file)
+    graph = ExportedGraph(onnx_file, ENCODER_OUTPUTS)
     decoder = Decoder(model.decoder_weights())
     errors: list[tuple[float, ...]] = []
     squares = np.zeros(2)
@@ -157,8 +129,8 @@ def verify_encoder(
                 value.numpy() for value in model(*(torch.from_numpy(value) for value in feed.values()))
             ]
             emissions = model.heads(torch.from_numpy(expected[0])).emissions.numpy()
-        fused, relevance = run(feed, expected)
-        alone = fused if real else np.concatenate([run(feed_of([chunk]))[0] for chunk in batch])
+        fused, relevance = _run(graph, feed, expected)
+        alone = fused if real else np.concatenate([graph(feed_of([chunk]))[0] for chunk in batch])
         pairs = (fused, expected[0]), (relevance, expected[1]), (fused, alone)
         heads = decoder.emissions(expected[0])[0], emissions
         errors.append(tuple(float(np.abs(a - b).max()) for a, b in (*pairs, heads)))
@@ -245,26 +217,16 @@ def _texts(questions: dict[str, str]) -> list[SampleText]:
     ]
 
 
-class _Session:
-    """The exported graph, with a check of its outputs."""
-
-    def __init__(self, file: Path) -> None:
-        self.graph = ExportedGraph(file, ENCODER_OUTPUTS)
-
-    def __call__(
-        self, feed: dict[str, Array], expected: Sequence[Array] | None = None
-    ) -> tuple[Array, Array]:
-        fused, relevance = self.graph(feed)
-        if expected is not None:
-            for name, values, reference in zip(ENCODER_OUTPUTS, (fused, relevance), expected, strict=True):
-                # Triton's C++ backend doesn't check shapes: wrong rows would reach the wrong requests.
-                if values.shape != reference.shape:
-                    raise ExportError(
-                        f"{name} has shape {list(values.shape)} instead of {list(reference.shape)}"
-                    )
-                if not np.isfinite(values).all():
-                    raise ExportError(f"{name} holds NaN or infinity")
-        return fused, relevance
+def _run(graph: ExportedGraph, feed: dict[str, Array], expected: Sequence[Array]) -> list[Array]:
+    """The exported graph's outputs, checked against the shapes that PyTorch gives."""
+    outputs = graph(feed)
+    for name, values, reference in zip(ENCODER_OUTPUTS, outputs, expected, strict=True):
+        # Triton's C++ backend doesn't check shapes: wrong rows would reach the wrong requests.
+        if values.shape != reference.shape:
+            raise ExportError(f"{name} has shape {list(values.shape)} instead of {list(reference.shape)}")
+        if not np.isfinite(values).all():
+            raise ExportError(f"{name} holds NaN or infinity")
+    return outputs
 
 
 def _decide(decoder: Decoder, batch: Batch, *features: Array) -> tuple[Array, Array]:

@@ -151,7 +151,7 @@ def test_json_has_no_nan_and_all_figures():
 def test_table_names_everybody_and_aligns():
     report = evaluate_pruner(items(), Pruner(), bootstrap=FAST)
     table = report.table()
-    for text in ("10 items, 4 files", "lamr minus:", *BASELINES, "how", "why", "R@25 / area by project"):
+    for text in ("10 items, 4 files", "lamr minus:", *BASELINES, "how", "why", "lamr by project"):
         assert text in table
     blocks = {block.split("  ")[0]: block.splitlines() for block in table.split("\n\n")}
     assert [row.split()[0] for row in blocks["95 % intervals"][1:]] == ["lamr", *BASELINES]

@@ -15,7 +15,7 @@ from lamr_evaluation.repositories import (
     evaluate_repositories,
     read_items,
 )
-from lamr_evaluation.repositories.baselines import METHODS, Corpus
+from lamr_evaluation.repositories.measure import METHODS, Corpus
 from lamr_repositories.file_index import index_file
 from numpy.typing import NDArray
 from tokenizers import pre_tokenizers
@@ -109,7 +109,7 @@ def test_a_report_measures_all_methods_at_all_budgets(repository: Path) -> None:
     [easy] = [o for o in report.outcomes if (o.item, o.method, o.budget) == ("1", "pack", 16_000)]
     assert (easy.lines, easy.whole, easy.files) == (1.0, 1.0, 1.0)
     assert "packs over budget: 0" in report.table()
-    assert json.loads(report.to_json())["means"]["lines"]["bm25 files"]["16000"] > 0
+    assert json.loads(report.to_json())["means"]["lines"]["bm25 functions"]["16000"] > 0
 
 
 def test_an_item_that_cant_be_measured_is_counted_and_named(repository: Path) -> None:
@@ -132,7 +132,7 @@ def test_an_item_that_cant_be_measured_is_counted_and_named(repository: Path) ->
     assert "has no revision" in problems[0].reason
     assert "2 items of 1 repositories; 1 left out" in found.table()
     assert json.loads(found.to_json())["left_out"][0]["line"] == 2
-    assert found.interval("pack", "bm25 files", 400)
+    assert found.interval("pack", "bm25 functions", 400)
     with pytest.raises(RecordError, match=r"line 2: gone: .*has no revision"):
         report(*items, tell=False)
     with pytest.raises(RecordError, match="no item can be measured; line 1: gone"):

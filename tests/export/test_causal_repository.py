@@ -15,8 +15,7 @@ from lamr_contract.perplexity.causal_spec import load_causal_spec
 from lamr_export import ExportError, causal_repository, export_causal
 from lamr_export.causal_model import CausalModel
 from lamr_export.errors import CheckpointError
-from lamr_export.onnx_encoder import causal_to_onnx
-from lamr_export.onnx_tracing import save_onnx
+from lamr_export.onnx_tracing import causal_to_onnx, save_onnx
 from lamr_serving import check_repository
 from tritonclient.grpc import model_config_pb2
 

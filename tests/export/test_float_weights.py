@@ -7,7 +7,7 @@ import onnx
 import pytest
 from lamr_export.errors import ExportError
 from lamr_export.integer_graph import WEIGHT_LEVELS
-from lamr_training.model.served import float_weights
+from lamr_training.recipes.fine_tune import float_weights
 
 
 @pytest.mark.parametrize("kind", ["bert-narrow", "bert-apart"])

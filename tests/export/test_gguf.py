@@ -10,7 +10,7 @@ import pytest
 import torch
 from lamr_contract.errors import MissingPackageError
 from lamr_export import CheckpointError, TorchScorer
-from lamr_export.gguf import WORDS
+from lamr_export.causal_source import WORDS
 from lamr_repositories.compression import CompressionOptions, compress
 from tokenizers import Regex, pre_tokenizers
 from transformers import Qwen2ForCausalLM

@@ -71,7 +71,7 @@ def traced(exported, monkeypatch):
             return export_repository(self.checkpoint, output, precision, texts=TEXTS[:1], **options)
 
     result = Traced()
-    monkeypatch.setattr(repository_writer.onnx_encoder, "encoder_to_onnx", lambda _: result.graph)
+    monkeypatch.setattr(repository_writer.onnx_tracing, "encoder_to_onnx", lambda _: result.graph)
     return result
 
 

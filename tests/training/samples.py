@@ -11,7 +11,7 @@ from lamr_evaluation.records import Record
 from lamr_export.config import LamrConfig
 from lamr_export.model import LamrModel
 from lamr_training.loop.example_set import ExampleSet
-from lamr_training.loop.examples import LineLabels, make_examples, two_rubrics
+from lamr_training.loop.examples import make_examples
 from lamr_training.model.backbone import mini_config
 from lamr_training.model.vocabulary import SPECIAL, Vocabulary, code_vocabulary, rarity
 from tokenizers import Tokenizer, normalizers, pre_tokenizers
@@ -142,9 +142,9 @@ def encoder(words: Vocabulary, model: LamrModel) -> PromptEncoder:
     return PromptEncoder(words.tokenizer, model.config.spec("0" * 64))
 
 
-def example_set(words: Vocabulary, records: list[Record], label: LineLabels = two_rubrics) -> ExampleSet:
+def example_set(words: Vocabulary, records: list[Record]) -> ExampleSet:
     """The examples of records for that model."""
     model = tiny_model(words)
     assert model.lexical is not None
     rarities = model.lexical.rarity.numpy()
-    return ExampleSet.of(list(make_examples(records, encoder(words, model), rarities, label=label)))
+    return ExampleSet.of(list(make_examples(records, encoder(words, model), rarities)))

@@ -23,6 +23,7 @@ from lamr_evaluation import histories as git
 from lamr_evaluation.mirrors import run_git
 from lamr_evaluation.records import Record, write_records
 from lamr_evaluation.reserved import VENDOR_FOLDERS, reserved_path, reserved_repository
+from lamr_postprocess import decode
 from lamr_postprocess.detection import detect_language
 from lamr_postprocess.languages.table import name_set
 from lamr_repositories.revisions import is_bare
@@ -132,21 +133,14 @@ def check_repository(repository: str) -> None:
         )
 
 
-def decoded(data: bytes) -> str | None:
+def text_of(data: bytes) -> str | None:
     """Return the text of a file with `\\n` for `\\r\\n`; None where it isn't text."""
-    try:
-        return None if b"\0" in data else data.decode("utf-8-sig").replace("\r\n", "\n")
-    except UnicodeDecodeError:
-        return None
+    decoded = decode(data)
+    return None if decoded is None else decoded.text.replace("\r\n", "\n")
 
 
 def commit_records(place: Path, repository: str, commit: str = "HEAD") -> Iterator[Record]:
     """Yield the records of a commit and its ancestors, in the order of their hashes, so that the first are a sample.
-
-    Args:
-        place: the git directory.
-        repository: `owner/name`.
-        commit: where the history ends.
 
     Raises:
         CorpusError: the repository is kept for evaluation.
@@ -170,7 +164,8 @@ def commit_records(place: Path, repository: str, commit: str = "HEAD") -> Iterat
             touched = {change.path for change in each.changes}
             for change in sources:
                 hunks = diffs.get(each.sha, {}).get(change.path, [])
-                record = _record(query, change.path, decoded(contents.get(change.before, b"")) or "", hunks)
+                code = text_of(contents.get(change.before, b"")) or ""
+                record = _record(query, change.path, code, hunks)
                 if record is None or per_path[change.path] == PER_PATH:
                     continue
                 per_path[change.path] += 1

@@ -30,7 +30,7 @@ from lamr_evaluation.wheels import WHEELS, download_wheel
 from lamr_postprocess.detection import detect_language
 from lamr_postprocess.lines import line_spans
 
-from lamr_training.commits import check_repository, decoded
+from lamr_training.commits import check_repository, text_of
 from lamr_training.errors import CorpusError
 
 WRITTEN = {"train": "written.jsonl", "validation": "written-validation.jsonl"}
@@ -65,23 +65,14 @@ class Repository:
 
 @dataclass(frozen=True)
 class WrittenQuestion:
-    """One question as it is stored.
+    """One question as it is stored."""
 
-    Attributes:
-        project: name of the package or repository, as the manifest has it.
-        path: the file's path in it.
-        query: the question.
-        kind: in which manner it asks: how, why, where and so on.
-        gold: first and last lines, 1-based, of the parts that answer.
-        task: what the question serves, such as what an agent's user asked for; empty when there is none.
-    """
-
-    project: str
-    path: str
+    project: str  # name of the package or repository, as the manifest has it
+    path: str  # the file's path in it
     query: str
-    kind: str
-    gold: tuple[tuple[int, int], ...]
-    task: str = ""
+    kind: str  # in which manner it asks: how, why, where and so on
+    gold: tuple[tuple[int, int], ...]  # first and last lines, 1-based, of the parts that answer
+    task: str = ""  # what the question serves, such as what an agent's user asked for
 
 
 def bundled_packages() -> list[Package]:
@@ -111,10 +102,6 @@ def _bundled_rows(name: str, row: Callable[..., Row]) -> list[Row]:
 def as_records(texts: Mapping[str, str], questions: Iterable[WrittenQuestion]) -> Iterator[Record]:
     """Yield the questions about one project's files as records.
 
-    Args:
-        texts: the files, by path.
-        questions: what is asked about them.
-
     Raises:
         CorpusError: there is no such file, or it lacks the lines that answer: it is of another version.
     """
@@ -142,11 +129,6 @@ def as_records(texts: Mapping[str, str], questions: Iterable[WrittenQuestion]) -
 def written_records(split: str, wheels: Path, place: Callable[[str], Path]) -> Iterator[Record]:
     """Yield the records of a split, and get the files that they are about.
 
-    Args:
-        split: `train` or `validation`.
-        wheels: the folder of wheels; those that it lacks are downloaded.
-        place: gives the git directory of `owner/name`.
-
     Raises:
         ReservedError: a package is for evaluation only.
         DataError: a wheel or repository can't be had or read.
@@ -164,7 +146,7 @@ def written_records(split: str, wheels: Path, place: Callable[[str], Path]) -> I
             where, wanted = place(row.repository), {question.path for question in questions}
             blobs = {path: blob for path, blob, _ in git.files(where, row.commit) if path in wanted}
             contents = git.blobs(where, blobs.values())
-            texts = {path: decoded(contents.get(blob, b"\0")) for path, blob in blobs.items()}
+            texts = {path: text_of(contents.get(blob, b"\0")) for path, blob in blobs.items()}
             yield from as_records({path: text for path, text in texts.items() if text is not None}, questions)
 
 
@@ -179,7 +161,7 @@ def _texts_of_wheel(package: Package, wheels: Path, questions: Iterable[WrittenQ
             f"{wheel}: sha256 {digest}, the manifest says {package.sha256}; remove the file and fetch again"
         )
     with zipfile.ZipFile(wheel) as archive:
-        texts = {path: decoded(archive.read(path)) for path in {question.path for question in questions}}
+        texts = {path: text_of(archive.read(path)) for path in {question.path for question in questions}}
     return {path: text for path, text in texts.items() if text is not None}
 
 

@@ -20,15 +20,10 @@ SYSTEM = (
 
 @dataclass(frozen=True)
 class Chat:
-    """A question in words.
+    """A question in words."""
 
-    Attributes:
-        text: the code and the question.
-        longest: the most tokens of an answer.
-    """
-
-    text: str
-    longest: int
+    text: str  # the code and the question
+    longest: int  # the most tokens of an answer
 
     @property
     def key(self) -> str:
@@ -54,15 +49,10 @@ Question = Chat | Weighing
 
 @dataclass(frozen=True)
 class Likelihood:
-    """How likely an end is.
+    """How likely an end is."""
 
-    Attributes:
-        log_prob: the sum over its tokens, in nats.
-        tokens: how many they are.
-    """
-
-    log_prob: float
-    tokens: int
+    log_prob: float  # the sum over its tokens, in nats
+    tokens: int  # how many they are
 
     @property
     def mean(self) -> float:
@@ -72,20 +62,13 @@ class Likelihood:
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer.
+    """An answer."""
 
-    Attributes:
-        text: in words; empty for a weighing.
-        likelihoods: of each end; empty for a chat.
-        tokens_in, tokens_out: what was read and written, as the reader counts; 0 where it doesn't say.
-        cut: whether the answer ended because it had no more room.
-    """
-
-    text: str = ""
-    likelihoods: tuple[Likelihood, ...] = ()
-    tokens_in: int = 0
+    text: str = ""  # in words; empty for a weighing
+    likelihoods: tuple[Likelihood, ...] = ()  # of each end; empty for a chat
+    tokens_in: int = 0  # what was read and written, as the reader counts; 0 where it doesn't say
     tokens_out: int = 0
-    cut: bool = False
+    cut: bool = False  # whether the answer ended because it had no more room
 
     def to_json(self) -> str:
         """Return the JSON that `from_json` reads back equal."""

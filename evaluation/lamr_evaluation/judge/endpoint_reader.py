@@ -28,12 +28,6 @@ class EndpointReader:
     def __init__(self, url: str, model: str, *, api_key: str = "", retries: int = RETRIES) -> None:
         """Send nothing yet.
 
-        Args:
-            url: what the paths of the interface stand below, such as `http://127.0.0.1:8000/v1`.
-            model: the model's name there.
-            api_key: proves who asks; local servers want none.
-            retries: attempts after the first, where one can be tried again.
-
         Raises:
             InvalidInputError, MissingPackageError: see `Endpoint`.
         """

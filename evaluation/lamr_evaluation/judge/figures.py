@@ -43,29 +43,17 @@ class Interval:
 
 @dataclass(frozen=True)
 class Figure:
-    """One pruner at one share of the tokens.
-
-    Attributes:
-        pruner, share: which.
-        items: how many.
-        grades: means of all grades, by name.
-        score: the mean of the one that is compared.
-        to_whole: the score minus that of the whole code, item by item; None for the whole code, or without it.
-        needed: how many items show a difference of 1 point to the whole code, by the spread that was met.
-        tokens, kept: the mean number of tokens shown, and their mean share of the code.
-        seconds: the median time of pruning an item.
-    """
+    """One pruner at one share of the tokens."""
 
     pruner: str
     share: float
     items: int
-    grades: Mapping[str, float]
-    score: Interval
-    to_whole: Interval | None
-    needed: int | None
-    tokens: float
+    grades: Mapping[str, float]  # means of all grades, by name
+    score: Interval  # the mean of the one that is compared
+    to_whole: Interval | None  # the score minus that of the whole code, item by item
+    tokens: float  # the mean number of tokens shown, and their mean share of the code
     kept: float
-    seconds: float
+    seconds: float  # the median time of pruning an item
 
 
 @dataclass(frozen=True)
@@ -80,22 +68,14 @@ class Versus:
 
 @dataclass(frozen=True)
 class TaskFigures:
-    """The figures of one task.
-
-    Attributes:
-        task: its name.
-        says: what its score is.
-        items, files: how many it was measured on.
-        figures: of each pruner and share.
-        versus: lamr's differences to the others.
-    """
+    """The figures of one task."""
 
     task: str
-    says: str
-    items: int
+    says: str  # what its score is
+    items: int  # how many it was measured on
     files: int
-    figures: tuple[Figure, ...]
-    versus: tuple[Versus, ...]
+    figures: tuple[Figure, ...]  # of each pruner and share
+    versus: tuple[Versus, ...]  # lamr's differences to the others
 
 
 def figures_of(judgement: Judgement) -> tuple[TaskFigures, ...]:
@@ -167,7 +147,6 @@ def _figure(cell: Cell, table: _Table) -> Figure:
         grades={name: float(np.mean([each.grades[name] for each in rows])) for name in names},
         score=table.interval(scores),
         to_whole=None if gaps is None else table.interval(gaps),
-        needed=None if gaps is None else items_needed(float(np.nanstd(gaps))),
         tokens=float(np.mean([each.kept.tokens for each in shown])),
         kept=float(np.mean([each.kept.tokens / max(each.whole, 1) for each in shown])),
         seconds=float(np.median([each.kept.seconds for each in shown])),

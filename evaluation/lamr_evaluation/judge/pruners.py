@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,7 +19,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from lamr_contract.counters import Counter
-from lamr_contract.perplexity.causal_scorer import CausalScorer, IntArray
+from lamr_contract.perplexity.causal_scorer import CausalScorer
 from lamr_postprocess import BudgetError, detect_language, prune_lines
 from lamr_repositories.compression import Compression, CompressionOptions, compress_chunks
 from lamr_repositories.compression.coarse import function_chunks
@@ -35,19 +34,12 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Kept:
-    """What a pruner shows of an item's code.
+    """What a pruner shows of an item's code."""
 
-    Attributes:
-        text: the code with its markers; empty where not even a marker fits.
-        lines: the 1-based numbers of the lines in it.
-        tokens: of the text, as budgets are counted.
-        seconds: that pruning took.
-    """
-
-    text: str
-    lines: tuple[int, ...]
-    tokens: int = 0
-    seconds: float = 0.0
+    text: str  # the code with its markers; empty where not even a marker fits
+    lines: tuple[int, ...]  # the 1-based numbers of the lines in it
+    tokens: int = 0  # of the text, as budgets are counted
+    seconds: float = 0.0  # that pruning took
 
 
 class Pruner(Protocol):
@@ -79,16 +71,10 @@ class Pruned(Protocol):
 
 @dataclass(frozen=True)
 class ByLines:
-    """Fills the budget with lines in falling order of score.
+    """Fills the budget with lines in falling order of score."""
 
-    Attributes:
-        score: gives float `[L]` for an item of L lines.
-        count: counts tokens.
-        key: see `Pruner`.
-    """
-
-    score: Callable[[Item], FloatArray]
-    count: Counter
+    score: Callable[[Item], FloatArray]  # gives float `[L]` for an item of L lines
+    count: Counter  # counts tokens
     key: str | None
 
     def __call__(self, item: Item, budget: int) -> Kept:
@@ -136,60 +122,18 @@ def kept_key(pruner: Pruner, item: Item, budget: int) -> str | None:
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-MOST_NUMBERS = 4 << 20
-"""Of log-probabilities that are remembered: 16 MiB."""
-
-
-class KeptScorer:
-    """A `CausalScorer` on another one."""
-
-    def __init__(self, scorer: CausalScorer) -> None:
-        """Remember nothing yet."""
-        self._scorer = scorer
-        self.name, self.key, self.max_tokens = scorer.name, scorer.key, scorer.max_tokens
-        self._known: OrderedDict[tuple[bytes, int], NDArray[np.float32]] = OrderedDict()
-        self._numbers = 0
-
-    def encode(self, text: str) -> IntArray:
-        """See `CausalScorer.encode`."""
-        return self._scorer.encode(text)
-
-    def log_probs(
-        self, sequences: Sequence[IntArray], firsts: Sequence[int] | None = None
-    ) -> list[NDArray[np.float32]]:
-        """See `CausalScorer.log_probs`."""
-        places = [1] * len(sequences) if firsts is None else firsts
-        keys = [(ids.tobytes(), first) for ids, first in zip(sequences, places, strict=True)]
-        waiting = {key: ids for key, ids in zip(keys, sequences, strict=True) if key not in self._known}
-        found = (
-            self._scorer.log_probs(list(waiting.values()), [first for _, first in waiting]) if waiting else []
-        )
-        answers = dict(zip(waiting, found, strict=True))
-        result = [answers[key] if key in answers else self._known[key] for key in keys]
-        self._known.update(answers)
-        self._numbers += sum(map(len, answers.values()))
-        while self._numbers > MOST_NUMBERS:
-            self._numbers -= len(self._known.popitem(last=False)[1])
-        return result
-
-
 ROOM = 2
 """Before the fine stage, functions of so many times the budget are taken. The stage then aims at the share of their
 lines that the budget is of their tokens, however large a function is."""
 
 
 class LongCodeZip:
-    """LongCodeZip with the reader's own model. What was asked of one item is kept for its other budgets."""
+    """LongCodeZip with the reader's own model."""
 
     def __init__(self, scorer: CausalScorer, count: Counter) -> None:
-        """Ask nothing yet.
-
-        Args:
-            scorer: the causal language model.
-            count: counts tokens.
-        """
+        """Ask nothing yet."""
         self.key = None if scorer.key is None else f"longcodezip fitted {scorer.key}"
-        self._scorer, self._count = KeptScorer(scorer), count
+        self._scorer, self._count = scorer, count
 
     def __call__(self, item: Item, budget: int) -> Kept:
         """See `Pruner`."""
@@ -253,15 +197,10 @@ class Nothing:
 
 @dataclass(frozen=True)
 class Lamr:
-    """lamr at one effort.
+    """lamr at one effort."""
 
-    Attributes:
-        pruner: a `lamr_client.Pruner`, or anything with its `prune` and `spec`.
-        effort, tokenizer: of its every call.
-    """
-
-    pruner: Any
-    effort: str
+    pruner: Any  # a `lamr_client.Pruner`, or anything with its `prune` and `spec`
+    effort: str  # of its every call
     tokenizer: str | None
 
     @property

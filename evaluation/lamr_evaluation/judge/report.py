@@ -75,11 +75,6 @@ def _task(task: TaskFigures) -> list[str]:
     parts = [f"{head}\n{align(rows)}"]
     for name in dict.fromkeys(each.pruner for each in task.versus):
         parts.append(align(_versus_rows(name, [each for each in task.versus if each.pruner == name])))
-    spreads = [each.needed for each in task.figures if each.needed]
-    if spreads:
-        parts.append(
-            f"By the spread that was met, 1 point to the whole code shows with {max(spreads):,} items."
-        )
     return parts
 
 

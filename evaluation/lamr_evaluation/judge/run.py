@@ -48,21 +48,13 @@ class Cost:
 
 @dataclass(frozen=True)
 class Shown:
-    """What a reader sees of an item.
+    """What a reader sees of an item."""
 
-    Attributes:
-        item: its place among the items.
-        pruner: the pruner's name.
-        share: of the code's tokens that may be shown: 1 for everything, 0 for nothing.
-        kept: what is shown.
-        whole: the code's tokens.
-    """
-
-    item: int
-    pruner: str
-    share: float
-    kept: Kept
-    whole: int
+    item: int  # its place among the items
+    pruner: str  # the pruner's name
+    share: float  # of the code's tokens that may be shown: 1 for everything, 0 for nothing
+    kept: Kept  # what is shown
+    whole: int  # the code's tokens
 
 
 @dataclass(frozen=True)

@@ -26,12 +26,7 @@ _FENCE = re.compile(r"```[^\n]*\n(.*?)(?:\n?```|\Z)", re.DOTALL)
 
 
 def chosen_letter(text: str, count: int) -> str | None:
-    """Return the letter of the choice that an answer names, the last one if it names several; None if it names none.
-
-    Args:
-        text: what the reader said.
-        count: how many choices there are.
-    """
+    """Return the letter of the choice that an answer names, the last one if it names several; None if it names none."""
     named = ((after or first).upper() for after, first in _LETTER.findall(text))
     found = [letter for letter in named if letter in LETTERS[:count]]
     return found[-1] if found else None
@@ -60,13 +55,7 @@ def _names(said: str, fact: str) -> bool:
 
 
 def quoted_lines(text: str, lines: Sequence[str], gold: Sequence[int]) -> float:
-    """Return the F1 of an answer's quoted lines against the lines to change; quotes that aren't of the code are wrong.
-
-    Args:
-        text: what the reader said, one quoted line a line.
-        lines: those of the code.
-        gold: 1-based numbers of the lines to change.
-    """
+    """Return the F1 of an answer's quoted lines against the lines to change; quotes of other text are wrong."""
     wanted = {lines[number - 1].strip() for number in gold} - {""}
     said = set(next_lines(text, len(lines)))
     hits = len(wanted & said)
@@ -90,18 +79,11 @@ _DISTRACTORS = 3
 
 @dataclass(frozen=True)
 class Task:
-    """One task.
+    """One task."""
 
-    Attributes:
-        chat: asks an item with the code that a pruner kept.
-        grade: grades the answer in words.
-        weighing: asks for likelihoods.
-        weigh: grades them.
-    """
-
-    chat: Callable[[Item, str], Chat]
-    grade: Callable[[Item, str], Grades]
-    weighing: Callable[[Item, str], Weighing]
+    chat: Callable[[Item, str], Chat]  # asks an item with the code that a pruner kept
+    grade: Callable[[Item, str], Grades]  # grades the answer in words
+    weighing: Callable[[Item, str], Weighing]  # asks for likelihoods
     weigh: Callable[[Item, Sequence[Likelihood]], Grades]
 
 

@@ -17,21 +17,14 @@ _RESAMPLES = 2_000
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one method shows of one item's gold at one budget.
+    """What one method shows of one item's gold at one budget."""
 
-    Attributes:
-        item: the item's id.
-        method, budget: by what, and tokens.
-        lines, files: the share of gold lines shown, and of gold files of which a line is shown.
-        tokens: how many tokens it took; None where the method stops by itself.
-    """
-
-    item: str
-    method: str
+    item: str  # the item's id
+    method: str  # by what, and tokens
     budget: int
-    lines: float
+    lines: float  # the share of gold lines shown, and of gold files of which a line is shown
     files: float
-    tokens: int | None = None
+    tokens: int | None = None  # how many tokens it took; None where the method stops by itself
 
     @property
     def whole(self) -> float:

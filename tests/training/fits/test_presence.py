@@ -8,8 +8,8 @@ from lamr_contract.encoding import PromptEncoder
 from lamr_contract.rules import FEATURES, TOGETHER, AnswerPrior
 from lamr_contract.scoring.scorer import Scorer
 from lamr_evaluation.records import Record
-from lamr_training.fits.presence import LEAST, fit_presence
 from lamr_training.fits.scored_files import ScoredFile, score_files
+from lamr_training.fits.scoring import LEAST, fit_presence
 
 from tests.client.answers import answer
 from tests.tiny import BERT_PROMPT, line_weights, lines_scoring, make_spec, wordpiece

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lamr_training.labels.rubrics import label_lines
+from lamr_training.labels.rubrics import BoolArray, RubricLabels, label_lines
 from lamr_training.labels.tree_walk import dependency_graph
 
 from tests.training.samples import CACHE
@@ -29,6 +29,10 @@ def line(text: str) -> int:
     numbers = [n for n, content in enumerate(LINES, 1) if text in content]
     assert len(numbers) == 1, numbers
     return numbers[0]
+
+
+def kept_lines(labels: RubricLabels) -> BoolArray:
+    return labels.semantic | labels.dependency
 
 
 def dependency(*kept: int) -> set[int]:
@@ -61,11 +65,12 @@ def test_relevance_decays_with_hops_and_needs_the_threshold() -> None:
 
 
 def test_scores_weigh_the_gold_lines() -> None:
-    kept = [line("import json")]
-    half = label_lines(CACHE, kept, 0.5)
-    assert half.semantic_weight.max() == 0.5
-    assert (half.dependency == label_lines(CACHE, kept).dependency).all()
-    assert not label_lines(CACHE, kept, 0.0).aggregate.any()
+    kept = [line("raise CacheError")]
+    half, whole = label_lines(CACHE, kept, 0.5), label_lines(CACHE, kept)
+    assert half.dependency_weight.max() == 0.5
+    assert (half.dependency_weight == whole.dependency_weight / 2).all()
+    assert (half.dependency == whole.dependency).all()
+    assert not kept_lines(label_lines(CACHE, kept, 0.0)).any()
 
 
 def test_code_that_does_not_parse_has_semantic_labels_only() -> None:
@@ -92,7 +97,7 @@ def test_lines_end_as_everywhere_else() -> None:
     ):
         other = label_lines(text, kept)
         assert other.parsed
-        assert (other.aggregate == plain.aggregate).all()
+        assert (kept_lines(other) == kept_lines(plain)).all()
     assert len(label_lines("", []).semantic) == 0
 
 
@@ -127,11 +132,11 @@ def test_what_explains_a_kept_line_is_labelled(program: Program, data: st.DataOb
     assert len(labels.semantic) == len(labels.dependency) == count
     assert set((np.flatnonzero(labels.semantic) + 1).tolist()) == kept
     for number in kept:
-        assert labels.aggregate[list(program.around[number - 1])].all()
+        assert kept_lines(labels)[list(program.around[number - 1])].all()
         for name in program.uses[number - 1] & program.imports.keys():
             assert labels.dependency[program.imports[name]].all()
     if not kept:
-        assert not labels.aggregate.any()
+        assert not kept_lines(labels).any()
 
 
 @settings(max_examples=80, deadline=None)
@@ -158,7 +163,7 @@ def test_blank_lines_change_nothing(program: Program, data: st.DataObject) -> No
         label_lines(program.text, kept),
         label_lines(text, (place[np.array(list(kept)) - 1] + 1).tolist()),
     )
-    assert (before.aggregate == after.aggregate[place]).all()
+    assert (kept_lines(before) == kept_lines(after)[place]).all()
 
 
 def test_real_files_keep_the_properties() -> None:
@@ -175,4 +180,4 @@ def test_real_files_keep_the_properties() -> None:
                 if isinstance(node, (ast.stmt, ast.ExceptHandler)) and isinstance(body, list):
                     inside = range(body[0].lineno, (node.end_lineno or 0) + 1)
                     if any(n in inside for n in kept) and node.lineno < body[0].lineno:
-                        assert labels.aggregate[node.lineno - 1], (module.__name__, kept, node.lineno)
+                        assert kept_lines(labels)[node.lineno - 1], (module.__name__, kept, node.lineno)

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from lamr_training.loop.batches import make_batch
-from lamr_training.loop.example_set import ExampleSet
+from lamr_training.loop.example_set import ExampleSet, make_batch
 from lamr_training.loop.losses import SEGMENT, LossWeights, listwise_loss, ranking_loss
 from lamr_training.loop.trainer import batch_loss, forward
 from lamr_training.model.vocabulary import Vocabulary

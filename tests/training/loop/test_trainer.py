@@ -12,8 +12,7 @@ import pytest
 import torch
 from lamr_export.model import LamrModel
 from lamr_training.errors import RunError
-from lamr_training.loop.batches import make_batch
-from lamr_training.loop.example_set import ExampleSet
+from lamr_training.loop.example_set import ExampleSet, make_batch
 from lamr_training.loop.run_folder import STATE
 from lamr_training.loop.settings import TrainingSettings, rate_factor
 from lamr_training.loop.trainer import batch_loss, forward, train

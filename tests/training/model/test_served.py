@@ -19,7 +19,7 @@ from lamr_export import export_repository
 from lamr_export.checkpoint import save_checkpoint
 from lamr_export.verify import standard_texts
 from lamr_training.errors import RunError
-from lamr_training.model.served import load_served
+from lamr_training.recipes.fine_tune import load_served
 
 from tests.tiny import IN_FULL
 from tests.training.samples import CACHE
@@ -65,6 +65,6 @@ def test_it_can_be_exported_in_fp32_although_it_amplifies_rounding(tmp_path: Pat
 
 def test_another_architecture_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     narrower = replace(load_served(bundled_repository())[0].config, fusion_width=192)
-    monkeypatch.setattr("lamr_training.model.served.mini_config", lambda _: narrower)
+    monkeypatch.setattr("lamr_training.recipes.fine_tune.mini_config", lambda _: narrower)
     with pytest.raises(RunError, match=r"can't be trained on \(fusion_input"):
         load_served(bundled_repository())

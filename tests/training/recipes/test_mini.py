@@ -17,7 +17,7 @@ from lamr_evaluation.records import write_records
 from lamr_export.checkpoint import load_checkpoint
 from lamr_training.errors import RunError
 from lamr_training.fits.scored_files import ScoringReport
-from lamr_training.loop.run_folder import BOARD, STATE
+from lamr_training.loop.run_folder import STATE
 from lamr_training.loop.settings import TrainingSettings
 from lamr_training.loop.work_folder import WorkFolder
 from lamr_training.recipes.fine_tune import FineTuneRecipe
@@ -43,7 +43,7 @@ RECIPE = MiniRecipe(
 
 def written_at(work: WorkFolder) -> dict[Path, int]:
     """When each file of a work folder was written, but for TensorBoard's, which each process begins anew."""
-    files = (path for path in work.path.rglob("*") if path.is_file() and BOARD not in path.parts)
+    files = (path for path in work.path.rglob("*") if path.is_file())
     return {path: path.stat().st_mtime_ns for path in files}
 
 
@@ -107,7 +107,6 @@ def test_a_trained_model_learns_more_and_keeps_what_was_learned_for_its_scoring(
     (base / SCORING_FILE).write_bytes(learned)
     recipe = FineTuneRecipe(settings=replace(RECIPE.settings, steps=2), base=base, checked=3, scored=3)
     recipe.check()
-    assert recipe.layers() == 1
     work = WorkFolder(tmp_path / "work")
     recipe.prepare(made.data, work)
     recipe.fit(work)

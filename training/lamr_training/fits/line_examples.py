@@ -44,31 +44,19 @@ _NAMED_COUNTS = (1, 1, 1, 5, 12)
 
 @dataclass(frozen=True, eq=False)
 class LineExample:
-    """The I lines with ink of a file, and a query of Q words.
-
-    Attributes:
-        positions, relations: of the lines.
-        matches: of the query's words.
-        query: int64 [Q], the number of each of them in the vocabulary; -1 for an unknown one.
-        words: int64 [n], the numbers of the lines' known words, line after line.
-        sizes: int64 [I], how many of them each line has.
-        forms, evidence: float32 [I, F] each, see `line_inputs.FORMS` and `line_inputs.EVIDENCE`.
-        gold: bool [I], the lines that are needed.
-        frame: bool [I], other lines that gold ones depend on: those that head them or define what they use.
-        weight: how much the file counts.
-    """
+    """The I lines with ink of a file, and a query of Q words."""
 
     positions: Positions
     relations: Relations
-    matches: Matches
-    query: NDArray[np.int64]
-    words: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    forms: Float32Array
+    matches: Matches  # of the query's words
+    query: NDArray[np.int64]  # int64 [Q], the number of each of them in the vocabulary; -1 for an unknown one
+    words: NDArray[np.int64]  # int64 [n], the numbers of the lines' known words, line after line
+    sizes: NDArray[np.int64]  # int64 [I], how many of them each line has
+    forms: Float32Array  # float32 [I, F] each, see `line_inputs.FORMS` and `line_inputs.EVIDENCE`
     evidence: Float32Array
-    gold: NDArray[np.bool_]
-    frame: NDArray[np.bool_]
-    weight: float
+    gold: NDArray[np.bool_]  # bool [I], the lines that are needed
+    frame: NDArray[np.bool_]  # bool [I]
+    weight: float  # how much the file counts
 
     @property
     def teaches(self) -> bool:
@@ -94,13 +82,7 @@ def asked_without_tokens(encoder: PromptEncoder, record: Record) -> QueryDocumen
 
 
 def line_example(asked: QueryDocument, record: Record, vocabulary: Mapping[str, int]) -> LineExample:
-    """Return what is learned from a record.
-
-    Args:
-        asked: the record's file and query.
-        record: a whole file and its query.
-        vocabulary: the number of each word, the most frequent first.
-    """
+    """Return what is learned from a record."""
     words = DocumentWords.of(TermIndex.of(asked.text, asked.layout), asked.layout)
     positions = Positions.of(words)
     query = QueryWords.of(asked.intent, asked.task, asked.path, vocabulary)

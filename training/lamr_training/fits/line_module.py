@@ -45,22 +45,13 @@ LEAST_SPREAD = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class LineSizes:
-    """The sizes of a line model.
+    """The sizes of a line model."""
 
-    Attributes:
-        words: d, the numbers of a word's vector.
-        weighing: the numbers that the weights of a query's word are computed from.
-        states: W, the numbers of a line's state.
-        beside: P, what stands beside them at the end.
-        hidden: the hidden size of the heads.
-        reach, strides: how many lines before and after each line a layer reads, and for each layer how far apart.
-    """
-
-    words: int = 64
-    weighing: int = 24
-    states: int = 64
-    beside: int = 8
-    hidden: int = 32
+    words: int = 64  # d, the numbers of a word's vector
+    weighing: int = 24  # the numbers that the weights of a query's word are computed from
+    states: int = 64  # W, the numbers of a line's state
+    beside: int = 8  # P, what stands beside them at the end
+    hidden: int = 32  # the hidden size of the heads
     reach: int = 2
     strides: tuple[int, ...] = (1, 3)
 

@@ -30,39 +30,22 @@ _NAMING = 0.1  # how often the query names lines by number
 
 @dataclass(frozen=True, kw_only=True)
 class LineSettings:
-    """How a line model is trained.
+    """How a line model is trained."""
 
-    Attributes:
-        sizes: those of a model that begins from nothing.
-        epochs: how often each file is read; what a second time teaches is those files alone.
-        files: how many files a step takes.
-        rate, word_rate: the highest learning rates, of words and of all else; they rise and fall again.
-        decay: the weight decay of all but words.
-        dropout: the share of states that a layer's followers don't see.
-        seed: the seed of weights, dropout and named lines.
-    """
-
-    sizes: LineSizes = field(default_factory=LineSizes)
-    epochs: int = 1
-    files: int = 16
-    rate: float = 2e-3
+    sizes: LineSizes = field(default_factory=LineSizes)  # those of a model that begins from nothing
+    epochs: int = 1  # how often each file is read; what a second time teaches is those files alone
+    files: int = 16  # how many files a step takes
+    rate: float = 2e-3  # the highest learning rates, of words and of all else; they rise and fall again
     word_rate: float = 1e-3
-    decay: float = 0.02
-    dropout: float = 0.1
-    seed: int = 0
+    decay: float = 0.02  # the weight decay of all but words
+    dropout: float = 0.1  # the share of states that a layer's followers don't see
+    seed: int = 0  # the seed of weights, dropout and named lines
 
 
 def fit_lines(
     module: LineModule, examples: Iterable[LineExample], files: int, settings: LineSettings
 ) -> None:
-    """Train words and all else.
-
-    Args:
-        module: what learns.
-        examples: all examples, in the order in which they are read; those that teach nothing are passed over.
-        files: about how many there are.
-        settings: how.
-    """
+    """Train words and all else."""
     tables = list(module.tables.values())
     optimizers = (
         torch.optim.AdamW(_others(module), lr=settings.rate, weight_decay=settings.decay),

@@ -34,18 +34,12 @@ _IN_PART = (0.2, 0.8)  # the least and the greatest share of a file's chunks tha
 
 @dataclass(frozen=True, eq=False)
 class ReadFile:
-    """What is learned from one file of L lines.
+    """What is learned from one file of L lines."""
 
-    Attributes:
-        ways: float32 [L, F] each, the reader's features where all chunks are read, and where some are.
-        gold, inked: bool [L], which lines are needed, and which aren't blank.
-        blocks: int64 [L], the number of each line's block.
-    """
-
-    ways: tuple[Float32Array, ...]
-    gold: NDArray[np.bool_]
+    ways: tuple[Float32Array, ...]  # float32 [L, F]
+    gold: NDArray[np.bool_]  # bool [L], which lines are needed, and which aren't blank
     inked: NDArray[np.bool_]
-    blocks: NDArray[np.int64]
+    blocks: NDArray[np.int64]  # int64 [L], the number of each line's block
 
     @classmethod
     def of(cls, file: ScoredFile, scorer: Scorer, rng: random.Random) -> ReadFile:
@@ -63,13 +57,7 @@ class ReadFile:
 
 
 def train_reader(reader: ScoreFusion, files: Sequence[ReadFile], seed: int = 0) -> ScoreFusion:
-    """Return a reader that has learned from files; the one that there is, where they are too few.
-
-    Args:
-        reader: what training begins with.
-        files: what is learned from.
-        seed: of order and dropout.
-    """
+    """Return a reader that has learned from files; the one that there is, where they are too few."""
     taught = [file for file in files if file.teaches]
     if len(taught) < LEAST_FILES:
         return reader

@@ -24,19 +24,12 @@ Ask = Callable[[Sequence[ChunkRequest]], Sequence[ChunkResult]]
 
 @dataclass(frozen=True, eq=False)
 class ScoredFile:
-    """A model's answers about one whole file.
+    """A model's answers about one whole file."""
 
-    Attributes:
-        record: query, code and gold lines.
-        asked: the file as a client prepares it.
-        ranges: each chunk's token range in the file.
-        results: each chunk's outputs.
-    """
-
-    record: Record
-    asked: QueryDocument
-    ranges: list[tuple[int, int]]
-    results: Sequence[ChunkResult]
+    record: Record  # query, code and gold lines
+    asked: QueryDocument  # the file as a client prepares it
+    ranges: list[tuple[int, int]]  # each chunk's token range in the file
+    results: Sequence[ChunkResult]  # each chunk's outputs
 
     def finished(self, scorer: Scorer, chunks: Iterable[int] | None = None) -> DocumentScorer:
         """Return what has taken in the answers about the file, or those about some of its chunks."""
@@ -56,28 +49,17 @@ class ScoredFile:
 
 @dataclass(frozen=True)
 class ScoringReport:
-    """How well a scoring ranks and selects: means over files with gold lines.
+    """How well a scoring ranks and selects: means over files with gold lines."""
 
-    Attributes:
-        recall_25, recall_50, area: figures of the ranking of inked lines.
-        recall, kept: figures of the selection at a threshold, before any repair.
-    """
-
-    recall_25: float
+    recall_25: float  # figures of the ranking of inked lines
     recall_50: float
     area: float
-    recall: float
+    recall: float  # figures of the selection at a threshold, before any repair
     kept: float
 
 
 def score_files(ask: Ask, encoder: PromptEncoder, records: Iterable[Record]) -> list[ScoredFile]:
-    """Ask a model about whole files.
-
-    Args:
-        ask: gives the answers to requests in their order, as `LocalModel.infer_many` does.
-        encoder: the model's encoder.
-        records: the files and their queries.
-    """
+    """Ask a model about whole files."""
     files = []
     for record in records:
         asked = asked_document(encoder, record)

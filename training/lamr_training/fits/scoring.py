@@ -1,7 +1,8 @@
 """Fits what a `Scoring` makes of a line model's log-odds: a bias and a presence, for questions and for other queries;
 and a bias on the emissions for keep, so that Viterbi's path decides how much of a file the fused chain keeps.
 
-The module knows scored files and rules; it trains no weights.
+A presence is how likely a file holds an answer, by files that hold one and files that don't. The module knows scored
+files and rules; it trains no weights.
 """
 
 from __future__ import annotations
@@ -10,16 +11,84 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from lamr_contract.arrays import logit
 from lamr_contract.query_kind import asks
-from lamr_contract.rules import LINES, LineRule, Scoring
-from lamr_contract.scoring.scorer import Scorer
+from lamr_contract.rules import FEATURES, LINES, AnswerPrior, LineRule, Scoring
+from lamr_contract.scoring.line_model import LineModel
+from lamr_contract.scoring.scorer import Scorer, best_lines, document_features
 from lamr_contract.scoring.weights import LineWeights
 from lamr_decoding import LinearChainCrf, viterbi
 from numpy.typing import NDArray
 
 from lamr_training.errors import RunError
-from lamr_training.fits.presence import fit_presence
 from lamr_training.fits.scored_files import ScoredFile, selection
+
+LEAST = 20
+"""How many files of either sort are enough for a fit."""
+PRIOR = 0.95
+"""The share of files that hold an answer, among those that are read for one. With it, validation files that hold one
+lose nothing at the same share of lines, and those that don't keep much less."""
+_RIDGE = 1.0
+"""The weight of the squared weights, in files."""
+
+
+def fit_presence(files: Sequence[ScoredFile], lines: LineModel, *, read: bool) -> AnswerPrior | None:
+    """Fit a presence by files with and without gold lines; None if there are fewer than `LEAST` of either.
+
+    Both sorts count the same in all, so 0.5 is where a file is as likely to hold an answer as not. Each file counts
+    half with its path and half without, for callers that know none.
+    """
+    present = np.array([bool(file.record.kept_frags) for file in files], np.bool_)
+    if min(present.sum(), (~present).sum()) < LEAST:
+        return None
+    both = [_features(file, lines, read) for file in files]
+    rows = [row for rows in zip(*both, strict=True) for row in rows]
+    each = np.where(present, 1 / present.sum(), 1 / (~present).sum()) * len(files) / 4
+    weights, bias = logistic_regression(np.array(rows), np.tile(present, 2), np.tile(each, 2), _RIDGE)
+    fitted = {name: round(float(weight), 4) for name, weight in zip(FEATURES, weights, strict=True)}
+    return AnswerPrior(fitted, round(bias, 4), PRIOR)
+
+
+def _features(file: ScoredFile, lines: LineModel, read: bool) -> list[list[float]]:
+    """The features of a file with its path, and without."""
+    asked = file.asked.asked_lines(lines)
+    if read:
+        opinions = logit([float(result.relevance) for result in file.results])
+    else:
+        opinions = best_lines(lines.score(asked).logits[asked.positions.lines])
+    known = (document_features(opinions, asked.together, asked.terms, path) for path in (file.asked.path, ""))
+    return [[features[name] for name in FEATURES] for features in known]
+
+
+_ROUNDS = 30
+
+
+def logistic_regression(
+    features: NDArray[np.float64], positive: NDArray[np.bool_], counts: NDArray[np.float64], ridge: float
+) -> tuple[NDArray[np.float64], float]:
+    """Return weights [F] and bias of the likeliest logistic regression, by Newton's method.
+
+    Args:
+        features: [N, F], one row an example.
+        positive: [N], what is to be told.
+        counts: [N], how much each example counts.
+        ridge: how much the squared weights of the standardized features count.
+    """
+    centre, spread = features.mean(axis=0), features.std(axis=0) + 1e-6
+    inputs = np.column_stack([(features - centre) / spread, np.ones(len(features))])
+    penalty = np.diag([*[ridge] * features.shape[1], 0.0])
+    weights = np.zeros(inputs.shape[1])
+    for _ in range(_ROUNDS):
+        chance = 1 / (1 + np.exp(-inputs @ weights))
+        slope = inputs.T @ (counts * (positive - chance)) - penalty @ weights
+        curve = (inputs * (counts * chance * (1 - chance))[:, None]).T @ inputs + penalty
+        step = np.linalg.solve(curve, slope)
+        weights += step
+        if np.abs(step).max() < 1e-8:
+            break
+    scaled: NDArray[np.float64] = weights[:-1] / spread
+    return scaled, float(weights[-1] - scaled @ centre)
+
 
 WIDEST = 24.0
 """The bias lies between this and its negative; at both ends emissions say nothing any more."""
@@ -27,15 +96,10 @@ WIDEST = 24.0
 
 @dataclass(frozen=True, eq=False)
 class Margins:
-    """The fused emissions of one whole file, without a bias.
+    """The fused emissions of one whole file, without a bias."""
 
-    Attributes:
-        values: float32 `[m]`, the emission of keep less that of prune, of the code tokens of all chunks.
-        bounds: int64 `[B + 1]`, where each chunk's tokens begin and the last one's end.
-    """
-
-    values: NDArray[np.float32]
-    bounds: NDArray[np.int64]
+    values: NDArray[np.float32]  # float32 `[m]`
+    bounds: NDArray[np.int64]  # int64 `[B + 1]`, where each chunk's tokens begin and the last one's end
 
     def kept(self, crf: LinearChainCrf, bias: float) -> float:
         """Return the share of tokens on Viterbi's path."""
@@ -84,13 +148,6 @@ def fit_scoring(
 ) -> Scoring:
     """Return a scoring for weights, with a bias and a presence for questions and for other queries.
 
-    Args:
-        files: validation files; the bias comes from those that hold an answer.
-        weights: what scores lines.
-        rubrics: the names of the model's rubrics.
-        threshold: the model's.
-        before: gives the presence where the files don't teach one.
-
     Raises:
         RunError: no file holds an answer.
     """
@@ -129,15 +186,7 @@ def with_kept_share(
     threshold: float,
     kept: float,
 ) -> LineRule:
-    """Return a rule with the biases at which pruning keeps a share of the lines of files, found by bisection.
-
-    Args:
-        files: what is pruned, once with everything read and once with nothing.
-        scorer: gives the scorer of a rule.
-        rule: what is added to lines besides the biases, and how the threshold adapts.
-        threshold: the model's.
-        kept: the share of the lines, repair included.
-    """
+    """Return a rule with the biases at which pruning keeps a share of the lines of files, found by bisection."""
 
     def kept_with(trial: LineRule, read: bool) -> float:
         return selection(files, scorer(trial), threshold, read=read)[1]

@@ -30,17 +30,11 @@ _SHOWN = 6_000  # characters of a file that tell how words are written
 
 @dataclass(frozen=True, kw_only=True)
 class WordCounts:
-    """Which words have vectors.
+    """Which words have vectors."""
 
-    Attributes:
-        most: how many at most.
-        least: how often the rarest of them occurs, in lines and three times in queries.
-        records: the words of so many records are counted.
-    """
-
-    most: int = 30_000
-    least: int = 4
-    records: int = 9_000
+    most: int = 30_000  # how many at most
+    least: int = 4  # how often the rarest of them occurs, in lines and three times in queries
+    records: int = 9_000  # the words of so many records are counted
 
 
 def counted_words(records: Iterable[Record], counts: WordCounts) -> tuple[list[str], list[str]]:

@@ -34,24 +34,12 @@ _SCORE_FLOOR = 0.1
 
 @dataclass(frozen=True, eq=False)
 class RubricLabels:
-    """The labels of L lines.
+    """The labels of L lines."""
 
-    Attributes:
-        semantic, dependency: bool `[L]`, the lines that each rubric keeps.
-        semantic_weight, dependency_weight: float64 `[L]` in [0, 1], before the threshold.
-        parsed: whether the document is Python that parses; if not, `dependency` is empty.
-    """
-
-    semantic: BoolArray
+    semantic: BoolArray  # bool `[L]`, the lines that each rubric keeps
     dependency: BoolArray
-    semantic_weight: FloatArray
-    dependency_weight: FloatArray
-    parsed: bool
-
-    @property
-    def aggregate(self) -> BoolArray:
-        """The gold lines and the lines they need, bool `[L]`: the label of the fused decision."""
-        return self.semantic | self.dependency
+    dependency_weight: FloatArray  # float64 `[L]` in [0, 1], before the threshold
+    parsed: bool  # whether the document is Python that parses; if not, `dependency` is empty
 
 
 def label_lines(code: str, kept: Iterable[int], score: float = 1.0) -> RubricLabels:
@@ -80,7 +68,6 @@ def label_lines(code: str, kept: Iterable[int], score: float = 1.0) -> RubricLab
     return RubricLabels(
         semantic=gold,
         dependency=(dependency >= least) & (dependency > 0),
-        semantic_weight=gold * score,
         dependency_weight=dependency,
         parsed=graph is not None,
     )

@@ -31,23 +31,14 @@ _WEIGHTS = np.array([1.0, 1.0, 1.0, 0.8, 0.4])  # how much of a line's relevance
 
 @dataclass(frozen=True, eq=False)
 class DependencyGraph:
-    """The reasons of a file of L lines; line numbers are 0-based.
+    """The reasons of a file of L lines; line numbers are 0-based."""
 
-    Attributes:
-        lines: the number of lines, L.
-        ranges: int64 `[R, 2]`, the first and one-past-last line that have each of the first R reasons.
-        users, reasons: int64 `[M]`, further pairs of a line and its reason.
-        count: how many reasons there are.
-        origins, targets, kinds: int64 `[T]`, the edges that lead on from reasons: the reason, a line that explains it,
-            and the kind of the edge.
-    """
-
-    lines: int
-    ranges: IntArray
-    users: IntArray
+    lines: int  # the number of lines, L
+    ranges: IntArray  # int64 `[R, 2]`, the first and one-past-last line that have each of the first R reasons
+    users: IntArray  # int64 `[M]`, further pairs of a line and its reason
     reasons: IntArray
-    count: int
-    origins: IntArray
+    count: int  # how many reasons there are
+    origins: IntArray  # int64 `[T]`
     targets: IntArray
     kinds: IntArray
 
@@ -73,12 +64,7 @@ _DEFINITION_LINES = 5  # of an assignment, to explain its name; tables can be lo
 
 
 def dependency_graph(tree: ast.Module, lines: Sequence[str]) -> DependencyGraph:
-    """The graph of a parsed file.
-
-    Args:
-        tree: the file's syntax tree.
-        lines: the file's lines, without line ends.
-    """
+    """The graph of a parsed file."""
     walk = _Walk(lines)
     walk.statements(tree)
     walk.expressions()

@@ -18,18 +18,12 @@ from lamr_training.errors import RunError
 
 
 @dataclass(frozen=True)
-class Place:
-    """One process of a training run.
+class Process:
+    """One process of a training run."""
 
-    Attributes:
-        rank: its number, from 0.
-        world: how many processes there are.
-        device: where it computes.
-    """
-
-    rank: int
-    world: int
-    device: torch.device
+    rank: int  # its number, from 0
+    world: int  # how many processes there are
+    device: torch.device  # where it computes
 
     @property
     def first(self) -> bool:
@@ -50,22 +44,24 @@ class Place:
             dist.barrier()
 
 
-def find_place() -> Place:
+def current_process() -> Process:
     """Find out this process's place.
 
     Raises:
         RunError: it was launched as one of several, but accelerate isn't installed.
     """
     if dist.is_initialized():
-        return Place(dist.get_rank(), dist.get_world_size(), _device(int(os.environ.get("LOCAL_RANK", "0"))))
+        return Process(
+            dist.get_rank(), dist.get_world_size(), _device(int(os.environ.get("LOCAL_RANK", "0")))
+        )
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
-        return Place(0, 1, _device(0))
+        return Process(0, 1, _device(0))
     try:
         from accelerate import PartialState  # noqa: PLC0415 - an extra, for several processes only
     except ImportError as error:
         raise RunError(f"several processes need accelerate: {how_to_install('train')}") from error
     state = PartialState(cpu=not torch.cuda.is_available())
-    return Place(state.process_index, state.num_processes, state.device)
+    return Process(state.process_index, state.num_processes, state.device)
 
 
 def average_gradients(model: nn.Module) -> None:

@@ -6,7 +6,7 @@ query), so that compute goes where something can be learned.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,27 +23,16 @@ from lamr_training.loop.example_set import Example
 
 IntArray = NDArray[np.int64]
 
-LineLabels = Callable[[Record], NDArray[np.uint8]]
-"""Gives the labels of a record's lines, uint8 `[L, K]`; the first column is semantic."""
-
 
 @dataclass(frozen=True)
 class ChunkChoice:
-    """How many chunks of a file are used.
+    """How many chunks of a file are used."""
 
-    Attributes:
-        positives: how many chunks with gold lines are used at most.
-        hard: how many hard negatives are drawn; 1.5 is one for sure and a second one half the time.
-        easy: how many negatives are drawn evenly from all, counted in the same way.
-        hardest: how many of the most similar chunks hard negatives are drawn from.
-        least_gold: the fewest semantic code tokens that make a chunk positive.
-    """
-
-    positives: int = 2
-    hard: float = 2.0
-    easy: float = 0.8
-    hardest: int = 4
-    least_gold: int = 6
+    positives: int = 2  # how many chunks with gold lines are used at most
+    hard: float = 2.0  # how many hard negatives are drawn; 1.5 is one for sure and a second one half the time
+    easy: float = 0.8  # how many negatives are drawn evenly from all, counted in the same way
+    hardest: int = 4  # how many of the most similar chunks hard negatives are drawn from
+    least_gold: int = 6  # the fewest semantic code tokens that make a chunk positive
 
 
 HARD_CHOICE = ChunkChoice(positives=2, hard=2.0, easy=1.0, hardest=6)
@@ -52,21 +41,13 @@ HARD_CHOICE = ChunkChoice(positives=2, hard=2.0, easy=1.0, hardest=6)
 
 @dataclass(frozen=True, eq=False)
 class EncodedRecord:
-    """A record's chunks, and what is known of each of the n tokens of its document.
+    """A record's chunks, and what is known of each of the n tokens of its document."""
 
-    Attributes:
-        chunks: the chunks that the client would send.
-        query_ids: int64 `[q]`, the query's tokens.
-        ids: int64 `[n]`, the document's tokens.
-        rubrics: uint8 `[n, K]`, their labels.
-        evidence: float32 `[n]`, their lexical evidence.
-    """
-
-    chunks: list[Chunk]
-    query_ids: IntArray
-    ids: IntArray
-    rubrics: NDArray[np.uint8]
-    evidence: NDArray[np.float32]
+    chunks: list[Chunk]  # the chunks that the client would send
+    query_ids: IntArray  # int64 `[q]`, the query's tokens
+    ids: IntArray  # int64 `[n]`, the document's tokens
+    rubrics: NDArray[np.uint8]  # uint8 `[n, K]`, their labels
+    evidence: NDArray[np.float32]  # float32 `[n]`, their lexical evidence
 
 
 def distinct_files(records: Iterable[Record]) -> list[str]:
@@ -82,9 +63,9 @@ def two_rubrics(record: Record) -> NDArray[np.uint8]:
     return both
 
 
-def encode_record(record: Record, encoder: PromptEncoder, label: LineLabels = two_rubrics) -> EncodedRecord:
+def encode_record(record: Record, encoder: PromptEncoder) -> EncodedRecord:
     """Tokenize and label a record."""
-    by_line = label(record)
+    by_line = two_rubrics(record)
     asked = QueryDocument.of(encoder, record.query, record.code, task=record.task, path=record.path)
     line = token_lines(asked.offsets, asked.layout)
     counts = TermIndex.of(asked.text, asked.layout).counts(query_terms(asked.query))
@@ -93,13 +74,12 @@ def encode_record(record: Record, encoder: PromptEncoder, label: LineLabels = tw
     return EncodedRecord(list(asked.chunks(encoder)), asked.query_ids, asked.ids, by_line[line], evidence)
 
 
-def make_examples(  # noqa: PLR0913 - keywords with defaults
+def make_examples(
     records: Iterable[Record],
     encoder: PromptEncoder,
     rarity: NDArray[np.float32],
     *,
     choice: ChunkChoice | None = None,
-    label: LineLabels = two_rubrics,
     seed: int = 0,
 ) -> Iterator[Example]:
     """Yield the examples of all records, in their order.
@@ -109,13 +89,12 @@ def make_examples(  # noqa: PLR0913 - keywords with defaults
         encoder: the prompt encoder of the model that is to be trained.
         rarity: float32 `[V]`, the rarity of each token, by which chunks are compared with the query.
         choice: how many chunks of a file are used.
-        label: gives the labels of a record's lines.
         seed: the seed of the choice of chunks.
     """
     choice = choice or ChunkChoice()
     rng = np.random.default_rng(seed)
     for group, record in enumerate(records):
-        encoded = encode_record(record, encoder, label)
+        encoded = encode_record(record, encoder)
         for number in _chosen(encoded, rarity, choice, rng):
             chunk = encoded.chunks[number]
             first, last = chunk.tokens

@@ -26,31 +26,17 @@ _LEAST_GOLD = 4
 
 @dataclass(frozen=True, kw_only=True)
 class LossWeights:
-    """The coefficients of the objective; the defaults are the paper's (appendix D.4, D.5).
+    """The coefficients of the objective; the defaults are the paper's (appendix D.4, D.5)."""
 
-    Attributes:
-        chains: the weight of all chains' likelihoods together; the paper has no other terms to weigh them against.
-        rubric: λ, which moves weight from the fused chain (0) to the rubrics' chains (1).
-        rubrics: w_k, the weight of each rubric's chain.
-        relevance: the weight of the squared error of a chunk's relevance.
-        listwise: the weight of the cross entropy that a chunk with gold lines wins against its file's chunks without.
-        ranking: the weight of the same cross entropy between segments of code, by the first rubric's emissions and
-            lexical evidence.
-        evidence: how much lexical evidence counts there; what a pruner knows without a model needn't be learned.
-        even: whether each file counts the same in both cross entropies, as it does in evaluations. If not, each chunk
-            or segment does, and files with much gold count most.
-        balance: the weight of the entropy of the mean gate, which keeps both rubrics in use.
-    """
-
-    chains: float = 1.0
-    rubric: float = 0.6
-    rubrics: tuple[float, ...] = (1.0, 0.7)
-    relevance: float = 0.05
-    listwise: float = 0.0
-    ranking: float = 0.0
-    evidence: float = 4.0
-    even: bool = False
-    balance: float = 0.002
+    chains: float = 1.0  # the weight of all chains' likelihoods together
+    rubric: float = 0.6  # λ, which moves weight from the fused chain (0) to the rubrics' chains (1)
+    rubrics: tuple[float, ...] = (1.0, 0.7)  # w_k, the weight of each rubric's chain
+    relevance: float = 0.05  # the weight of the squared error of a chunk's relevance
+    listwise: float = 0.0  # of a chunk with gold lines against its file's chunks without
+    ranking: float = 0.0  # of segments of code, by the first rubric's emissions and lexical evidence
+    evidence: float = 4.0  # how much lexical evidence counts there
+    even: bool = False  # whether each file counts the same in both cross entropies, as it does in evaluations
+    balance: float = 0.002  # the weight of the entropy of the mean gate, which keeps both rubrics in use
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +49,6 @@ class LossTerms:
     relevance: Tensor
     listwise: Tensor
     ranking: Tensor
-    gate_entropy: Tensor
 
 
 def lamr_loss(  # noqa: PLR0913, PLR0917 - one argument per input of the objective
@@ -76,7 +61,6 @@ def lamr_loss(  # noqa: PLR0913, PLR0917 - one argument per input of the objecti
     cu_seqlens: Tensor,
     weights: LossWeights,
     evidence: Tensor,
-    aggregate: Tensor | None = None,
 ) -> LossTerms:
     """The objective on one packed batch of code tokens.
 
@@ -90,11 +74,9 @@ def lamr_loss(  # noqa: PLR0913, PLR0917 - one argument per input of the objecti
         cu_seqlens: int32 `[B + 1]`, where each chunk's code starts and the last one's ends in `[T]`.
         weights: the coefficients.
         evidence: float `[T]`, lexical evidence.
-        aggregate: int64 `[T]`, the fused chain's label; the union of `labels` by default.
     """
     tokens = labels.shape[0]
-    kept = labels.amax(dim=1) if aggregate is None else aggregate
-    fused = nll(output.fused_emissions, kept, cu_seqlens, heads.fused_crf_tensors())
+    fused = nll(output.fused_emissions, labels.amax(dim=1), cu_seqlens, heads.fused_crf_tensors())
     own = heads.rubric_crf
     each = torch.stack(
         [
@@ -124,7 +106,6 @@ def lamr_loss(  # noqa: PLR0913, PLR0917 - one argument per input of the objecti
         error.detach(),
         ranks.detach(),
         segments.detach(),
-        entropy.detach(),
     )
 
 

@@ -1,5 +1,5 @@
-"""What a training run leaves in its folder, and goes on from: `state.pt` (weights, optimizer, running average, best
-validation and step), `best.pt`, `log.jsonl` and TensorBoard's event files.
+"""What a training run leaves in its folder, and goes on from: `state.pt` (weights, optimizer, running average, step)
+and `log.jsonl`.
 
 A checkpoint is written whole or not at all, and the log of a resumed run has each step once.
 """
@@ -20,7 +20,7 @@ from torch import Tensor
 from lamr_training.errors import RunError
 from lamr_training.loop.settings import TrainingSettings
 
-STATE, BEST, LOG, BOARD = "state.pt", "best.pt", "log.jsonl", "tensorboard"
+STATE, LOG = "state.pt", "log.jsonl"
 
 
 def write_checkpoint(path: Path, state: dict[str, Any]) -> None:
@@ -71,43 +71,17 @@ def final_weights(state: dict[str, Any]) -> dict[str, Any]:
 
 
 class RunLog:
-    """Rows of figures by step, in `log.jsonl` and for TensorBoard (where its package is installed)."""
+    """Rows of figures by step, in `log.jsonl`."""
 
     def __init__(self, folder: Path, step: int) -> None:
-        """Open a run's log and cut off the rows of later steps, which will come again.
-
-        Args:
-            folder: the run's folder.
-            step: the step that the run goes on from; 0 at its start.
-        """
+        """Open a run's log and cut off the rows of later steps, which will come again."""
         self._path = folder / LOG
         self._cut(step)
-        self._board = _summary_writer(folder / BOARD, step)
 
-    def write(self, step: int, group: str, row: dict[str, Any]) -> None:
-        """Append a row.
-
-        Args:
-            step: the step that the figures belong to.
-            group: "train" or "validation"; TensorBoard shows the figures of a group together.
-            row: figures by name.
-        """
+    def write(self, step: int, row: dict[str, Any]) -> None:
+        """Append the figures of a step, by name."""
         with self._path.open("a", encoding="utf-8") as stream:
             stream.write(json.dumps({"step": step, **row}) + "\n")
-        if self._board is not None:
-            for name, value in row.items():
-                self._board.add_scalar(f"{group}/{name}", value, step)
-
-    def close(self) -> None:
-        """Write out what TensorBoard still holds back."""
-        if self._board is not None:
-            self._board.close()
-
-    def __enter__(self) -> RunLog:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _cut(self, step: int) -> None:
         if not self._path.exists():
@@ -127,49 +101,25 @@ def _step(line: str) -> float:
         return float("inf")  # a row that a kill tore
 
 
-def _summary_writer(folder: Path, step: int) -> Any:
-    try:
-        from torch.utils.tensorboard import SummaryWriter  # noqa: PLC0415 - slow to import, and an extra
-    except ImportError:
-        return None
-    return SummaryWriter(str(folder), purge_step=step + 1, flush_secs=10)
-
-
 @dataclass(eq=False)
 class RunState:
-    """The state of one run.
+    """The state of one run."""
 
-    Attributes:
-        model, optimizer: what is trained, and by what.
-        folder: the run's folder.
-        settings: the run's settings.
-        batches_per_step: how many batches make a step, over all processes.
-        window: the figures of the steps since the last row of the log.
-        best: the highest F1 so far; -1 before the first validation.
-        stale: how many validations ago that was.
-        ended: whether a run with early stopping has ended; the model then has its best weights.
-        average: the running average of the weights; empty if the settings ask for none.
-    """
-
-    model: LamrModel
+    model: LamrModel  # what is trained, and by what
     optimizer: torch.optim.Optimizer
-    folder: Path
-    settings: TrainingSettings
-    batches_per_step: int
+    folder: Path  # the run's folder
+    settings: TrainingSettings  # the run's settings
+    batches_per_step: int  # how many batches make a step, over all processes
     window: list[dict[str, float]] = field(default_factory=list)
-    best: float = -1.0
-    stale: int = 0
-    ended: bool = False
-    average: dict[str, Tensor] = field(default_factory=dict)
+    average: dict[str, Tensor] = field(default_factory=dict)  # the running average of the weights
 
     @torch.no_grad()
     def follow(self, step: int) -> None:
         """Take a step's weights into the average.
 
-        Early steps count with a greater share, or the average would be mostly of the start. A run with early stopping
-        leaves its best weights instead and keeps no average.
+        Early steps count with a greater share, or the average would be mostly of the start.
         """
-        if not self.settings.average or self.settings.patience:
+        if not self.settings.average:
             return
         share = max(1 - self.settings.average, 1 / step)
         for name, value in self.model.state_dict().items():
@@ -187,21 +137,8 @@ class RunState:
         """The mean of each figure in the window, by name."""
         return {name: round(float(np.mean([row[name] for row in self.window])), 5) for name in self.window[0]}
 
-    def judge(self, f1: float) -> None:
-        """Note a validation's F1, and keep the weights if it is the best so far."""
-        if not self.settings.patience:
-            return
-        if f1 > self.best:
-            self.best, self.stale = f1, 0
-            write_checkpoint(self.folder / BEST, {"model": self.model.state_dict()})
-        else:
-            self.stale += 1
-            self.ended = self.stale >= self.settings.patience
-
     def save(self, step: int) -> None:
-        """Write the checkpoint; a run that has ended by early stopping leaves its best weights there."""
-        if self.ended:
-            self.model.load_state_dict((read_checkpoint(self.folder / BEST) or {})["model"])
+        """Write the checkpoint."""
         state = {
             "model": self.model.state_dict(),
             "optimizer": self.optimizer.state_dict(),
@@ -210,9 +147,6 @@ class RunState:
             "tokens": self.settings.tokens,
             "batches_per_step": self.batches_per_step,
             "window": self.window,
-            "best": self.best,
-            "stale": self.stale,
-            "ended": self.ended,
             "average": self.average,
         }
         write_checkpoint(self.folder / STATE, state)
@@ -238,8 +172,7 @@ class RunState:
                 )
             self.model.load_state_dict(state["model"])
             self.optimizer.load_state_dict(state["optimizer"])
-            self.window, self.best = state["window"], state["best"]
-            self.stale, self.ended = state["stale"], state["ended"]
+            self.window = state["window"]
             device = next(self.model.parameters()).device
             self.average = {name: value.to(device) for name, value in state["average"].items()}
             return int(state["step"])

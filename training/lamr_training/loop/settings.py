@@ -17,61 +17,32 @@ from lamr_training.loop.losses import LossWeights
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingSettings:
-    """How one run trains a model.
+    """How one run trains a model."""
 
-    Attributes:
-        steps: how many optimizer steps the run takes.
-        tokens: how many tokens a batch may hold.
-        accumulate: how many batches make one step.
-        learning_rate: the backbone's full learning rate.
-        head_rate: the full rate of everything that starts from random weights: fusion, heads, relevance.
-        lexical_rate: the full rate of the projections of lexical evidence, which start at zero.
-        warmup, decay: the shares of the steps over which the rate rises at the start and falls at the end, linearly.
-        weight_decay: AdamW's weight decay.
-        clip: the greatest norm of a step's gradient.
-        frozen_layers: how many of the lowest backbone layers stay as they are.
-        frozen_embeddings: whether the word embeddings stay as they are.
-        loss: the coefficients of the objective.
-        dropout: the dropout inside the backbone.
-        bf16: whether the encoder's matrix products are in bfloat16, where processor or GPU have it.
-        average: the share of the running average of the weights that each step leaves in it; 0 keeps no average. A
-            run with an average ends with it, because it ranks better than any one step of small, noisy batches.
-        seed: the seed of batch order and dropout.
-        patience: how many validations in a row without a better F1 end the run; 0 trains to the last step.
-        checkpoint_every, validate_every, log_every: how many steps lie between two checkpoints, validations or rows of
-            the log.
-    """
-
-    steps: int = 1200
-    tokens: int = 2048
-    accumulate: int = 1
-    learning_rate: float = 1.5e-4
-    head_rate: float = 8e-4
-    lexical_rate: float = 3e-3
-    warmup: float = 0.05
-    decay: float = 0.4
-    weight_decay: float = 0.01
-    clip: float = 1.0
-    frozen_layers: int = 0
-    frozen_embeddings: bool = False
-    loss: LossWeights = field(default_factory=LossWeights)
-    dropout: float = 0.0
-    bf16: bool = False
-    average: float = 0.0
-    seed: int = 0
-    patience: int = 0
-    checkpoint_every: int = 50
+    steps: int = 1200  # how many optimizer steps the run takes
+    tokens: int = 2048  # how many tokens a batch may hold
+    accumulate: int = 1  # how many batches make one step
+    learning_rate: float = 1.5e-4  # the backbone's full learning rate
+    head_rate: float = 8e-4  # of everything that starts from random weights: fusion, heads, relevance
+    lexical_rate: float = 3e-3  # the full rate of the projections of lexical evidence, which start at zero
+    warmup: float = 0.05  # the share of the steps over which rates rise at the start
+    decay: float = 0.4  # the share over which they fall at the end
+    weight_decay: float = 0.01  # AdamW's weight decay
+    clip: float = 1.0  # the greatest norm of a step's gradient
+    frozen_layers: int = 0  # how many of the lowest backbone layers stay as they are
+    frozen_embeddings: bool = False  # whether the word embeddings stay as they are
+    loss: LossWeights = field(default_factory=LossWeights)  # the coefficients of the objective
+    dropout: float = 0.0  # the dropout inside the backbone
+    bf16: bool = False  # whether the encoder's matrix products are in bfloat16
+    average: float = 0.0  # the share of the running average of the weights that each step leaves in it
+    seed: int = 0  # the seed of batch order and dropout
+    checkpoint_every: int = 50  # how many steps lie between two checkpoints, validations or rows of the log
     validate_every: int = 150
     log_every: int = 10
 
 
 def rate_factor(step: int, settings: TrainingSettings) -> float:
-    """The share of the full learning rate at a step: a linear warmup, a constant, and a linear decay to 0.02.
-
-    Args:
-        step: the number of the step, from 1.
-        settings: say how long warmup and decay take.
-    """
+    """The share of the full learning rate at a step: a linear warmup, a constant, and a linear decay to 0.02."""
     warmup, decay = settings.warmup * settings.steps, settings.decay * settings.steps
     rising = step / warmup if warmup else 1.0
     falling = 0.02 + 0.98 * (settings.steps - step) / decay if decay else 1.0

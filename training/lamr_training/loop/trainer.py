@@ -1,9 +1,10 @@
-"""The training loop: AdamW, warmup and decay, early stopping, exact resumption.
+"""The training loop: AdamW, warmup and decay, exact resumption.
 
 A run's folder holds all that the run goes on from. Batch order and dropout follow from the seed and the step, so a
 resumed run repeats the uninterrupted one. Under `torch.distributed` every process takes its own batches, and gradients
 are averaged. On shared CPUs several processes with one thread each beat one process with several threads, which wait
-for each other at every operation.
+for each other at every operation. Figures of validation chunks compare the steps of one run; `lamr_evaluation` measures
+what a pruner keeps of whole files.
 """
 
 from __future__ import annotations
@@ -17,22 +18,68 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
+import numpy as np
 import torch
+from lamr_decoding import LinearChainCrf, marginals
 from lamr_export.attention import PackedLayout
 from lamr_export.heads import HeadOutput
 from lamr_export.model import LamrModel
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from tqdm import tqdm
 
 from lamr_training.errors import RunError
-from lamr_training.loop.batches import Batch, epochs, make_batch
-from lamr_training.loop.devices import average_gradients, find_place
-from lamr_training.loop.example_set import ExampleSet
+from lamr_training.loop.devices import average_gradients, current_process
+from lamr_training.loop.example_set import Batch, ExampleSet, batch_plan, epochs, make_batch
 from lamr_training.loop.losses import LossTerms, LossWeights, lamr_loss
 from lamr_training.loop.run_folder import RunLog, RunState
 from lamr_training.loop.settings import TrainingSettings, make_optimizer, rate_factor, set_dropout
-from lamr_training.loop.validation import validate
+
+
+@dataclass(frozen=True)
+class ChunkMetrics:
+    """Figures over all code tokens of a set of chunks; ranks are over the whole set, not per file."""
+
+    f1: float  # the F1 of the fused decision at 0.5 against the union of the rubrics' labels
+    recall_25: float  # the share of semantic tokens among the best quarter
+    area: float  # the area under the recall of semantic tokens over the kept share
+
+
+def validate(model: LamrModel, data: ExampleSet, tokens: int) -> ChunkMetrics:
+    """Measure a model, which is in eval mode afterwards."""
+    model.eval()
+    rows: list[tuple[NDArray[Any], ...]] = []
+    own = model.heads.rubric_crf
+    device = own.transitions.device
+    semantic = LinearChainCrf(*map(_array, (own.transitions[0], own.start[0], own.end[0])))
+    fused = LinearChainCrf(*map(_array, model.heads.fused_crf_tensors()))
+    with torch.no_grad():
+        for chosen in batch_plan(data.lengths, data.groups, tokens, 0):
+            batch = make_batch(data, chosen).to(device)
+            features, _ = model(batch.input_ids, batch.cu_seqlens, batch.max_len)
+            output = model.heads(features[batch.code])
+            bounds = _array(batch.code_cu_seqlens)
+            rows.append(
+                (
+                    marginals(_array(output.fused_emissions), bounds, fused),
+                    marginals(_array(output.emissions[:, 0]), bounds, semantic),
+                    _array(batch.labels),
+                )
+            )
+    keep, score, labels = map(np.concatenate, zip(*rows, strict=True))
+    needed, decided = labels.any(axis=1), keep > 0.5
+    curve = np.cumsum(labels[np.argsort(-score, kind="stable"), 0]) / max(1, labels[:, 0].sum())
+    return ChunkMetrics(
+        f1=float(2 * (needed & decided).sum() / max(1, needed.sum() + decided.sum())),
+        recall_25=float(curve[int(0.25 * (len(curve) - 1))]),
+        area=float(curve.mean()),
+    )
+
+
+def _array(values: Tensor) -> NDArray[Any]:
+    return values.detach().cpu().numpy()
 
 
 @dataclass
@@ -74,16 +121,7 @@ def train(  # noqa: PLR0913 - keywords with defaults
 ) -> LamrModel:
     """Train until `settings.steps`, going on from the folder's checkpoint if there is one.
 
-    Args:
-        model: the model at its start; a checkpoint's weights replace its own.
-        data: the examples that are trained on.
-        folder: the run's folder.
-        settings: the run's settings.
-        validation: the examples that are measured on.
-        stop_after: the step after which to leave off, as if the process had ended; a checkpoint is written.
-
-    Ctrl-C and SIGTERM end the step, write a checkpoint and then interrupt. With `settings.patience` training ends when
-    that many validations in a row have brought no better F1, and the best weights remain.
+    Ctrl-C and SIGTERM end the step, write a checkpoint and then interrupt.
 
     Returns:
         The model in eval mode, with the weights that the run leaves.
@@ -93,45 +131,39 @@ def train(  # noqa: PLR0913 - keywords with defaults
     """
     if not len(data):
         raise RunError("there are no training examples; build the corpus with more packages or shorter files")
-    if settings.patience and validation is None:
-        raise RunError("early stopping needs validation examples; set patience to 0 or add some")
     folder.mkdir(parents=True, exist_ok=True)
-    place = find_place()
-    model.to(place.device)
+    process = current_process()
+    model.to(process.device)
     set_dropout(model, settings.dropout)
-    each = settings.accumulate * place.world  # batches of a step, over all processes
+    each = settings.accumulate * process.world  # batches of a step, over all processes
     run = RunState(model, make_optimizer(model, settings), folder, settings, each)
     step = run.resume()
     order = epochs(data, settings.tokens, settings.seed, step * each)
-    end = step if run.ended else min(settings.steps, stop_after or settings.steps)
+    end = min(settings.steps, stop_after or settings.steps)
     started = time.monotonic()
     model.train()
     steps = range(step + 1, end + 1)
     with ExitStack() as stack:
-        log = stack.enter_context(RunLog(folder, step)) if place.first else None
+        log = RunLog(folder, step) if process.first else None
         stop = stack.enter_context(stop_requests())
         for now in tqdm(
-            steps, initial=step, total=settings.steps, unit="step", mininterval=10, disable=not place.first
+            steps, initial=step, total=settings.steps, unit="step", mininterval=10, disable=not process.first
         ):
-            torch.manual_seed((settings.seed * 1_000_003 + now) * place.world + place.rank)
-            mine = [next(order) for _ in range(each)][place.rank :: place.world]
-            batches = [make_batch(data, chosen).to(place.device) for chosen in mine]
+            torch.manual_seed((settings.seed * 1_000_003 + now) * process.world + process.rank)
+            mine = [next(order) for _ in range(each)][process.rank :: process.world]
+            batches = [make_batch(data, chosen).to(process.device) for chosen in mine]
             run.window.append(_step(model, run.optimizer, batches, settings, now))
             run.follow(now)
             if now % settings.log_every == 0:
                 if log:
-                    log.write(now, "train", {**run.means(), "seconds": round(time.monotonic() - started, 1)})
+                    log.write(now, {**run.means(), "seconds": round(time.monotonic() - started, 1)})
                 run.window.clear()
-            if validation is not None and now % settings.validate_every == 0:
-                if log:
-                    _validate(run, validation, log, now)
-                run.ended = place.any(run.ended)
-            run.ended = run.ended or (now == settings.steps and run.best >= 0)
-            leave = place.any(stop.pending)
-            if log and (now % settings.checkpoint_every == 0 or now == end or leave or run.ended):
+            if log and validation is not None and now % settings.validate_every == 0:
+                log.write(now, asdict(validate(model, validation, settings.tokens)))
+                model.train()
+            leave = process.any(stop.pending)
+            if log and (now % settings.checkpoint_every == 0 or now == end or leave):
                 run.save(now)
-            if run.ended:
-                break
             if leave:
                 raise KeyboardInterrupt
     run.settle()
@@ -170,17 +202,8 @@ def batch_loss(
         batch.code_cu_seqlens,
         weights,
         batch.evidence,
-        batch.aggregate,
     )
     return terms, output.gate
-
-
-def _validate(run: RunState, validation: ExampleSet, log: RunLog, step: int) -> None:
-    """Measure the model, log the figures, and judge the run by them."""
-    metrics = validate(run.model, validation, run.settings.tokens)
-    log.write(step, "validation", asdict(metrics))
-    run.judge(metrics.f1)
-    run.model.train()
 
 
 def _step(

@@ -24,13 +24,9 @@ from lamr_training.loop.trainer import train
 
 @dataclass(frozen=True)
 class WorkFolder:
-    """A work folder; runs are counted from 0, and each goes on from the weights that the one before left.
+    """A work folder; runs are counted from 0, and each goes on from the weights that the one before left."""
 
-    Attributes:
-        path: the folder, which need not exist yet.
-    """
-
-    path: Path
+    path: Path  # the folder, which need not exist yet
 
     @property
     def start(self) -> Path:
@@ -65,12 +61,7 @@ class WorkFolder:
         return self.has_start() and all(file.exists() for file in files)
 
     def write_start(self, model: LamrModel, tokenizer: Tokenizer, beside: Path | None = None) -> None:
-        """Write the start checkpoint.
-
-        Args:
-            model, tokenizer: what training begins with.
-            beside: the tokenizer's file that they came with; the line model that lies beside it comes along.
-        """
+        """Write the start checkpoint."""
         self.start.mkdir(parents=True, exist_ok=True)
         if beside is not None:
             copy_client_files(beside, self.start)

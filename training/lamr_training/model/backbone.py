@@ -127,13 +127,7 @@ def start_as_mean(projection: nn.Linear) -> None:
 def start_mini(
     vocabulary: Vocabulary, documents: Iterable[Sequence[int]], layers: int | None = None
 ) -> LamrModel:
-    """`lamr-mini` before training.
-
-    Args:
-        vocabulary: the vocabulary that takes the place of MiniLM's.
-        documents: the token ids of documents, on which the rarity of tokens is counted.
-        layers: how many of MiniLM's layers the model has, counted from the bottom; None for all.
-    """
+    """`lamr-mini` before training."""
     backbone, _ = load_minilm()
     if layers is not None:
         backbone.encoder.layer = backbone.encoder.layer[:layers]

@@ -37,15 +37,10 @@ _PLURALS = (
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """A tokenizer that was made out of another.
+    """A tokenizer that was made out of another."""
 
-    Attributes:
-        tokenizer: the new tokenizer.
-        origins: for each of its entries the ids of the old entries that it is composed of.
-    """
-
-    tokenizer: Tokenizer
-    origins: list[list[int]]
+    tokenizer: Tokenizer  # the new tokenizer
+    origins: list[list[int]]  # for each of its entries the ids of the old entries that it is composed of
 
 
 def code_normalizer() -> normalizers.Normalizer:
@@ -81,15 +76,7 @@ def count_words(tokenizer: Tokenizer, texts: Iterable[str]) -> tuple[Counter[str
 def code_vocabulary(
     base: Tokenizer, texts: Iterable[str], size: int, new_words: int, least_texts: int = 8
 ) -> Vocabulary:
-    """Build the tokenizer.
-
-    Args:
-        base: an uncased BERT WordPiece tokenizer.
-        texts: the texts that the vocabulary should fit.
-        size: how many entries there are in all.
-        new_words: how many words get an entry of their own at most.
-        least_texts: how many texts a word must occur in to get one.
-    """
+    """Build the tokenizer."""
     old = base.get_vocab()
     total, texts_with = count_words(base, texts)
     pieces = {word: base.model.tokenize(word) for word in total if word.isascii() and len(word) < 40}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
@@ -40,32 +39,20 @@ from lamr_training.errors import RunError
 from lamr_training.fits.line_examples import LineExample, asked_without_tokens, line_example
 from lamr_training.fits.line_module import LineModule
 from lamr_training.fits.line_training import MEASURED, LineSettings, fit_lines
-from lamr_training.fits.noisy_queries import noisy
 from lamr_training.fits.reader_training import ReadFile, train_reader
 from lamr_training.fits.scored_files import ScoredFile, ScoringReport, compare, score_files
 from lamr_training.fits.scoring import fit_scoring
 from lamr_training.fits.word_vectors import WordCounts, counted_words, start_vectors
 
-_NEIGHBOURS = 8  # records of a project whose texts stand in the noisy queries of the next ones
-
 
 @dataclass(frozen=True, kw_only=True)
 class LinesSettings:
-    """Sizes.
+    """Sizes."""
 
-    Attributes:
-        training: how the model is trained.
-        words: which words have vectors, if it begins from nothing.
-        fresh: whether it begins from nothing, whatever the repository has.
-        noisy: the share of records whose queries are made long and noisy (`noisy_queries`).
-        longest: files of more lines are left out.
-    """
-
-    training: LineSettings = field(default_factory=LineSettings)
+    training: LineSettings = field(default_factory=LineSettings)  # how the model is trained
     words: WordCounts = field(default_factory=WordCounts)
-    fresh: bool = False
-    noisy: float = 0.3
-    longest: int = 2_500
+    fresh: bool = False  # whether it begins from nothing, whatever the repository has
+    longest: int = 2_500  # files of more lines are left out
 
 
 @dataclass(frozen=True)
@@ -87,13 +74,6 @@ def train_lines(
 ) -> LinesReport:
     """Write a copy of a model repository with a line model that has learned from records.
 
-    Args:
-        base: a model repository.
-        data: a folder with `train.jsonl` and `validation.jsonl`, both in random order.
-        out: the repository that is written, or written again.
-        settings: sizes.
-        progress: takes a line about each stage.
-
     Raises:
         RunError: there are too few records.
         ExportError: `out` can't be written.
@@ -114,7 +94,7 @@ def train_lines(
         vocabulary = {word: number for number, word in enumerate(module.words)}
         progress(f"learning from {files:,} files for {len(vocabulary):,} words")
         module.standardize(islice(records.examples(vocabulary), MEASURED))
-        epochs = (records.examples(vocabulary, epoch) for epoch in range(training.epochs))
+        epochs = (records.examples(vocabulary) for _ in range(training.epochs))
         fit_lines(module, chain.from_iterable(epochs), files * training.epochs, training)
     model = module.eval().model()
     progress("fitting the scoring")
@@ -153,18 +133,9 @@ class _Records:
             raise RunError(f"{self.path}: no record has lines that answer; give more records")
         return count
 
-    def noised(self, epoch: int = 0) -> Iterator[Record]:
-        """The records, some with long queries; each epoch has other ones."""
-        rng = random.Random(f"{self.settings.training.seed} {epoch}")
-        before: defaultdict[str, deque[Record]] = defaultdict(lambda: deque(maxlen=_NEIGHBOURS))
+    def examples(self, vocabulary: dict[str, int]) -> Iterator[LineExample]:
+        """What is learned from each."""
         for record in self:
-            others = before[record.project]
-            yield noisy(rng, record, others) if rng.random() < self.settings.noisy else record
-            others.append(record)
-
-    def examples(self, vocabulary: dict[str, int], epoch: int = 0) -> Iterator[LineExample]:
-        """What is learned from each of `noised`."""
-        for record in self.noised(epoch):
             yield line_example(asked_without_tokens(self.encoder, record), record, vocabulary)
 
 

@@ -25,7 +25,7 @@ from tokenizers import Tokenizer
 from lamr_training.errors import RunError
 from lamr_training.fits.scored_checkpoint import mean_weights, write_scored
 from lamr_training.fits.scored_files import ScoringReport
-from lamr_training.loop.devices import find_place
+from lamr_training.loop.devices import current_process
 from lamr_training.loop.example_set import ExampleSet
 from lamr_training.loop.examples import HARD_CHOICE, distinct_files, make_examples
 from lamr_training.loop.run_folder import STATE, read_checkpoint
@@ -33,7 +33,6 @@ from lamr_training.loop.settings import TrainingSettings
 from lamr_training.loop.work_folder import WorkFolder
 from lamr_training.model.backbone import (
     alias_line_ends,
-    backbone_layers,
     load_minilm,
     minilm_folder,
     start_mini,
@@ -45,53 +44,32 @@ from lamr_training.written import WRITTEN
 
 @dataclass(frozen=True)
 class Round:
-    """One run of training; its schedule starts anew.
+    """One run of training; its schedule starts anew."""
 
-    Attributes:
-        mixed: how many made questions go beside the written ones; they follow those of the rounds before.
-        share: the share of the preset's steps that the round takes.
-    """
-
-    mixed: int
-    share: float = 1.0
+    mixed: int  # how many made questions go beside the written ones; they follow those of the rounds before
+    share: float = 1.0  # the share of the preset's steps that the round takes
 
 
 @dataclass(frozen=True, kw_only=True)
 class MiniSizes:
-    """How much `lamr-mini` is made of.
+    """How much `lamr-mini` is made of."""
 
-    Attributes:
-        vocabulary: how many entries the tokenizer has.
-        new_words: how many of these are words that MiniLM lacks.
-        files: how many files the vocabulary and the tokens' rarity are counted on.
-        window: how many lines make a document, for rarity.
-        layers: how many of MiniLM's layers the model has, counted from the bottom.
-        records: how many made questions become examples of each round where there are no written questions.
-        rounds: the rounds of training.
-        checked: how many validation records are chunked for the figures that are printed while training.
-        scored: how many validation records the scoring is fitted on, whole files each, beside the written questions.
-    """
-
-    vocabulary: int = 24_000
-    new_words: int = 3_000
-    files: int = 2_200
-    window: int = 40
-    layers: int = 6
+    vocabulary: int = 24_000  # how many entries the tokenizer has
+    new_words: int = 3_000  # how many of these are words that MiniLM lacks
+    files: int = 2_200  # how many files the vocabulary and the tokens' rarity are counted on
+    window: int = 40  # how many lines make a document, for rarity
+    layers: int = 6  # how many of MiniLM's layers the model has, counted from the bottom
     records: int = 12_000
-    rounds: tuple[Round, ...] = (Round(800), Round(8_000, 0.8))
+    rounds: tuple[Round, ...] = (Round(800), Round(8_000, 0.8))  # the rounds of training
     checked: int = 60
     scored: int = 40
 
 
 @dataclass(frozen=True, kw_only=True)
 class MiniRecipe(Recipe):
-    """MiniLM with new embeddings, heads and chains.
+    """MiniLM with new embeddings, heads and chains."""
 
-    Attributes:
-        sizes: how much the model is made of.
-    """
-
-    sizes: MiniSizes = field(default_factory=MiniSizes)
+    sizes: MiniSizes = field(default_factory=MiniSizes)  # how much the model is made of
 
     @property
     def runs(self) -> int:
@@ -102,15 +80,11 @@ class MiniRecipe(Recipe):
         """Refuse another backbone, and processes that were launched from outside."""
         if self.base:
             raise RunError("this preset brings its own backbone; leave --base out")
-        if find_place().world > 1:
+        if current_process().world > 1:
             raise RunError(
                 "this preset trains on one machine's CPU; use --workers instead of several launched processes"
             )
         minilm_folder()
-
-    def layers(self) -> int:
-        """The layers of MiniLM that the model keeps."""
-        return min(self.sizes.layers, backbone_layers(minilm_folder()))
 
     def prepare(self, data: Path, work: WorkFolder) -> None:
         """Write the start checkpoint, each round's examples and the checks, as far as they are missing."""
@@ -181,8 +155,8 @@ class MiniRecipe(Recipe):
             with standing_elsewhere():
                 processes.spawn(_fit_in_worker, told, nprocs=self.workers)  # type: ignore[attr-defined]
         # Workers that were told to stop, and not this process, have ended as if all were well.
-        state = read_checkpoint(work.run(number) / STATE) or {"step": 0, "ended": False}
-        if not state["ended"] and state["step"] < self.round_settings(number).steps:
+        state = read_checkpoint(work.run(number) / STATE) or {"step": 0}
+        if state["step"] < self.round_settings(number).steps:
             raise RunError(
                 f"the workers were stopped at step {state['step']}; the same command goes on from there"
             )

@@ -16,17 +16,11 @@ from lamr_training.loop.work_folder import WorkFolder
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe(ABC):
-    """How a preset is trained.
+    """How a preset is trained."""
 
-    Attributes:
-        settings: the settings of training.
-        base: the folder of the backbone, for recipes that don't bring their own.
-        workers: how many processes the recipe is to start for training.
-    """
-
-    settings: TrainingSettings
-    base: Path | None = None
-    workers: int = 1
+    settings: TrainingSettings  # the settings of training
+    base: Path | None = None  # the folder of the backbone, for recipes that don't bring their own
+    workers: int = 1  # how many processes the recipe is to start for training
 
     @property
     def runs(self) -> int:
@@ -40,10 +34,6 @@ class Recipe(ABC):
         Raises:
             RunError: the backbone is missing, or the recipe doesn't train with processes that are started this way.
         """
-
-    @abstractmethod
-    def layers(self) -> int:
-        """How many layers the backbone has."""
 
     @abstractmethod
     def prepare(self, data: Path, work: WorkFolder) -> None:

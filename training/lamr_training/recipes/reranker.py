@@ -20,7 +20,7 @@ from lamr_export.model import LamrModel
 from tokenizers import Tokenizer
 
 from lamr_training.errors import RunError
-from lamr_training.loop.devices import find_place
+from lamr_training.loop.devices import current_process
 from lamr_training.loop.example_set import ExampleSet
 from lamr_training.loop.examples import make_examples
 from lamr_training.loop.work_folder import WorkFolder
@@ -51,11 +51,6 @@ class RerankerRecipe(Recipe):
             )
         backbone_layers(self.base)
 
-    def layers(self) -> int:
-        """The layers of the folder in `base`."""
-        assert self.base is not None
-        return backbone_layers(self.base)
-
     def prepare(self, data: Path, work: WorkFolder) -> None:
         """Write the start checkpoint, the examples and the checks, if any of them is missing."""
         if work.is_prepared():
@@ -76,7 +71,7 @@ class RerankerRecipe(Recipe):
 
         The settings accumulate to the paper's batch of eight GPUs; each process takes its share of it.
         """
-        accumulate = max(1, self.settings.accumulate // find_place().world)
+        accumulate = max(1, self.settings.accumulate // current_process().world)
         work.train(work.load_after(0), replace(self.settings, accumulate=accumulate))
 
     def finish(self, data: Path, work: WorkFolder, out: Path) -> None:  # noqa: ARG002 - no scoring is fitted

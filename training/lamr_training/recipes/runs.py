@@ -15,15 +15,11 @@ from typing import Any
 
 from lamr_evaluation.problems import Problem
 from lamr_evaluation.records import read_records, write_records
-from lamr_export.checkpoint import load_checkpoint
 
 from lamr_training.errors import RecordError, RunError
 from lamr_training.fits.scored_files import ScoringReport
-from lamr_training.labels.labelling import UNPARSED
 from lamr_training.labels.rubrics import parse_lines
-from lamr_training.loop.chains import rubric_chains
-from lamr_training.loop.devices import find_place
-from lamr_training.loop.example_set import ExampleSet
+from lamr_training.loop.devices import current_process
 from lamr_training.loop.losses import LossWeights
 from lamr_training.loop.run_folder import LOG
 from lamr_training.loop.settings import TrainingSettings
@@ -33,6 +29,7 @@ from lamr_training.recipes.mini import MiniRecipe, MiniSizes, Round
 from lamr_training.recipes.recipe import Recipe
 from lamr_training.recipes.reranker import RerankerRecipe
 
+UNPARSED = "the code doesn't parse as Python; it gets no dependency labels"
 RERANKER = "qwen3-reranker-0.6b"
 
 # Batches hold the chunks of some ten files. Ranks are what a pruner needs, so they weigh most. A backbone that learns
@@ -79,7 +76,6 @@ PRESETS: dict[str, Recipe] = {
             bf16=True,
             frozen_layers=26,
             frozen_embeddings=True,
-            patience=3,
         )
     ),
     # A quick check that everything is installed and the records are fit to train on.
@@ -94,44 +90,24 @@ PRESETS: dict[str, Recipe] = {
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """What one run changes of its preset; None leaves the preset's value.
+    """What one run changes of its preset; None leaves the preset's value."""
 
-    Attributes:
-        steps: how many optimizer steps are taken.
-        seed, patience: see `TrainingSettings`.
-        trained_layers: how many of the top layers are trained. The backbone's number of layers trains all of it,
-            embeddings included; 0 trains only what is new.
-        workers: how many processes train on this machine's CPU.
-        base: the folder of the backbone, for presets that don't bring their own.
-        count, kept: see `FineTuneRecipe`.
-    """
-
-    steps: int | None = None
-    seed: int | None = None
-    patience: int | None = None
-    trained_layers: int | None = None
-    workers: int = 1
-    base: Path | None = None
-    count: int | None = None
+    steps: int | None = None  # how many optimizer steps are taken
+    seed: int | None = None  # see `TrainingSettings`
+    workers: int = 1  # how many processes train on this machine's CPU
+    base: Path | None = None  # the folder of the backbone, for presets that don't bring their own
+    count: int | None = None  # see `FineTuneRecipe`
     kept: int | None = None
 
 
 @dataclass(frozen=True)
 class RunReport:
-    """What a run ended with.
+    """What a run ended with."""
 
-    Attributes:
-        preset, checkpoint: what was trained, and the folder that holds it.
-        validation: the last figures on validation chunks.
-        chains: the gate share and transitions of each rubric and of the fused chain, as text.
-        scoring: what the fitted scoring reaches on validation files; None if the preset fits none.
-    """
-
-    preset: str
+    preset: str  # what was trained, and the folder that holds it
     checkpoint: str
-    validation: dict[str, Any]
-    chains: tuple[str, ...]
-    scoring: dict[str, Any] | None
+    validation: dict[str, Any]  # the last figures on validation chunks
+    scoring: dict[str, Any] | None  # what the fitted scoring reaches on validation files
 
     def to_json(self) -> str:
         """The report as one JSON object."""
@@ -149,14 +125,6 @@ def run_preset(  # noqa: PLR0913 - keywords with defaults
 ) -> RunReport | None:
     """Train a preset, going on where an interrupted run with the same `work` stopped.
 
-    Args:
-        preset: a name in `PRESETS`.
-        data: the folder with `train.jsonl` and `validation.jsonl`, or several, whose records are shuffled together.
-        out: the checkpoint folder to write.
-        options: what to change of the preset.
-        work: the folder for what lies between; `out`/work by default.
-        report: called with records whose code doesn't parse, which train without dependency labels.
-
     Returns:
         What the run ended with; None in launched processes other than the first.
 
@@ -166,22 +134,22 @@ def run_preset(  # noqa: PLR0913 - keywords with defaults
     """
     if preset not in PRESETS:
         raise RunError(f"preset {preset!r} is unknown; known are {', '.join(sorted(PRESETS))}")
-    options, place = options or RunOptions(), find_place()
+    options, process = options or RunOptions(), current_process()
     recipe = changed_recipe(PRESETS[preset], options)
     folder = WorkFolder(work or out / "work")
     if isinstance(data, Path):
         data = [data]
     whole = data[0] if len(data) == 1 else folder.path / "data"
-    if place.first:
+    if process.first:
         if len(data) > 1 and not folder.is_prepared(recipe.runs):
             mix(data, whole)
         if not folder.is_prepared(recipe.runs):
             check_data(whole, report)
         recipe.prepare(whole, folder)
-    place.wait()
+    process.wait()
     recipe.fit(folder)
-    place.wait()
-    if not place.first:
+    process.wait()
+    if not process.first:
         return None
     scoring = recipe.finish(whole, folder, out)
     return _report(preset, out, folder, recipe.runs - 1, scoring)
@@ -203,10 +171,6 @@ def mix(folders: Sequence[Path], target: Path) -> None:
 def check_data(data: Path, report: Callable[[Path, Problem], None] | None = None) -> None:
     """Read every record.
 
-    Args:
-        data: the folder with `train.jsonl` and `validation.jsonl`.
-        report: called with each record whose code gets no dependency labels although it has gold lines.
-
     Raises:
         RecordError: a file is missing or empty, or a record can't be used.
     """
@@ -225,7 +189,7 @@ def changed_recipe(recipe: Recipe, options: RunOptions) -> Recipe:
     """The recipe with what the options change.
 
     Raises:
-        RunError: the recipe can't run so, or more layers are to be trained than the backbone has.
+        RunError: the recipe can't run so.
     """
     recipe = replace(recipe, base=options.base, workers=options.workers)
     soup = {name: value for name in ("count", "kept") if (value := getattr(options, name)) is not None}
@@ -233,17 +197,7 @@ def changed_recipe(recipe: Recipe, options: RunOptions) -> Recipe:
         raise RunError("several runs and their mean are the preset fine-tune's")
     recipe = replace(recipe, **soup)
     recipe.check()
-    changes: dict[str, Any] = {
-        name: value for name in ("steps", "seed", "patience") if (value := getattr(options, name)) is not None
-    }
-    if options.trained_layers is not None:
-        layers = recipe.layers()
-        if options.trained_layers > layers:
-            raise RunError(f"{options.trained_layers} layers can't be trained: the backbone has {layers}")
-        changes |= {
-            "frozen_layers": layers - options.trained_layers,
-            "frozen_embeddings": options.trained_layers < layers,
-        }
+    changes = {name: value for name in ("steps", "seed") if (value := getattr(options, name)) is not None}
     return replace(recipe, settings=replace(recipe.settings, **changes))
 
 
@@ -255,6 +209,5 @@ def _report(
         preset,
         str(out),
         validation=next((row for row in reversed(rows) if "f1" in row), {}),
-        chains=tuple(map(str, rubric_chains(load_checkpoint(out), ExampleSet.load(work.checks)))),
         scoring=asdict(scoring) if scoring else None,
     )
