@@ -44,7 +44,7 @@ _COMMANDS = {
 """Under each heading of the help, each command's module and what of it is the command."""
 _RESEARCH = {
     "Commands": {
-        "judge": "judge.judge",
+        "judge": "judge.app",
         "compress": "compress.compress",
         "lines": "train.lines",
     }

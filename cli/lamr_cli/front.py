@@ -84,14 +84,14 @@ def check(tenants: Tenants = FILE) -> None:
     import tempfile
 
     from lamr_front.haproxy import check_config, find_haproxy
-    from lamr_front.rendering import CONFIG, Places, render
+    from lamr_front.rendering import CONFIG, Places, render, write
     from lamr_front.tenants_file import read_fleet
 
     fleet = read_fleet(tenants)
     with tempfile.TemporaryDirectory(prefix="lamr-front-") as name:
         folder = Path(name)
         places = Places(folder, folder)
-        render(fleet, places, str(tenants)).write(places)
+        write(render(fleet, places, str(tenants)), places)
         check_config(find_haproxy(), folder / CONFIG)
     say(_fleet_text(fleet))
 
@@ -115,14 +115,14 @@ def render_files(
     lamr front render -o rendered --sockets /run/haproxy
     """
     from lamr_front.errors import FrontError
-    from lamr_front.rendering import Places, render
+    from lamr_front.rendering import Places, render, write
     from lamr_front.tenants_file import read_fleet
 
     folder = output.absolute()
     places = Places(folder, sockets.absolute() if sockets else folder)
-    rendering = render(read_fleet(tenants), places, str(tenants))
+    files = render(read_fleet(tenants), places, str(tenants))
     try:
-        written = rendering.write(places)
+        written = write(files, places)
     except OSError as error:
         raise FrontError(f"{error.filename}: {error.strerror}") from error
     for file in written:

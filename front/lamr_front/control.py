@@ -14,7 +14,7 @@ from pathlib import Path
 from lamr_front import haproxy
 from lamr_front.errors import FrontError, FrontStartError
 from lamr_front.fleet import Fleet
-from lamr_front.rendering import CONFIG, Places, render
+from lamr_front.rendering import CONFIG, Places, render, write
 from lamr_front.run_folder import RunFolder
 from lamr_front.tenants_file import read_fleet
 
@@ -93,7 +93,7 @@ def prepare(tenants: Path, folder: RunFolder) -> tuple[Fleet, Path]:
     fleet = read_fleet(tenants)
     folder.make()
     places = folder.places(folder.next_generation())
-    render(fleet, places, str(tenants)).write(places)
+    write(render(fleet, places, str(tenants)), places)
     try:
         haproxy.check_config(haproxy.find_haproxy(), places.folder / CONFIG)
     except BaseException:
