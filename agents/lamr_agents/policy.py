@@ -9,7 +9,7 @@ from typing import get_args
 from lamr_client import PruneResult
 from lamr_contract.choices import ProfileName
 from lamr_postprocess import approximate_tokens, detect_language
-from lamr_sessions.notices import NOTHING_STATED, Stated
+from lamr_sessions.notices import NOTHING_STATED, TruncationInfo
 
 from lamr_agents.shown_limits import NO_LIMITS, ShownLimits
 
@@ -58,7 +58,7 @@ class Asked:
     failed: bool = False
     name: str = ""
     pointed: tuple[int, ...] = ()
-    stated: Stated = NOTHING_STATED
+    stated: TruncationInfo = NOTHING_STATED
     whole: str = ""
     uncut: str = ""
     limits: ShownLimits = NO_LIMITS

@@ -21,7 +21,7 @@ from lamr_postprocess.listing import read_listing
 from lamr_postprocess.minified import minified
 from lamr_postprocess.render import NAMED
 from lamr_sessions import Read
-from lamr_sessions.notices import NOTHING_STATED, Stated
+from lamr_sessions.notices import NOTHING_STATED, TruncationInfo
 from lamr_sessions.shown import shown_lines
 
 from lamr_agents.intent import Intent
@@ -84,7 +84,7 @@ def asked_for(  # noqa: PLR0913  # what a host knows of a call, one keyword a fa
     again: bool = False,
     failed: bool = False,
     name: str = "",
-    stated: Stated = NOTHING_STATED,
+    stated: TruncationInfo = NOTHING_STATED,
     whole: str = "",
     limits: ShownLimits = NO_LIMITS,
 ) -> Asked:

@@ -32,6 +32,8 @@ def show(
     Texts are kept for 7 days, and 128 MiB of them in all, in ~/.cache/lamr/agents/texts.sqlite3.
 
     lamr show 3fa9c1d2e4b7:155-326
+
+    lamr show 3fa9c1d2e4b7
     """
     from lamr_agents.local.store import Store, StoreError, default_store
     from lamr_agents.local.texts import Place, Texts, default_texts
@@ -72,6 +74,8 @@ def serve(
     """Answer hooks: the local server, which hooks start themselves.
 
     lamr agents serve --idle 60
+
+    lamr agents serve --server 127.0.0.1:8001 --profile balanced
     """
     end_well_on_sigterm()
     from lamr_agents.local.server import LocalServer
@@ -111,6 +115,8 @@ def stats(
     """Print what hooks did: the tokens that they cut, what agents read again, and how long agents waited.
 
     lamr agents stats --days 7
+
+    lamr agents stats --json
     """
     import time
 

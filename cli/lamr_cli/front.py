@@ -49,6 +49,8 @@ def key(
     A tenant may have several keys, so that a new one can be handed out before the old one is deleted from the file.
 
     lamr front key alice bob --days 90
+
+    lamr front key carol --tenants tenants.toml --json
     """
     from lamr_front.fleet import make_key
     from lamr_front.tenants_file import add_keys
@@ -76,6 +78,8 @@ def check(tenants: Tenants = FILE) -> None:
     """Check the file of tenants, and let HAProxy check what is rendered from it. Nothing is changed.
 
     lamr front check --tenants tenants.toml
+
+    lamr front check
     """
     import tempfile
 
@@ -107,6 +111,8 @@ def render_files(
     The files are readable by their owner alone: give them to the user that HAProxy starts as.
 
     lamr front render -o /etc/haproxy/lamr
+
+    lamr front render -o rendered --sockets /run/haproxy
     """
     from lamr_front.errors import FrontError
     from lamr_front.rendering import Places, render, write
@@ -130,6 +136,8 @@ def run(tenants: Tenants = FILE) -> None:
     Standard output gets a line of JSON for each request, standard error what becomes of replicas.
 
     lamr front run --tenants tenants.toml
+
+    lamr front run
     """
     end_well_on_sigterm()
     from lamr_front.running import run as run_front
@@ -143,6 +151,8 @@ def reload(tenants: Tenants = FILE) -> None:
     """Put a changed file of tenants into force. No request is lost; keys that were deleted stop working at once.
 
     lamr front reload --tenants tenants.toml
+
+    lamr front reload
     """
     from lamr_front import control
 
@@ -190,6 +200,8 @@ def status(
     Exit code 3 when no front of this file runs, or no replica is up.
 
     lamr front status --json
+
+    lamr front status --tenants tenants.toml
     """
     from lamr_front.control import read_status
 

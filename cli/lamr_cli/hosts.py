@@ -77,6 +77,8 @@ def install(  # the command's options
     ends after an hour without calls. Restart the agent afterwards.
 
     lamr install claude-code --dry-run
+
+    lamr install codex --project
     """
     from lamr_agents.hosts import HOSTS
     from lamr_agents.installing import hook_command, installed, server_command, settings_path, shared_command
@@ -103,6 +105,8 @@ def uninstall(
     """Take lamr out of an agent's settings; everything else in them stays. The hooks' local server ends.
 
     lamr uninstall claude-code
+
+    lamr uninstall codex --project --dry-run
     """
     from lamr_agents.hosts import HOSTS
     from lamr_agents.installing import installed_in, removed, settings_path
@@ -130,6 +134,8 @@ def status(
     """Print which agents are on this machine, where lamr is installed, and what it last did there.
 
     lamr agents status
+
+    lamr agents status --all --json
     """
     from lamr_agents.hosts import HOSTS
     from lamr_agents.installing import presences

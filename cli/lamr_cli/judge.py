@@ -1,4 +1,4 @@
-"""`lamr judge`: does a reader answer as well from a part of the tokens? `lamr judge items` makes the questions."""
+"""`lamr research judge`: does a reader answer as well from a part of the tokens? Its `items` makes the questions."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ app = typer.Typer(
     "graded, and the difference to the whole code is paired, item by item. What asking will cost is said before and "
     "counted meanwhile. Answers are kept on disk: a run that was ended goes on where it was.\n\n"
     "A row of --data needs three fields: query, answer, and code or the path of a file.\n\n"
-    "lamr judge items . -o items.jsonl\n\n"
-    "lamr judge -d items.jsonl --reader http://127.0.0.1:8000/v1 --model qwen3-coder",
+    "lamr research judge items . -o items.jsonl\n\n"
+    "lamr research judge -d items.jsonl --reader http://127.0.0.1:8000/v1 --model qwen3-coder",
 )
 Tokenizer = Annotated[
     Path | None, typer.Option(help="The reader's tokenizer.json; default: GPT's o200k, by a table.")
@@ -51,7 +51,9 @@ def judge(
     data: Annotated[
         Path | None,
         typer.Option(
-            "--data", "-d", help="JSONL of query, answer, and code or path; or what `lamr judge items` wrote."
+            "--data",
+            "-d",
+            help="JSONL of query, answer, and code or path; or what `lamr research judge items` wrote.",
         ),
     ] = None,
     reader: Annotated[
@@ -66,7 +68,7 @@ def judge(
         str | None,
         typer.Option(
             help="Instead of an endpoint: a causal model that weighs answers and writes none, as --perplexity of "
-            "`lamr compress` names it.",
+            "`lamr research compress` names it.",
             metavar="MODEL",
         ),
     ] = None,
@@ -94,7 +96,7 @@ def judge(
     server: Server = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
-    """Judge, unless `lamr judge items` was asked for."""
+    """Judge, unless `lamr research judge items` was asked for."""
     if context.invoked_subcommand is not None:
         return
     from lamr_client import Pruner as LamrPruner
@@ -106,7 +108,9 @@ def judge(
     from lamr_evaluation.judge.report import gold_table, plot_scores
 
     if data is None:
-        raise typer.BadParameter("give --data, or make items first: lamr judge items . -o items.jsonl")
+        raise typer.BadParameter(
+            "give --data, or make items first: lamr research judge items . -o items.jsonl"
+        )
     if (reader is None) == (likelihoods is None):
         raise typer.BadParameter("give one of --reader and --likelihoods")
     if plot is not None:
@@ -189,9 +193,9 @@ def items(
     place asks with a commit's message which lines it changed. How each item was made stands in its field `made`; the
     same sources and seed make the same items.
 
-    lamr judge items . -o items.jsonl
+    lamr research judge items . -o items.jsonl
 
-    lamr judge items tabulate-0.9.0-py3-none-any.whl --task completion --count 50 -o items.jsonl
+    lamr research judge items tabulate-0.9.0-py3-none-any.whl --task completion --count 50 -o items.jsonl
     """
     from lamr_evaluation.judge.making import MakingOptions, make_items
     from lamr_evaluation.judge.making.sources import open_sources

@@ -51,6 +51,8 @@ def http(  # one flag an argument
     or behind something that does it.
 
     lamr http --port 8080
+
+    lamr http --server 127.0.0.1:8001 --max-requests 16
     """
     end_well_on_sigterm()
     with needs_extra("http"):
@@ -103,6 +105,8 @@ def mcp(
     HTTP nobody is asked who he is: listen on loopback, where web pages of other places get no answer.
 
     lamr mcp --root .
+
+    lamr mcp --transport http --port 8081
     """
     end_well_on_sigterm(at_once=transport == "stdio")
     with needs_extra("mcp"):

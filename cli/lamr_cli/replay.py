@@ -55,6 +55,8 @@ def replay(  # one argument an option
     what its requests read has none. Nothing leaves this machine unless --server names another one.
 
     lamr replay ~/.claude/projects --html replay.html
+
+    lamr replay --limit 10 --profile careful
     """
     from lamr_agents.policy import DEFAULT, PROFILES
     from lamr_agents.replay import bundled_prices, find_logs, read_prices

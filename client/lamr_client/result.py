@@ -15,10 +15,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from lamr_contract.asked import AskedDocument
 from lamr_contract.counters import DEFAULT, counted_by, token_counter
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import LamrError
+from lamr_contract.scoring.query_document import QueryDocument
 from lamr_contract.words import query_terms
 from lamr_errors import unseen_lines
 from lamr_postprocess import (
@@ -180,7 +180,7 @@ MOST_EXCERPT_TOKENS = 2_000
 
 def unjudged(
     encoder: PromptEncoder,
-    asked: AskedDocument,
+    asked: QueryDocument,
     options: PruneOptions,
     tokens: int,
     count: Callable[[str], int],
@@ -210,12 +210,6 @@ def passthrough(
 
     The tokens of a text beyond `MOST_COUNTED_CHARS` are estimated, because counting them would take longer than the
     caller was ready to wait.
-
-    Args:
-        encoder, options: see `unjudged`.
-        text: the code.
-        error: why the text passes; the result's reason names it.
-        begin: `time.perf_counter()` when the call began.
     """
     counter = token_counter(options.tokenizer, encoder)
     count = counter.count_tokens if len(text) <= MOST_COUNTED_CHARS else approximate_tokens
@@ -232,7 +226,7 @@ def _whole(encoder: PromptEncoder, text: str, options: PruneOptions, tokens: int
 
 
 def _parts_of_lines(
-    whole: PruneResult, asked: AskedDocument, options: PruneOptions, count: Callable[[str], int]
+    whole: PruneResult, asked: QueryDocument, options: PruneOptions, count: Callable[[str], int]
 ) -> PruneResult:
     """Return code without lines to choose from: as it came, or what fits into a budget, or parts of its lines."""
     text, tokens, why = whole.text, whole.tokens_in, asked.minified

@@ -23,7 +23,7 @@ from lamr_contract.chunking import LineStarts, fixed_chunks, header_tokens, plan
 from lamr_contract.errors import InvalidInputError, ModelMismatchError
 from lamr_contract.files import MOST_TOKENIZER_BYTES, read_regular
 from lamr_contract.names import TOKENIZER_FILE
-from lamr_contract.reading import Reading, read
+from lamr_contract.query_truncation import TruncatedQuery, read
 from lamr_contract.spec import Chunking, ModelSpec, client_files, load_spec
 from lamr_contract.tokens.text_slices import in_groups, slice_bounds
 from lamr_contract.tokens.token_tables import TokenTable
@@ -140,7 +140,7 @@ class PromptEncoder:
         prompt = self.spec.prompt
         return self._tokenize(prompt.query_before + query + prompt.query_after)[0]
 
-    def read_query(self, query: str, task: str, code: str, layout: LineLayout) -> Reading:
+    def read_query(self, query: str, task: str, code: str, layout: LineLayout) -> TruncatedQuery:
         """Return what the model reads of a query and a task about a document: all of it, or what there is room for.
 
         Args:
@@ -198,10 +198,6 @@ class PromptEncoder:
 
     def code_room(self, query_tokens: int, chunking: Chunking | None = None) -> int:
         """Return how many code tokens a chunk holds beside the prompt and the query.
-
-        Args:
-            query_tokens: the number of the query's tokens.
-            chunking: takes the place of the model's own.
 
         Raises:
             InvalidInputError: the query leaves room for less than `MIN_CODE_TOKENS`, or than a chunk that is smaller.

@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from lamr_contract.arrays import Float64Array, logit
-from lamr_contract.asked import NO_TOKENS, AskedDocument
 from lamr_contract.cache import Cache
 from lamr_contract.counters import Counter
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import InvalidInputError
-from lamr_contract.reading import Reading, bounded
+from lamr_contract.query_truncation import TruncatedQuery, bounded
+from lamr_contract.scoring.query_document import NO_TOKENS, QueryDocument
 from lamr_contract.scoring.scorer import DocumentScorer, Scorer
 from lamr_errors import unseen_lines, visible
 from lamr_postprocess import decode
@@ -55,7 +55,7 @@ class LineModel:
         """Whether there is such a model, and it knows the question's language."""
         return self.scorer.instant and self.scorer.reads(self.query)
 
-    def read_query(self, files: Sequence[tuple[str, str]]) -> Reading:
+    def read_query(self, files: Sequence[tuple[str, str]]) -> TruncatedQuery:
         """Return what is read of the question by the words of some files: of a long one the rarest sentences.
 
         All files share one reading, since they compete.
@@ -63,12 +63,12 @@ class LineModel:
         begun = "\n".join(text for _, text in files)[:_MOST_CHARACTERS]
         return self.encoder.read_query(self.query, self.task, begun, line_layout(begun))
 
-    def log_odds(self, path: str, text: str, reading: Reading) -> Float64Array | None:
+    def log_odds(self, path: str, text: str, reading: TruncatedQuery) -> Float64Array | None:
         """Return the log-odds [L] that each line of a file answers; None for a file that can't be read."""
         if len(text) > _MOST_CHARACTERS:
             return None
         try:
-            asked = AskedDocument.of(
+            asked = QueryDocument.of(
                 self.encoder,
                 self.query,
                 text,

@@ -1,4 +1,4 @@
-"""`lamr judge` and `lamr judge items`: what docs/judge.md tells to type, against a scripted endpoint."""
+"""`lamr research judge` and its `items`: what docs/judge.md tells to type, against a scripted endpoint."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def lamr(*words: str | Path) -> Result:
-    return CliRunner().invoke(app, ["judge", *map(str, words)])
+    return CliRunner().invoke(app, ["research", "judge", *map(str, words)])
 
 
 def test_the_help_names_what_there_is() -> None:
