@@ -17,7 +17,7 @@ from lamr_front import admin
 from lamr_front.errors import FrontError, FrontStartError
 from lamr_front.fleet import Fleet
 from lamr_front.haproxy import check_config, complaints, find_haproxy
-from lamr_front.rendering import Places, render
+from lamr_front.rendering import CONFIG, Places, render
 from lamr_front.run_folder import RunFolder
 from lamr_front.tenants_file import read_fleet
 
@@ -95,14 +95,14 @@ def prepare(tenants: Path, folder: RunFolder) -> tuple[Fleet, Path]:
     """
     fleet = read_fleet(tenants)
     folder.make()
-    generation = folder.next_generation()
-    config = folder.write(generation, render(fleet, folder.places(generation), str(tenants)))
+    places = folder.places(folder.next_generation())
     try:
-        check_config(find_haproxy(), config)
+        render(fleet, places, str(tenants)).write(places)
+        check_config(find_haproxy(), places.folder / CONFIG)
     except BaseException:
-        folder.forget(config.parent)
+        folder.forget(places.folder)
         raise
-    return fleet, config.parent
+    return fleet, places.folder
 
 
 def reload(tenants: Path) -> Fleet:

@@ -21,7 +21,7 @@ from pathlib import Path
 from lamr_contract.private_files import open_private, private_folder, take_lock
 
 from lamr_front.errors import FrontError, FrontStartError
-from lamr_front.rendering import CONFIG, Places, Rendering
+from lamr_front.rendering import CONFIG, Places
 
 CURRENT = "current"
 KEPT = 2  # generations: the one in force, and the one before it, which an old worker may still name
@@ -89,12 +89,6 @@ class RunFolder:
         return (
             max((int(each.name) for each in self.path.glob("[0-9]*") if each.name.isdigit()), default=0) + 1
         )
-
-    def write(self, generation: int, rendering: Rendering) -> Path:
-        """Write the files of a generation, which isn't in force yet. Returns the configuration's path."""
-        places = self.places(generation)
-        rendering.write(places)
-        return places.folder / CONFIG
 
     def put_in_force(self, folder: Path) -> None:
         """Point `current` at a generation's folder, at once."""
