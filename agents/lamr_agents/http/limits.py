@@ -271,9 +271,7 @@ class BoundedProtocol(H11Protocol):
 class _CountingConnection(h11.Connection):
     """h11's connection, which refuses a body of many tiny chunks: each takes as long to read as some kB."""
 
-    def __init__(self, role: Any, most: int) -> None:
-        super().__init__(role, most)
-        self.begin_body()
+    _pieces = _size = 0
 
     def begin_body(self) -> None:
         """Count from the beginning."""
