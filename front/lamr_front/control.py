@@ -95,8 +95,8 @@ def prepare(tenants: Path, folder: RunFolder) -> tuple[Fleet, Path]:
     fleet = read_fleet(tenants)
     folder.make()
     places = folder.places(folder.next_generation())
-    write(render(fleet, places, str(tenants)), places)
     try:
+        write(render(fleet, places, str(tenants)), places)
         haproxy.check_config(haproxy.find_haproxy(), places.folder / CONFIG)
     except BaseException:
         folder.forget(places.folder)

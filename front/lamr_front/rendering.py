@@ -64,8 +64,6 @@ REPLICA_HEADER = "lamr-replica"  # from one tier to the other; clients don't get
 NO_REPLICA = "no replica is ready"
 NO_VERSION = "no replica of this version of the model is ready"
 
-MOST_PATH_BYTES = 1000  # of a path in the log; escaped, each takes up to six
-MOST_LOG_BYTES = 8192  # of a line of the log, which HAProxy cuts there
 # Nothing here is a client's text but path and trace; the path is escaped, and the trace has the form of one.
 LOG_FIELDS = {
     "time": '"%[date,utime(%Y-%m-%dT%H:%M:%SZ)]"',
@@ -148,8 +146,6 @@ def render(fleet: Fleet, places: Places, source: str) -> dict[str, str]:
         SILENT_SECONDS=SILENT_SECONDS,
         IDLE_SECONDS=IDLE_SECONDS,
         OPERATORS=OPERATORS,
-        MOST_PATH_BYTES=MOST_PATH_BYTES,
-        MOST_LOG_BYTES=MOST_LOG_BYTES,
         most_clients=settings.max_connections + max(LEAST_SPARE, settings.max_connections // SPARE_SHARE),
         most_inner=INNER + sum(windows.values()),
         REFUSALS=REFUSALS,

@@ -11,11 +11,11 @@ import time
 import grpc
 import pytest
 from lamr_contract.admission import seconds_to_wait
-from lamr_front.rendering import MOST_PATH_BYTES
 from tritonclient.grpc import service_pb2 as pb
 
 from .conftest import inference, stub_of
 
+MOST_PATH_BYTES = 1000
 ADMINISTRATION = {
     "RepositoryIndex": pb.RepositoryIndexRequest(),
     "RepositoryModelLoad": pb.RepositoryModelLoadRequest(model_name="lamr"),

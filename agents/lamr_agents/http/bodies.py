@@ -96,13 +96,13 @@ class SwePrunerAnswer(BaseModel):
     compared with here.
     """
 
-    score: float
+    score: float = 0.0
     pruned_code: str
-    token_scores: list[list[str | float]]
+    token_scores: list[list[str | float]] = []
     kept_frags: list[int]
-    origin_token_cnt: int
-    left_token_cnt: int
-    model_input_token_cnt: int
+    origin_token_cnt: int = 0
+    left_token_cnt: int = 0
+    model_input_token_cnt: int = 0
     error_msg: str | None = None
 
 

@@ -59,14 +59,7 @@ def _shortened(line: str) -> str:
 
 
 def packed(workspace: Workspace, using: Using, question: str, max_tokens: int, paths: Sequence[str]) -> str:
-    """The lines of many files that answer a question, and what a caller should know of them.
-
-    Args:
-        workspace: the files.
-        using: the model, the cache and the task, as for `lamr_repositories.pack`.
-        question: what is looked for.
-        max_tokens: of the answer.
-        paths: files and folders to look in; everything without any.
+    """The lines of the files below some paths (none: all) that answer a question, and what a caller should know.
 
     Raises:
         OutsideRootsError: a path leads out of the roots, or the paths lie in several of them.

@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import wraps
 from importlib.metadata import version
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any
 
 from lamr_client import AsyncPruner, InvalidInputError, LamrError, PruneResult
 from lamr_contract.choices import EffortName
@@ -154,10 +154,7 @@ def _untitled(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in schema.items() if key != "title"} | {"properties": arguments}
 
 
-_Tool = TypeVar("_Tool", bound=Callable[..., Any])
-
-
-def _telling(tool: _Tool) -> _Tool:
+def _telling(tool: Callable[..., Any]) -> Callable[..., Any]:
     """A tool whose errors of lamr's are the tool's, which the model reads."""
 
     @wraps(tool)
@@ -168,7 +165,7 @@ def _telling(tool: _Tool) -> _Tool:
             raise ToolError(f"{type(error).__name__}: {visible(str(error), lines=True)}") from error
         return bounded(answer)
 
-    return cast(_Tool, told)
+    return told
 
 
 @dataclass(frozen=True)
