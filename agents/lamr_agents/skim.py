@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from lamr_client import DeadlineExceededError, LamrError, PruneResult
 from lamr_contract.choices import EffortName
+from lamr_errors import unseen_lines, visible
 from lamr_postprocess import approximate_tokens, detect_language, line_spans, prune_lines
 from lamr_postprocess.document import analyse
 from lamr_postprocess.listing import read_listing
@@ -29,7 +30,7 @@ from lamr_agents.parts import Part, parts_of, renumbered
 from lamr_agents.policy import OUTLINED, PRUNED, SHORTENED, TOO_LONG, Asked, Policy
 from lamr_agents.shown_limits import NO_LIMITS, WHOLE, ShownLimits
 from lamr_agents.skimmed import Skim, alike, hidden
-from lamr_agents.thin import NOT_PRUNED, NOTE, plain
+from lamr_agents.thin import MOST_WORDS, NOT_PRUNED, NOTE
 from lamr_agents.words import AN_OUTLINE, BY_NAME, BY_RANGE, IN_HASTE, KNOWN_LINES, known_note, note
 
 
@@ -245,7 +246,8 @@ def _noted(asked: Asked, shown: Skim, archive: Archive | None, why: str) -> Skim
     if archive:
         undo = archive.how_to_show(asked.text, *largest_cut(shown.kept_lines, asked.lines))
     kept = len(shown.kept_lines)
-    last = note(kept, asked.lines, undo, numbers=shown.numbers, why=why, alike=alike(shown.text))
+    signs = {"alike": alike(shown.text), "unseen": unseen_lines(shown.text)}
+    last = note(kept, asked.lines, undo, numbers=shown.numbers, why=why, **signs)
     text = f"{_closed(shown.text)}{last}{asked.limits.below}"
     return replace(shown, text=text, tokens_out=asked.shown_tokens(text))
 
@@ -274,7 +276,7 @@ def largest_cut(kept: Sequence[int], lines: int) -> tuple[int, int]:
 def because_of(error: Exception | str) -> str:
     """The reason of a result that passes because of an error, or of what else went wrong."""
     why = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
-    return plain(f"{NOT_PRUNED}: {why}")
+    return visible(f"{NOT_PRUNED}: {why}"[:MOST_WORDS])
 
 
 def _closed(text: str) -> str:
@@ -284,7 +286,8 @@ def _closed(text: str) -> str:
 def untouched(asked: Asked, reason: str, result: PruneResult | None = None) -> Skim:
     """What is shown of a text that passes."""
     every = tuple(range(1, asked.lines + 1))
-    return Skim(asked.text, plain(reason), every, asked.lines, asked.tokens, asked.tokens, result=result)
+    why = visible(reason[:MOST_WORDS])
+    return Skim(asked.text, why, every, asked.lines, asked.tokens, asked.tokens, result=result)
 
 
 def unjudged(asked: Asked, error: Exception | str) -> Skim:
@@ -335,7 +338,8 @@ def _named(
         length = 0 if number is None else _alike(lines, at, known, number)
         if number is not None and sum(map(len, rows[at : at + length])) + length >= LEAST_CHARACTERS:
             begin, end, last = first + at, first + at + length - 1, number + length - 1
-            out.append(KNOWN_LINES.format(first=begin, last=end, as_first=number, as_last=last, path=path))
+            shown = visible(path).replace(NOTE, "[")
+            out.append(KNOWN_LINES.format(first=begin, last=end, as_first=number, as_last=last, path=shown))
             at += length
         else:
             out.append(rows[at])

@@ -27,6 +27,7 @@ from lamr_contract.model_io import ChunkResult
 from lamr_contract.scoring.scorer import DocumentScorer, LineScores, Scorer
 from lamr_postprocess import BudgetError, PrunedCode, prune_lines
 from lamr_postprocess.analyses import Analyses
+from lamr_postprocess.prune import UNSEEN_SHOWN
 from lamr_postprocess.repair import GAP, REASONS
 from numpy.typing import NDArray
 
@@ -259,7 +260,9 @@ class PruneJob:
             self._shared.finishing.measured(len(self._text), time.perf_counter() - answered)
         end, begin = time.perf_counter(), self._call.begin
         timings = Timings(self._encoding, answered - begin - self._encoding, end - answered, end - begin)
-        return dataclasses.replace(result, timings=timings)
+        unseen = UNSEEN_SHOWN.format(unseen=result.unseen) if result.unseen else None
+        reason = "; ".join(filter(None, (result.reason, unseen))) or None
+        return dataclasses.replace(result, reason=reason, timings=timings)
 
     def _final_scores(self) -> LineScores:
         """Return the line scores, and give up what they were computed from: a large file's takes much memory."""

@@ -20,6 +20,7 @@ from lamr_contract.counters import DEFAULT, counted_by, token_counter
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import LamrError
 from lamr_contract.words import query_terms
+from lamr_errors import unseen_lines
 from lamr_postprocess import (
     Cut,
     Encoding,
@@ -109,6 +110,11 @@ class PruneResult:
     encoding: Encoding = field(default_factory=Encoding)
     timings: Timings = field(default_factory=Timings)
 
+    @property
+    def unseen(self) -> int:
+        """How many of the lines in `text` have characters that nobody sees; `reason` says so, too."""
+        return unseen_lines(self.text)
+
     @classmethod
     def whole(cls, text: str, scores: Sequence[float], tokens: int, **more: Any) -> PruneResult:
         """Return the result that keeps all lines of a text, with their scores and with the fields that `more` names."""
@@ -150,6 +156,7 @@ class PruneResult:
         data["kept_lines"] = list(self.kept_lines)
         data["line_scores"] = [round(score, 6) for score in self.line_scores]
         data["reasons"] = {str(line): reason for line, reason in self.reasons.items()}
+        data["unseen"] = self.unseen
         data["effort"] = None if self.effort is None else str(self.effort)
         data["encoding"] = self.encoding.name
         data["cuts"] = [dataclasses.asdict(cut) for cut in self.cuts]

@@ -19,6 +19,7 @@ from transformers import AutoModelForCausalLM, PreTrainedModel
 from lamr_export.attention import PACKED_ATTENTION, PackedLayout
 from lamr_export.errors import CheckpointError
 from lamr_export.shared_prefixes import SharedLayout
+from lamr_export.sources import refuse_pickles
 
 SLICE = 8192
 """The entries of the vocabulary whose scores exist at a time."""
@@ -74,17 +75,27 @@ class CausalModel(nn.Module):
 
     @classmethod
     def load(cls, folder: str | Path) -> CausalModel:
-        """Load the folder of any Hugging Face causal language model, in float32.
+        """Load the folder of any Hugging Face causal language model, in float32; neither pickles nor code are read.
 
         Raises:
-            CheckpointError: the folder holds none, or one that isn't supported.
+            CheckpointError: the folder holds none, a broken one, or one that isn't supported.
         """
+        refuse_pickles(Path(folder))
+        options: dict[str, Any] = {
+            "local_files_only": True,
+            "use_safetensors": True,
+            "trust_remote_code": False,
+        }
+        options |= {"dtype": torch.float32, "output_loading_info": True}
         try:
-            model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True, dtype=torch.float32)
-        except (OSError, ValueError, KeyError) as error:
+            loaded: Any = AutoModelForCausalLM.from_pretrained(folder, **options)
+        except Exception as error:  # a broken file fails in as many ways as there are libraries
             raise CheckpointError(
                 f"{folder}: not a causal language model that transformers can load ({error})"
             ) from error
+        model, loading = loaded
+        if missing := sorted(loading["missing_keys"]):
+            raise CheckpointError(f"{folder}: {len(missing)} tensors are missing, {missing[0]} among them")
         return cls(model)
 
     def round_layers(self) -> None:

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from lamr_contract.private_files import write_whole
+
 from lamr_front import haproxy
 from lamr_front.errors import FrontError, FrontStartError
 from lamr_front.fleet import Fleet
@@ -204,9 +206,7 @@ def read_status(tenants: Path) -> FrontStatus:
 
 def save_state(places: Places) -> None:
     """Write down which replicas are drained or down, for the process that comes next."""
-    partial = places.state_file.with_suffix(".new")
-    partial.write_text(haproxy.ask(places.admin_socket, f"show servers state {POOL}"), encoding="utf-8")
-    partial.replace(places.state_file)
+    write_whole(places.state_file, haproxy.ask(places.admin_socket, f"show servers state {POOL}"))
 
 
 def _revoke(before: Places, new: Path) -> None:

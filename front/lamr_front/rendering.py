@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from lamr_contract.admission import (
     TRACE_STATE_METADATA,
 )
 from lamr_contract.names import FINGERPRINT_PARAMETER
-from lamr_contract.private_files import open_private
+from lamr_contract.private_files import private_file, write_whole
 from lamr_errors import how_to_install
 
 from lamr_front import health_check
@@ -65,6 +64,8 @@ REPLICA_HEADER = "lamr-replica"  # from one tier to the other; clients don't get
 NO_REPLICA = "no replica is ready"
 NO_VERSION = "no replica of this version of the model is ready"
 
+MOST_PATH_BYTES = 1000  # of a path in the log; escaped, each takes up to six
+MOST_LOG_BYTES = 8192  # of a line of the log, which HAProxy cuts there
 # Nothing here is a client's text but path and trace; the path is escaped, and the trace has the form of one.
 LOG_FIELDS = {
     "time": '"%[date,utime(%Y-%m-%dT%H:%M:%SZ)]"',
@@ -147,6 +148,8 @@ def render(fleet: Fleet, places: Places, source: str) -> dict[str, str]:
         SILENT_SECONDS=SILENT_SECONDS,
         IDLE_SECONDS=IDLE_SECONDS,
         OPERATORS=OPERATORS,
+        MOST_PATH_BYTES=MOST_PATH_BYTES,
+        MOST_LOG_BYTES=MOST_LOG_BYTES,
         most_clients=settings.max_connections + max(LEAST_SPARE, settings.max_connections // SPARE_SHARE),
         most_inner=INNER + sum(windows.values()),
         REFUSALS=REFUSALS,
@@ -186,9 +189,8 @@ def write(files: dict[str, str], places: Places) -> list[Path]:
     for folder in (places.folder, places.sockets):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for name, text in files.items():
-        descriptor = open_private(places.folder / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            stream.write(text)
+        private_file(places.folder / name, make=False)
+        write_whole(places.folder / name, text)
     places.state_file.touch(mode=0o600)
     return [places.folder / name for name in files]
 

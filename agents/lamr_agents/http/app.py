@@ -44,7 +44,7 @@ from lamr_agents.http.bodies import (
     SwePrunerBody,
     TeiBody,
 )
-from lamr_agents.http.limits import RETRY_SECONDS, LimitMiddleware, Limits
+from lamr_agents.http.limits import RETRY_SECONDS, HostMiddleware, LimitMiddleware, Limits
 from lamr_agents.local.texts import Archive, Place, Texts, UnknownTextError, default_texts
 from lamr_agents.skim import largest_cut
 from lamr_agents.words import note
@@ -98,7 +98,7 @@ def create_app(
 
     Args:
         make_pruner: gives the pruner; called in a thread when the application starts.
-        limits: on bodies, requests at once and time.
+        limits: on bodies, requests at once, time, and the names that the server is asked by.
         texts: keep the originals that requests ask to keep; None for the user's own.
     """
     limits = limits or Limits()
@@ -120,6 +120,7 @@ def create_app(
     )
     app.middleware("http")(_measured(metrics))
     app.add_middleware(LimitMiddleware, limits=limits)
+    app.add_middleware(HostMiddleware, hosts=limits.hosts)
     app.add_exception_handler(LamrError, _as_status)
     app.add_exception_handler(RequestValidationError, _as_details)
     app.add_exception_handler(HTTPException, _as_refused)

@@ -129,11 +129,3 @@ class TeiBody(Body):
     texts: list[str] = Field(min_length=1, max_length=MOST_DOCUMENTS)
     raw_scores: Literal[False] = Field(False, description="Scores are probabilities here.")
     return_text: bool = False
-
-
-class Problem(BaseModel):
-    """Why a request failed: the error's name, what it says, and its facts."""
-
-    error: str
-    message: str
-    facts: dict[str, Any] = Field(default_factory=dict)

@@ -1,8 +1,7 @@
 """How much strangers may ask of `lamr http`: of the application, and of connections, which uvicorn doesn't bound.
 
-The application is spared bodies that are too large or too slow, more requests at once than it can do, and those of web
-pages, by an ASGI middleware that knows sizes, counts and time, and nothing of what a request asks. A connection may be
-kept without asking for so long, and there may be so many of them.
+Two ASGI middlewares spare the application web pages of other places, bodies that are too large or too slow, and more
+requests at once than it can do. A connection may be kept without asking for so long, and there may be so many of them.
 """
 
 from __future__ import annotations
@@ -11,12 +10,14 @@ import asyncio
 import ipaddress
 import json
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
 import h11
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -37,16 +38,57 @@ class Limits:
         requests: that are under way at once.
         seconds: for one request, and for its body to arrive.
         stop_seconds: that requests under way are given when the server stops.
+        hosts: the server's names and addresses beside those of loopback; with 0.0.0.0 or ::, every address is one.
     """
 
     body: int = 8 << 20
     requests: int = 64
     seconds: float = 30.0
     stop_seconds: float = 10.0
+    hosts: tuple[str, ...] = ()
+
+
+class HostMiddleware:
+    """Answers 403 to web pages of other places, before the application sees a request.
+
+    A page may have its own name lead to this machine (DNS rebinding), so that it is the place that it asks: such a
+    request has that name as its `Host`.
+
+    Args:
+        app: what answers the others.
+        hosts: see `Limits.hosts`.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: Collection[str]) -> None:
+        self._app = app
+        self._names = {"localhost", *map(str.lower, hosts)}
+        self._any_address = not self._names.isdisjoint({"0.0.0.0", "::"})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        headers = Headers(scope=scope) if scope["type"] == "http" else Headers()
+        host, origin = headers.get("host", ""), headers.get("origin", "")
+        if host and not self._is_here(f"//{host}", self._any_address):
+            said = (
+                f"{host!r:.80} isn't a name of this server; start it with --allowed-host if it should be one"
+            )
+            await _refuse(send, 403, said)
+        elif origin.startswith(("http://", "https://", "null")) and not self._is_here(origin):
+            said = f"{origin!r:.80} is a web page of another place, and those aren't answered"
+            await _refuse(send, 403, said)
+        else:
+            await self._app(scope, receive, send)
+
+    def _is_here(self, url: str, any_address: bool = False) -> bool:
+        try:
+            host = urlsplit(url).hostname or ""
+            return host in self._names or ipaddress.ip_address(host).is_loopback or any_address
+        except ValueError:  # no address
+            return False
 
 
 class LimitMiddleware:
-    """Answers 403, 408, 413, 415 and 429 before the application sees a request.
+    """Answers 408, 413, 415 and 429 before the application sees a request.
 
     Attributes:
         under_way: the number of requests that count, which are those with a whole body.
@@ -61,17 +103,15 @@ class LimitMiddleware:
         """Pass a request on, or refuse it."""
         if scope["type"] != "http" or scope["path"] in _FREE:
             await self._app(scope, receive, send)
-        elif (page := _page(scope)) is not None:
-            await _refuse(
-                send, 403, f"{page!r:.80} is a web page of another place, and those aren't answered"
-            )
-        elif encoding := _header(scope, b"content-encoding").decode("latin-1"):
+            return
+        headers = Headers(scope=scope)
+        if encoding := headers.get("content-encoding"):
             await _refuse(
                 send,
                 415,
                 f"bodies aren't decoded, and this one is {encoding!r:.40}; send it without Content-Encoding",
             )
-        elif _announced(scope) > self._limits.body:
+        elif int(headers.get("content-length", 0)) > self._limits.body:
             await _refuse(send, 413, self._too_large())
         elif self.under_way >= self._limits.requests:
             await self._overloaded(send)
@@ -125,27 +165,6 @@ def _replaying(body: bytes, receive: Receive) -> Receive:
         return whole.pop() if whole else await receive()
 
     return replay
-
-
-def _header(scope: Scope, wanted: bytes) -> bytes:
-    return next((value for name, value in scope["headers"] if name == wanted), b"")
-
-
-def _announced(scope: Scope) -> int:
-    length = _header(scope, b"content-length")
-    return int(length) if length.isdigit() else 0
-
-
-def _page(scope: Scope) -> str | None:
-    """The web page that asks, by its origin, unless it is this machine's: no other's may use what asks for no key."""
-    origin = _header(scope, b"origin").decode("latin-1")
-    if not origin or (origin != "null" and not origin.startswith(("http://", "https://"))):
-        return None
-    try:
-        host = urlsplit(origin).hostname or ""
-        return None if host == "localhost" or ipaddress.ip_address(host).is_loopback else origin
-    except ValueError:
-        return origin
 
 
 async def _refuse(send: Send, status: int, message: str) -> None:
