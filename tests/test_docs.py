@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 GUIDE = [path for path in sorted((ROOT / "docs").glob("*.md")) if path.name != "architecture.md"]
 MOST_WORDS_A_PAGE = 905  # of the guide's pages on average; a page that says more is made up for by others
-GROUPS = {"front"}
+GROUPS = {"front", "research", "research judge"}
 OTHERS_OPTIONS = {"--shm-size", "--trace-config", "--grpc-use-ssl", "--log-verbose"}  # docker's and Triton's
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 CODE = re.compile(r"^```\w*\n(.*?)^```|`([^`\n]+)`", re.MULTILINE | re.DOTALL)
@@ -59,7 +59,7 @@ def faults(line: str) -> list[str]:
     if words[:1] == ["lamr"] and len(words) > 1:
         if words[1].startswith("-"):
             return [word for word in words[1:] if word not in ("--help", "--version", "-h")]
-        if words[1] in GROUPS and len(words) > 2 and re.fullmatch(r"[a-z]+", words[2]):
+        while words[1] in GROUPS and len(words) > 2 and re.fullmatch(r"[a-z]+", words[2]):
             words = [words[0], f"{words[1]} {words[2]}", *words[3:]]
         options = commands().get(words[1])
         if options is None:

@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 from lamr_contract.names import SCORING_FILE, SPEC_FILE, TOKENIZER_FILE
+from lamr_contract.rules import LineRule, Scoring
+from lamr_contract.scoring.fusion import ENCODER_OUTPUTS, LINES, ScoreFusion
+from lamr_contract.scoring.fusion import FEATURES as READER_FEATURES
 from lamr_contract.scoring.line_inputs import IN_FILE
 from lamr_contract.scoring.line_layers import LineLayers
 from lamr_contract.scoring.line_model import INPUTS, LineModel, input_count
 from lamr_contract.scoring.line_vectors import WordMatching
-from lamr_contract.scoring.network import LineNetwork
 from lamr_contract.scoring.query_words import FEATURES
-from lamr_contract.scoring.reader import ENCODER_OUTPUTS, LINES, Reader
-from lamr_contract.scoring.reader import FEATURES as READER_FEATURES
-from lamr_contract.scoring.rules import LineRule, Scoring
 from lamr_contract.scoring.weights import LineWeights, weights_bytes, word_table
 from lamr_contract.spec import Chunking, ModelSpec, PromptTemplate, client_files
 from lamr_decoding import DecoderWeights
@@ -124,7 +123,7 @@ def line_weights(words: tuple[str, ...] = ("area", "shape"), **weights: float) -
     for name, weight in {**encoder, LINES: 1.0}.items():
         last[1 + READER_FEATURES.index(name)] = weight
     parts = (np.zeros((count, 1)), np.zeros(1), np.zeros((9, 1)), np.zeros(1), last)
-    return LineWeights(line_model(words, **weights), Reader(LineNetwork.of(READER_FEATURES, 1, (1,), parts)))
+    return LineWeights(line_model(words, **weights), ScoreFusion.of(1, (1,), parts))
 
 
 def line_model(words: tuple[str, ...] = ("area", "shape"), **weights: float) -> LineModel:

@@ -12,7 +12,6 @@ answer has no more characters than the host would show of the output, and no mor
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import time
 import uuid
@@ -21,7 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lamr_contract.private_files import open_private, private_folder
+from lamr_contract.private_files import private_folder, write_whole
 from lamr_sessions import Heard
 from lamr_sessions.formats import GEMINI_CLI_LINES
 from lamr_sessions.shown import framed
@@ -137,8 +136,7 @@ def _written(folder: Path, path: str, text: str) -> Path:
             if time.time() - old.stat().st_mtime > _SECONDS:
                 old.unlink()
     file = folder / f"{uuid.uuid4().hex[:8]}-{Path(path).name[-100:] or 'output'}.txt"
-    with os.fdopen(open_private(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w", encoding="utf-8") as stream:
-        stream.write(text)
+    write_whole(file, text)
     return file
 
 

@@ -99,7 +99,7 @@ class Listed:
 
 @dataclass(frozen=True)
 class Named:
-    """An entry that is a member of an object in a JSON or TOML file, such as a server of MCP.
+    """An entry that is a member of an object in a JSON file, such as a server of MCP.
 
     Attributes:
         keys: lead to the entry, its own name last.

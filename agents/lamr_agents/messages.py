@@ -153,9 +153,9 @@ class Conversations:
         again = walk.heard.seen.has(name or read.path)
         asked = asked_for(code, read, intent=intent, again=again, failed=failed, name=name, stated=said)
         shown = self._skimmed(asked, intent, policy, walk)
-        if shown.told == code:
+        if shown.text_with_notice == code:
             return text
-        whole = before + shown.told + after
+        whole = before + shown.text_with_notice + after
         return (
             whole if packed is None else json.dumps({**packed, OUTPUT: whole}, indent=2, ensure_ascii=False)
         )

@@ -120,7 +120,7 @@ class PruningEnvironment:
         failed = output.get("returncode") != 0
         more = {"again": again, "failed": failed, "limits": self._limits}
         shown = self._reads.skimmed(text, read, known, name=name, **more)
-        return {**output, "output": shown.told}
+        return {**output, "output": shown.text_with_notice}
 
 
 class _Pruning:

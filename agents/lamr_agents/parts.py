@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from lamr_postprocess import split_lines
 from lamr_postprocess.listing import read_listing
-from lamr_sessions.notices import Stated, gaps, stated
+from lamr_sessions.notices import TruncationInfo, gaps, stated
 
 from lamr_agents.policy import Asked
 
@@ -64,7 +64,7 @@ def parts_of(asked: Asked) -> tuple[Part, ...]:
     return tuple(_placed([piece for piece in pieces if piece[0]], asked, said))
 
 
-def _placed(pieces: Sequence[tuple[str, bool]], asked: Asked, said: Stated) -> Iterator[Part]:
+def _placed(pieces: Sequence[tuple[str, bool]], asked: Asked, said: TruncationInfo) -> Iterator[Part]:
     row, before = 0, None
     for place, (text, code) in enumerate(pieces):
         if not code:
@@ -89,7 +89,7 @@ def _part(text: str, row: int, first: int | None, before: Part | None = None) ->
     return Part(text, row, None if runs_on else listing.first, listed=True)
 
 
-def _of_the_end(text: str, asked: Asked, said: Stated) -> int | None:
+def _of_the_end(text: str, asked: Asked, said: TruncationInfo) -> int | None:
     """The file's number of the first line of a part that goes to the output's end."""
     count = len(split_lines(text))
     first = asked.from_line or 1

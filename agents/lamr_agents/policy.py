@@ -9,7 +9,7 @@ from typing import get_args
 from lamr_client import PruneResult
 from lamr_contract.choices import ProfileName
 from lamr_postprocess import approximate_tokens, detect_language
-from lamr_sessions.notices import NOTHING_STATED, Stated
+from lamr_sessions.notices import NOTHING_STATED, TruncationInfo
 
 from lamr_agents.shown_limits import NO_LIMITS, ShownLimits
 
@@ -17,7 +17,7 @@ PRUNED, OUTLINED, SHORTENED = "pruned", "outlined", "shortened"
 """The reasons of a result that doesn't pass; one that was shortened names lines that the context holds already."""
 HIDING = frozenset({PRUNED, OUTLINED})
 CUTTING = HIDING | {SHORTENED}
-FAILED, RANGED, READ_AGAIN = "the tool reports an error", "a range was asked for", "read again after each cut"
+FAILED, RANGED = "the tool reports an error", "a range was asked for"
 NOT_PRUNING = "the profile prunes nothing"
 PUT_ASIDE = "the host put it into a file"
 FOR_A_SCRIPT = "a script of the agent's gets it"
@@ -41,7 +41,6 @@ class Asked:
         failed: whether the tool reports an error.
         name: of what lies in no file, such as a command's output; empty for a file's text.
         pointed: lines of the file that the session has pointed at, 1-based.
-        always_again: whether each of the latest cuts of the file was in vain, since agents read it again.
         stated: what the host says of the lines that it left.
         whole: the file as it is, where the host left out some of it and this machine has it; else empty.
         uncut: why the host's module has it pass; empty where the policy decides.
@@ -59,8 +58,7 @@ class Asked:
     failed: bool = False
     name: str = ""
     pointed: tuple[int, ...] = ()
-    always_again: bool = False
-    stated: Stated = NOTHING_STATED
+    stated: TruncationInfo = NOTHING_STATED
     whole: str = ""
     uncut: str = ""
     limits: ShownLimits = NO_LIMITS
@@ -174,7 +172,6 @@ _BEFORE: dict[str, Callable[[Policy, Asked], bool]] = {
     "not code": lambda _, asked: not detect_language("", asked.path).is_code,
     "small": lambda policy, asked: asked.tokens < policy.least_tokens or asked.lines < policy.least_lines,
     "shown before": lambda _, asked: asked.again,
-    READ_AGAIN: lambda _, asked: asked.always_again,
     "nothing is known of why": lambda _, asked: not asked.intended,
 }
 """In the order in which they are told; the first that holds is the reason."""

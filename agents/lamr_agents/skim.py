@@ -14,23 +14,24 @@ from typing import Any, Protocol
 import numpy as np
 from lamr_client import DeadlineExceededError, LamrError, PruneResult
 from lamr_contract.choices import EffortName
+from lamr_errors import unseen_lines, visible
 from lamr_postprocess import approximate_tokens, detect_language, line_spans, prune_lines
 from lamr_postprocess.document import analyse
 from lamr_postprocess.listing import read_listing
 from lamr_postprocess.minified import minified
 from lamr_postprocess.render import NAMED
 from lamr_sessions import Read
-from lamr_sessions.notices import NOTHING_STATED, Stated
+from lamr_sessions.notices import NOTHING_STATED, TruncationInfo
+from lamr_sessions.shown import shown_lines
 
 from lamr_agents.intent import Intent
 from lamr_agents.judge import Judge, Prunes
-from lamr_agents.known_lines import without_known
 from lamr_agents.parts import Part, parts_of, renumbered
-from lamr_agents.policy import OUTLINED, PRUNED, TOO_LONG, Asked, Policy
+from lamr_agents.policy import OUTLINED, PRUNED, SHORTENED, TOO_LONG, Asked, Policy
 from lamr_agents.shown_limits import NO_LIMITS, WHOLE, ShownLimits
 from lamr_agents.skimmed import Skim, alike, hidden
-from lamr_agents.thin import NOT_PRUNED, plain
-from lamr_agents.words import AN_OUTLINE, BY_NAME, BY_RANGE, IN_HASTE, note
+from lamr_agents.thin import MOST_WORDS, NOT_PRUNED, NOTE
+from lamr_agents.words import AN_OUTLINE, BY_NAME, BY_RANGE, IN_HASTE, KNOWN_LINES, known_note, note
 
 
 def outline(code: str, path: str) -> tuple[str, tuple[int, ...]]:
@@ -66,6 +67,12 @@ class Archive(Protocol):
 _ROOM = 0.94
 """Of what a host shows, the part that is left for lines: the note takes some, and numbers in markers may grow."""
 _NO_ARCHIVE = "no file to read the rest from"
+WINDOW = 5
+"""Lines that must be alike, one after the other, for a run to be named."""
+LEAST_CHARACTERS = 250
+"""Of a run that is named instead of shown."""
+LEAST_SAVED = 240
+"""Characters that a result must lose, so that the note below it pays."""
 _log = logging.getLogger("lamr.agents")
 
 
@@ -77,7 +84,7 @@ def asked_for(  # noqa: PLR0913  # what a host knows of a call, one keyword a fa
     again: bool = False,
     failed: bool = False,
     name: str = "",
-    stated: Stated = NOTHING_STATED,
+    stated: TruncationInfo = NOTHING_STATED,
     whole: str = "",
     limits: ShownLimits = NO_LIMITS,
 ) -> Asked:
@@ -136,7 +143,7 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
     """
     policy = policy or Policy()
     shown = _pruned(pruner, asked, intent, policy, archive, effort, within)
-    return shown if policy.repeats or shown.cut or shown.failed else without_known(asked, shown, known)
+    return shown if policy.repeats or shown.cut or shown.failed else _without_known(asked, shown, known)
 
 
 def _pruned(  # noqa: PLR0913, PLR0917  # as `skim`
@@ -239,7 +246,8 @@ def _noted(asked: Asked, shown: Skim, archive: Archive | None, why: str) -> Skim
     if archive:
         undo = archive.how_to_show(asked.text, *largest_cut(shown.kept_lines, asked.lines))
     kept = len(shown.kept_lines)
-    last = note(kept, asked.lines, undo, numbers=shown.numbers, why=why, alike=alike(shown.text))
+    signs = {"alike": alike(shown.text), "unseen": unseen_lines(shown.text)}
+    last = note(kept, asked.lines, undo, numbers=shown.numbers, why=why, **signs)
     text = f"{_closed(shown.text)}{last}{asked.limits.below}"
     return replace(shown, text=text, tokens_out=asked.shown_tokens(text))
 
@@ -268,7 +276,7 @@ def largest_cut(kept: Sequence[int], lines: int) -> tuple[int, int]:
 def because_of(error: Exception | str) -> str:
     """The reason of a result that passes because of an error, or of what else went wrong."""
     why = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
-    return plain(f"{NOT_PRUNED}: {why}")
+    return visible(f"{NOT_PRUNED}: {why}"[:MOST_WORDS])
 
 
 def _closed(text: str) -> str:
@@ -278,10 +286,74 @@ def _closed(text: str) -> str:
 def untouched(asked: Asked, reason: str, result: PruneResult | None = None) -> Skim:
     """What is shown of a text that passes."""
     every = tuple(range(1, asked.lines + 1))
-    return Skim(asked.text, plain(reason), every, asked.lines, asked.tokens, asked.tokens, result=result)
+    why = visible(reason[:MOST_WORDS])
+    return Skim(asked.text, why, every, asked.lines, asked.tokens, asked.tokens, result=result)
 
 
 def unjudged(asked: Asked, error: Exception | str) -> Skim:
     """What is shown of a text that passes because of an error, or of what else went wrong."""
     late = isinstance(error, DeadlineExceededError)
     return replace(untouched(asked, because_of(error)), failed=True, late=late)
+
+
+def _without_known(asked: Asked, shown: Skim, known: Mapping[int, str]) -> Skim:
+    """A read that passes, with runs of lines that the context holds named; as it was where that saves little.
+
+    A result that names lines is none whose lines the context holds, so that a third read shows all of them.
+
+    Args:
+        asked: what was asked for.
+        shown: the result as it passes.
+        known: lines of the file that the context holds, by number.
+    """
+    text, end = (asked.text[:-1], "\n") if asked.text.endswith("\n") else (asked.text, "")
+    rows, bare = text.split("\n"), shown_lines(asked.text)
+    if not known or asked.uncut or NOTE in asked.text or len(bare.lines) != len(rows):
+        return shown
+    named = _named(rows, bare.lines, bare.first or asked.from_line, known, asked.path)
+    short = "\n".join(named) + "\n" + known_note(ended=bool(end)) + asked.limits.below
+    tokens = asked.shown_tokens(short)
+    little = len(asked.text) - len(short) < LEAST_SAVED or tokens >= asked.tokens
+    if len(named) == len(rows) or little or not asked.limits.fit(short):
+        return shown
+    return replace(shown, text=short, reason=SHORTENED, tokens_out=tokens, result=None)
+
+
+def _named(
+    rows: Sequence[str], lines: Sequence[str], first: int, known: Mapping[int, str], path: str
+) -> list[str]:
+    """Rows with each run that the context holds named instead.
+
+    Args:
+        rows: of the result, with the numbers that the host puts before lines.
+        lines: the same without these.
+        first: the number of the first.
+        known: lines that the context holds, by number.
+        path: of the file.
+    """
+    places = {window: number for number in known if None not in (window := _window(known, number))}
+    out, at = list[str](), 0
+    while at < len(rows):
+        number = places.get(tuple(lines[at : at + WINDOW]))
+        length = 0 if number is None else _alike(lines, at, known, number)
+        if number is not None and sum(map(len, rows[at : at + length])) + length >= LEAST_CHARACTERS:
+            begin, end, last = first + at, first + at + length - 1, number + length - 1
+            shown = visible(path).replace(NOTE, "[")
+            out.append(KNOWN_LINES.format(first=begin, last=end, as_first=number, as_last=last, path=shown))
+            at += length
+        else:
+            out.append(rows[at])
+            at += 1
+    return out
+
+
+def _window(known: Mapping[int, str], number: int) -> tuple[str | None, ...]:
+    return tuple(map(known.get, range(number, number + WINDOW)))
+
+
+def _alike(lines: Sequence[str], at: int, known: Mapping[int, str], number: int) -> int:
+    """How many lines from there on are those that the context holds from a number on."""
+    length = 0
+    while at + length < len(lines) and known.get(number + length) == lines[at + length]:
+        length += 1
+    return length

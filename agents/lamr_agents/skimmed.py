@@ -60,7 +60,7 @@ class Skim:
         return " ".join(filter(None, (self.failure, AS_IT_CAME if forged else "")))
 
     @property
-    def told(self) -> str:
+    def text_with_notice(self) -> str:
         """The text and what is told beside it, for hosts that have no place beside a result."""
         return self.text + (f"\n{self.aside}\n" if self.aside else "")
 

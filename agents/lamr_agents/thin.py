@@ -37,7 +37,8 @@ NOT_PRUNED = "not pruned"
 """How the reason of a result begins that passes because something failed."""
 AS_IT_CAME = f"{NOTE} nothing is cut here; what begins with `{NOTE}` in the result is its own text]"
 """What is said of a result that passes with words in it that look like lamr's."""
-_MOST_WORDS = 400
+MOST_WORDS = 400
+"""Characters of others' words that are told."""
 _PAUSE = 0.02
 _TELLING = 0.05
 """Seconds that telling the server of a small result may take."""
@@ -165,8 +166,8 @@ def unpruned(why: str, shape: str = BESIDE) -> bytes:
 
 
 def plain(words: str) -> str:
-    """Others' words, as of a server or a system, in one line of bounded length without control characters."""
-    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in words[:_MOST_WORDS])
+    """Others' words, as of a server or a system, in one line of bounded length, of characters that everybody sees."""
+    return "".join(each if " " <= each <= "~" else ascii(each)[1:-1] for each in words[:MOST_WORDS])
 
 
 def beside(words: str, shape: str = BESIDE) -> bytes:

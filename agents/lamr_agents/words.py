@@ -29,6 +29,7 @@ MORE_MATCHES = f"{NOTE} there are more matches; narrow the search]\n"
 _SHOWN = "{kept} of the lines {lines} are shown"
 _SHOWN_WITHOUT_NUMBERS = "{kept} of {lines} lines are shown"
 _ITS_OWN = f"; {{alike}} of these have `{NOTE}` in them, which is the text's own"
+_UNSEEN = "; {unseen} of these have characters that nobody sees"
 
 
 def note(  # noqa: PLR0913  # keyword-only but for the parts
@@ -39,6 +40,7 @@ def note(  # noqa: PLR0913  # keyword-only but for the parts
     numbers: Sequence[tuple[int, int]] = (),
     why: str = "",
     alike: int = 0,
+    unseen: int = 0,
 ) -> str:
     """The last line of what an agent is shown: how much is hidden and how to see it.
 
@@ -49,10 +51,12 @@ def note(  # noqa: PLR0913  # keyword-only but for the parts
         numbers: first and last number of the text's lines in their file, by part; none where they aren't known.
         why: what is said before.
         alike: how many lines of the text itself look like words of lamr's.
+        unseen: how many have characters that nobody sees.
     """
     ranges = ", ".join(f"{first}-{last}" for first, last in numbers)
     words = _SHOWN if ranges else _SHOWN_WITHOUT_NUMBERS
     own = _ITS_OWN.format(alike=alike) if alike else ""
+    own += _UNSEEN.format(unseen=unseen) if unseen else ""
     return f"{NOTE} {why}{words.format(kept=kept, lines=ranges or lines)}{own}; {undo}]\n"
 
 

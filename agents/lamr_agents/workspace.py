@@ -66,7 +66,7 @@ class Workspace:
         try:
             meant = (self.roots[0] / path).resolve()
             meant.exists()  # an error for a name that is too long, which not every Python's `resolve` takes as one
-        except (OSError, RuntimeError) as error:  # links in a circle, a name that is too long
+        except (OSError, RuntimeError, ValueError) as error:  # a circle of links, too long, half a character
             raise InvalidInputError(f"{path:.200}: no such file", argument="path") from error
         if not any(meant == root or root in meant.parents for root in self.roots):
             known = ", ".join(map(str, self.roots))

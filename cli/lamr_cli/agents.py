@@ -10,8 +10,8 @@ import typer
 
 from lamr_cli.arguments import Model, Profile, Server, credentials
 from lamr_cli.exits import end_well_on_sigterm
-from lamr_cli.hosts import Effort, HoldOut, KeepTexts, status
-from lamr_cli.printing import bar, print_exactly, say, write_page
+from lamr_cli.hosts import Effort, KeepTexts, status
+from lamr_cli.printing import print_exactly, say
 
 app = typer.Typer(
     name="agents", help="What hooks did so far, and the local server behind them.", no_args_is_help=True
@@ -32,6 +32,8 @@ def show(
     Texts are kept for 7 days, and 128 MiB of them in all, in ~/.cache/lamr/agents/texts.sqlite3.
 
     lamr show 3fa9c1d2e4b7:155-326
+
+    lamr show 3fa9c1d2e4b7
     """
     from lamr_agents.local.store import Store, StoreError, default_store
     from lamr_agents.local.texts import Place, Texts, default_texts
@@ -67,12 +69,13 @@ def serve(
     keep_texts: KeepTexts = True,
     effort: Effort = None,
     profile: Profile = None,
-    holdout: HoldOut = 0.0,
     idle: Annotated[float, typer.Option(help="End after so many seconds without a call.", min=1)] = 3600.0,
 ) -> None:
     """Answer hooks: the local server, which hooks start themselves.
 
     lamr agents serve --idle 60
+
+    lamr agents serve --server 127.0.0.1:8001 --profile balanced
     """
     end_well_on_sigterm()
     from lamr_agents.local.server import LocalServer
@@ -94,7 +97,6 @@ def serve(
         archive=archive,
         seconds=timeout,
         effort=chosen,
-        holdout=holdout,
         policy=PROFILES[profile if profile else DEFAULT],
     )
     if not local.run(idle):
@@ -106,44 +108,29 @@ def serve(
 def stats(
     store: Annotated[Path | None, typer.Option(help="The record to read; default: your own.")] = None,
     days: Annotated[
-        float, typer.Option(help="Sessions of so many days, up to the 90 that are kept.", min=0)
+        float, typer.Option(help="Count so many days, up to the 90 that are kept.", min=0)
     ] = 90.0,
-    prices: Annotated[
-        Path | None, typer.Option(help="A price table in TOML; default: list prices that come with lamr.")
-    ] = None,
-    html: Annotated[Path | None, typer.Option(help="Write a page with the curve of dollars.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")] = False,
 ) -> None:
-    """Print what lamr did in your agents' sessions: cuts, what was read again, dollars and seconds, by day.
+    """Print what hooks did: the tokens that they cut, what agents read again, and how long agents waited.
 
-    Dollars are counted by the transcripts that the hosts keep, which stay where they are. Sessions that --holdout left
-    alone are compared with the others.
+    lamr agents stats --days 7
 
-    lamr agents stats --days 7 --html stats.html
+    lamr agents stats --json
     """
     import time
 
     from lamr_agents.local.store import Store, default_store
-    from lamr_agents.replay.prices import bundled_prices, read_prices
-    from lamr_agents.stats import Stats, happened
+    from lamr_agents.stats import table, to_json
 
     path = store or default_store()
     if not path.exists():
         say(f"{path}: no results yet; see `lamr install claude-code`", err=True)
         raise typer.Exit(2)
-    table = read_prices(prices) if prices else bundled_prices()
     opened = Store(path)
-    with bar() as progress:
-        since = time.time() - days * 86_400
-        found = happened(opened, table, since, lambda done, total: progress("sessions", done, total))
+    decisions = opened.decisions(time.time() - days * 86_400)
     opened.close()
-    if not found:
-        say(f"{path}: no session in the last {days:g} days", err=True)
+    if not decisions:
+        say(f"{path}: no result in the last {days:g} days", err=True)
         raise typer.Exit(2)
-    counted = Stats(tuple(found))
-    say(counted.to_json() if as_json else counted.table())
-    if html:
-        from lamr_agents.stats.page import render_page
-
-        write_page(html, render_page(counted))
-        say(f"{html}: written", err=True)
+    say(to_json(decisions) if as_json else table(decisions))

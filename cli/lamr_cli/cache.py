@@ -12,7 +12,7 @@ from lamr_cli.printing import say
 
 OTHERS = {
     "agents": "decisions of hooks, and originals that they cut (lamr agents, lamr show)",
-    "judge.sqlite": "answers of readers that lamr judge asked",
+    "judge.sqlite": "answers of readers that lamr research judge asked",
     "wheels": "packages that lamr eval and written questions read",
     "repositories": "repositories that lamr eval read",
 }

@@ -9,62 +9,103 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-_PLACES = {
-    "prune": "prune.prune",
-    "pack": "pack.pack",
-    "batch": "batch.batch",
-    "compress": "compress.compress",
-    "view": "view.view",
-    "replay": "replay.replay",
-    "install": "hosts.install",
-    "show": "agents.show",
-    "uninstall": "hosts.uninstall",
-    "agents": "agents.app",
-    "serve": "serve.serve",
-    "http": "mcp.http",
-    "mcp": "mcp.mcp",
-    "status": "status.status",
-    "front": "front.app",
-    "config": "config.config",
-    "cache": "cache.cache",
-    "export": "export.export",
-    "eval": "evaluate.evaluate",
-    "judge": "judge.judge",
-    "train": "train.train",
-    "lines": "train.lines",
+_COMMANDS = {
+    "Prune": {
+        "prune": "prune.prune",
+        "pack": "pack.pack",
+        "batch": "batch.batch",
+        "view": "view.view",
+    },
+    "Agents": {
+        "install": "hosts.install",
+        "uninstall": "hosts.uninstall",
+        "agents": "agents.app",
+        "mcp": "mcp.mcp",
+        "replay": "replay.replay",
+        "show": "agents.show",
+    },
+    "Serve": {
+        "serve": "serve.serve",
+        "http": "mcp.http",
+        "front": "front.app",
+        "status": "status.status",
+        "config": "config.config",
+        "cache": "cache.cache",
+    },
+    "Models and evaluation": {
+        "eval": "evaluate.evaluate",
+        "train": "train.train",
+        "export": "export.export",
+        "research": "commands.research",
+    },
 }
-"""Each command's module and what of it is the command, in the order of the help."""
+"""Under each heading of the help, each command's module and what of it is the command."""
+_RESEARCH = {
+    "Commands": {
+        "judge": "judge.app",
+        "compress": "compress.compress",
+        "lines": "train.lines",
+    }
+}
 
 
-class Commands(TyperGroup):
-    """The group of all of them."""
+class _Plain:
+    """Click's commands, with no type in the help of a flag, which takes no value."""
 
-    def __init__(self, **attributes: Any) -> None:
+    def get_params(self, context: Any) -> list[Any]:
+        parameters: list[Any] = super().get_params(context)  # type: ignore[misc]
+        for parameter in parameters:
+            if getattr(parameter, "is_flag", False):
+                parameter.metavar = ""
+        return parameters
+
+
+class _Command(_Plain, TyperCommand):
+    pass
+
+
+class _Group(_Plain, TyperGroup):
+    pass
+
+
+class Commands(_Group):
+    """A group of commands that are built when they are looked up; by default, of all of them."""
+
+    def __init__(self, places: Mapping[str, Mapping[str, str]] = _COMMANDS, **attributes: Any) -> None:
         super().__init__(**attributes)
-        self.commands = _Built()  # type: ignore[assignment]  # nobody adds one
+        self.commands = _Built(places)  # type: ignore[assignment]  # nobody adds one
 
 
 class _Built(Mapping[str, Any]):
-    """Click's commands."""
+    """Click's commands by name, each built when it is looked up."""
+
+    def __init__(self, places: Mapping[str, Mapping[str, str]]) -> None:
+        self._headings = {name: heading for heading, names in places.items() for name in names}
+        self._places = {name: place for names in places.values() for name, place in names.items()}
 
     def __getitem__(self, name: str) -> Any:
-        return _built(name)
+        command = _built(name, self._places[name])
+        command.rich_help_panel = self._headings[name]
+        return command
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_PLACES)
+        return iter(self._places)
 
     def __len__(self) -> int:
-        return len(_PLACES)
+        return len(self._places)
 
 
 @functools.cache
-def _built(name: str) -> Any:
-    module, attribute = _PLACES[name].split(".")
+def _built(name: str, place: str) -> Any:
+    module, attribute = place.split(".")
     found = getattr(importlib.import_module(f"lamr_cli.{module}"), attribute)
+    if isinstance(found, TyperGroup):
+        return found
     if isinstance(found, typer.Typer):
         _flow(found)
+        found.info.cls = _Group
         return typer.main.get_group(found)
     alone = typer.Typer(add_completion=False)
     alone.command(name)(found)
@@ -75,7 +116,16 @@ def _built(name: str) -> Any:
 def _flow(app: typer.Typer) -> None:
     """Give an app's commands their docstrings as help, each paragraph on one line: the terminal breaks it."""
     for command in app.registered_commands:
+        command.cls = _Command
         command.help = "\n\n".join(
             " ".join(paragraph.split())
             for paragraph in (inspect.getdoc(command.callback) or "").split("\n\n")
         )
+
+
+research = Commands(
+    _RESEARCH,
+    name="research",
+    help="Judge answers, compress by perplexity and train the line model.",
+    no_args_is_help=True,
+)

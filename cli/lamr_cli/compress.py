@@ -1,4 +1,4 @@
-"""`lamr compress`: takes a file and a question and prints what a causal language model's perplexity chooses."""
+"""`lamr research compress`: takes a file and a question, and prints what perplexity under a causal model chooses."""
 
 from __future__ import annotations
 
@@ -79,11 +79,11 @@ def compress(
     sections that tell most. Nothing is trained for it, so it asks the model much more than `lamr prune` does. Rates are
     aims and not limits. The code goes to standard output, a summary to standard error.
 
-    lamr compress queue.py -q "How long does a retry wait?" --model models/Qwen2.5-Coder-0.5B-Instruct
+    lamr research compress queue.py -q "How long does a retry wait?" --model models/Qwen2.5-Coder-0.5B-Instruct
 
-    lamr compress queue.py -q "How long does a retry wait?" --model SmolLM2-135M.gguf --rate 0.3
+    lamr research compress queue.py -q "How long does a retry wait?" --model SmolLM2-135M.gguf --rate 0.3
 
-    lamr compress queue.py -q "How long does a retry wait?" --model http://127.0.0.1:8000/v1
+    lamr research compress queue.py -q "How long does a retry wait?" --model http://127.0.0.1:8000/v1
     """
     from lamr_repositories.compression import CompressionOptions
     from lamr_repositories.compression import compress as compress_code

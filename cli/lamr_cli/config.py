@@ -23,7 +23,6 @@ _DEFAULTS = {
     "effort": "auto",
     "within": "no limit but the timeout",
     "profile": "careful",
-    "holdout": "none: hooks prune in every session",
 }
 
 
@@ -36,6 +35,8 @@ def config(
     user's. A project's file sets max_tokens and exclude, of `lamr pack`; all others are the user's alone.
 
     lamr config
+
+    lamr config --json
     """
     settings = Settings(Path.cwd())
     found = {key: settings.in_force(key) for key in KINDS}

@@ -49,6 +49,8 @@ def key(
     A tenant may have several keys, so that a new one can be handed out before the old one is deleted from the file.
 
     lamr front key alice bob --days 90
+
+    lamr front key carol --tenants tenants.toml --json
     """
     from lamr_front.fleet import make_key
     from lamr_front.tenants_file import add_keys
@@ -76,18 +78,20 @@ def check(tenants: Tenants = FILE) -> None:
     """Check the file of tenants, and let HAProxy check what is rendered from it. Nothing is changed.
 
     lamr front check --tenants tenants.toml
+
+    lamr front check
     """
     import tempfile
 
     from lamr_front.haproxy import check_config, find_haproxy
-    from lamr_front.rendering import CONFIG, Places, render
+    from lamr_front.rendering import CONFIG, Places, render, write
     from lamr_front.tenants_file import read_fleet
 
     fleet = read_fleet(tenants)
     with tempfile.TemporaryDirectory(prefix="lamr-front-") as name:
         folder = Path(name)
         places = Places(folder, folder)
-        render(fleet, places, str(tenants)).write(places)
+        write(render(fleet, places, str(tenants)), places)
         check_config(find_haproxy(), folder / CONFIG)
     say(_fleet_text(fleet))
 
@@ -107,16 +111,18 @@ def render_files(
     The files are readable by their owner alone: give them to the user that HAProxy starts as.
 
     lamr front render -o /etc/haproxy/lamr
+
+    lamr front render -o rendered --sockets /run/haproxy
     """
     from lamr_front.errors import FrontError
-    from lamr_front.rendering import Places, render
+    from lamr_front.rendering import Places, render, write
     from lamr_front.tenants_file import read_fleet
 
     folder = output.absolute()
     places = Places(folder, sockets.absolute() if sockets else folder)
-    rendering = render(read_fleet(tenants), places, str(tenants))
+    files = render(read_fleet(tenants), places, str(tenants))
     try:
-        written = rendering.write(places)
+        written = write(files, places)
     except OSError as error:
         raise FrontError(f"{error.filename}: {error.strerror}") from error
     for file in written:
@@ -130,6 +136,8 @@ def run(tenants: Tenants = FILE) -> None:
     Standard output gets a line of JSON for each request, standard error what becomes of replicas.
 
     lamr front run --tenants tenants.toml
+
+    lamr front run
     """
     end_well_on_sigterm()
     from lamr_front.running import run as run_front
@@ -143,6 +151,8 @@ def reload(tenants: Tenants = FILE) -> None:
     """Put a changed file of tenants into force. No request is lost; keys that were deleted stop working at once.
 
     lamr front reload --tenants tenants.toml
+
+    lamr front reload
     """
     from lamr_front import control
 
@@ -190,6 +200,8 @@ def status(
     Exit code 3 when no front of this file runs, or no replica is up.
 
     lamr front status --json
+
+    lamr front status --tenants tenants.toml
     """
     from lamr_front.control import read_status
 

@@ -56,15 +56,6 @@ Effort = Annotated[
         help=f"{EFFORT_HELP} Default: instant, since an agent waits for each read; auto with --server."
     ),
 ]
-HoldOut = Annotated[
-    float,
-    typer.Option(
-        help="Leave this share of the sessions alone, by their names, so that `lamr agents stats` can compare sessions "
-        "with cuts and without.",
-        min=0.0,
-        max=0.9,
-    ),
-]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change and make none.")]
 
 
@@ -78,7 +69,6 @@ def install(  # the command's options
     keep_texts: KeepTexts = True,
     effort: Effort = None,
     profile: Profile = None,
-    holdout: HoldOut = 0.0,
 ) -> None:
     """Have an agent's big reads pruned from now on.
 
@@ -87,6 +77,8 @@ def install(  # the command's options
     ends after an hour without calls. Restart the agent afterwards.
 
     lamr install claude-code --dry-run
+
+    lamr install codex --project
     """
     from lamr_agents.hosts import HOSTS
     from lamr_agents.installing import hook_command, installed, server_command, settings_path, shared_command
@@ -97,9 +89,6 @@ def install(  # the command's options
     serve += [] if keep_texts or not agent.hook else ["--no-texts"]
     serve += ["--effort", effort] if effort else []
     serve += ["--profile", profile] if profile and agent.hook else []
-    if holdout and not agent.hook:
-        raise typer.BadParameter(f"{agent.title} has no hook, so that no session can be left alone.")
-    serve += ["--holdout", f"{holdout:g}"] if holdout else []
     if agent.hook is None:
         command = server_command(serve, shared)
     elif shared:
@@ -113,12 +102,15 @@ def install(  # the command's options
 def uninstall(
     host: HostName, project: Project = False, shared: Shared = False, dry_run: DryRun = False
 ) -> None:
-    """Take lamr out of an agent's settings; everything else in them stays.
+    """Take lamr out of an agent's settings; everything else in them stays. The hooks' local server ends.
 
     lamr uninstall claude-code
+
+    lamr uninstall codex --project --dry-run
     """
     from lamr_agents.hosts import HOSTS
     from lamr_agents.installing import installed_in, removed, settings_path
+    from lamr_agents.local.store import default_socket
 
     agent, scope = HOSTS[host], _scope(project, shared)
     change = removed(agent, settings_path(agent, scope))
@@ -127,6 +119,9 @@ def uninstall(
     ]
     elsewhere = f"; {', '.join(others)}" if others else ""
     _make(agent, change, dry_run, f"nothing to do: it isn't installed{elsewhere}")
+    if agent.hook and change.is_one and not dry_run and default_socket().is_socket():
+        default_socket().unlink(missing_ok=True)  # a server whose socket is gone ends
+        say("the hooks' local server ends; other agents' hooks start another when they need it", err=True)
 
 
 def status(
@@ -139,6 +134,8 @@ def status(
     """Print which agents are on this machine, where lamr is installed, and what it last did there.
 
     lamr agents status
+
+    lamr agents status --all --json
     """
     from lamr_agents.hosts import HOSTS
     from lamr_agents.installing import presences
@@ -208,12 +205,13 @@ def _scope(project: bool, shared: bool) -> Scope:
 
 
 def _make(agent: Host, change: Change, dry_run: bool, nothing: str) -> None:
+    if not dry_run:
+        change.write()  # even where there is nothing to do: a run that was killed may have left something
     if not change.is_one:
         say(f"{change.path}: {nothing}", err=True)
         return
     if dry_run:
         say(change.diff, end="")
         return
-    change.write()
     done = "removed" if change.after is None else "written"
     say(f"{change.path}: {done}; restart {agent.title}", err=True)

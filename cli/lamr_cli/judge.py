@@ -1,4 +1,4 @@
-"""`lamr judge`: does a reader answer as well from a part of the tokens?"""
+"""`lamr research judge`: does a reader answer as well from a part of the tokens? Its `items` makes the questions."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from lamr_contract.names import TOKENIZER_FILE
 
 from lamr_cli.arguments import Server, credentials
 from lamr_cli.exits import end_with, needs_extra
-from lamr_cli.printing import bar, say
+from lamr_cli.printing import bar, say, write_page
 from lamr_cli.scorers import scorer_of
 
 if TYPE_CHECKING:
+    from lamr_contract import counters
     from lamr_contract.perplexity.causal_scorer import CausalScorer
     from lamr_evaluation import Problem
     from lamr_evaluation.judge import Cost, Item, Reader, Setup
@@ -29,11 +30,32 @@ SHARES = (0.5, 0.25, 0.125)
 _UNASKED = ("lamr-auto",)
 """Pruners that are left out unless they are named: within an item's few seconds, auto is full."""
 
+app = typer.Typer(
+    name="judge",
+    help="Measure whether a reader answers as well from a part of the tokens.\n\n"
+    "Each item is pruned by several pruners to the same number of tokens and given to the reader. Its answer is "
+    "graded, and the difference to the whole code is paired, item by item. What asking will cost is said before and "
+    "counted meanwhile. Answers are kept on disk: a run that was ended goes on where it was.\n\n"
+    "A row of --data needs three fields: query, answer, and code or the path of a file.\n\n"
+    "lamr research judge items . -o items.jsonl\n\n"
+    "lamr research judge -d items.jsonl --reader http://127.0.0.1:8000/v1 --model qwen3-coder",
+)
+Tokenizer = Annotated[
+    Path | None, typer.Option(help="The reader's tokenizer.json; default: GPT's o200k, by a table.")
+]
 
+
+@app.callback(invoke_without_command=True)
 def judge(
+    context: typer.Context,
     data: Annotated[
-        Path, typer.Option("--data", "-d", help="JSONL of query, answer, and code or path; or of records.")
-    ],
+        Path | None,
+        typer.Option(
+            "--data",
+            "-d",
+            help="JSONL of query, answer, and code or path; or what `lamr research judge items` wrote.",
+        ),
+    ] = None,
     reader: Annotated[
         str | None,
         typer.Option(
@@ -46,7 +68,7 @@ def judge(
         str | None,
         typer.Option(
             help="Instead of an endpoint: a causal model that weighs answers and writes none, as --perplexity of "
-            "`lamr compress` names it.",
+            "`lamr research compress` names it.",
             metavar="MODEL",
         ),
     ] = None,
@@ -62,9 +84,7 @@ def judge(
             metavar="NAME",
         ),
     ] = None,
-    tokenizer: Annotated[
-        Path | None, typer.Option(help="The reader's tokenizer.json; default: GPT's o200k, by a table.")
-    ] = None,
+    tokenizer: Tokenizer = None,
     limit: Annotated[int | None, typer.Option(help="The first so many items of each task.", min=1)] = None,
     dry_run: Annotated[
         bool,
@@ -76,27 +96,21 @@ def judge(
     server: Server = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
-    """Measure whether a reader answers as well from a part of the tokens.
-
-    Each item is pruned by several pruners to the same number of tokens and given to the reader. Its answer is graded,
-    and the difference to the whole code is paired, item by item. What asking will cost is said before and counted
-    meanwhile. Answers are kept on disk: a run that was ended goes on where it was.
-
-    A row of --data needs three fields: query, answer, and code or the path of a file. Records ask which lines change.
-
-    lamr judge -d items.jsonl --reader http://127.0.0.1:8000/v1 --model qwen3-coder
-    """
+    """Judge, unless `lamr research judge items` was asked for."""
+    if context.invoked_subcommand is not None:
+        return
     from lamr_client import Pruner as LamrPruner
     from lamr_contract.cache import Cache
-    from lamr_contract.counters import token_counter
-    from lamr_contract.encoding import PromptEncoder
     from lamr_contract.private_files import cache_folder
-    from lamr_contract.spec import bundled_repository
     from lamr_evaluation import judge as judging
     from lamr_evaluation.judge.figures import forewarning
     from lamr_evaluation.judge.readers import LikelihoodReader
     from lamr_evaluation.judge.report import gold_table, plot_scores
 
+    if data is None:
+        raise typer.BadParameter(
+            "give --data, or make items first: lamr research judge items . -o items.jsonl"
+        )
     if (reader is None) == (likelihoods is None):
         raise typer.BadParameter("give one of --reader and --likelihoods")
     if plot is not None:
@@ -114,13 +128,12 @@ def judge(
         scorer: CausalScorer | None = None
         tokenizer_file = str(tokenizer) if tokenizer else None
         if likelihoods is not None:
-            scorer = stack.enter_context(scorer_of(likelihoods))
+            scorer = stack.enter_context(_scorer(likelihoods))
             answering: Reader = LikelihoodReader(scorer, Path(likelihoods).name)
             tokenizer_file = tokenizer_file or _tokenizer_of(scorer, stack)
         else:
             answering = _endpoint(str(reader), name, stack)
-        default = PromptEncoder.from_repository(bundled_repository())
-        count = token_counter(tokenizer_file, default)
+        count = counter(tokenizer_file)
         lamr = stack.enter_context(LamrPruner(server, timeout=600.0, **credentials(server)))
         bench = judging.Bench(
             answering,
@@ -154,6 +167,53 @@ def judge(
     end_with(str(data), sorted([*problems, *judgement.problems]))
 
 
+@app.command("items")
+def items(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Folders of code, repositories and wheels.", metavar="FOLDER|WHEEL...", exists=True
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The JSONL file to write.")],
+    task: Annotated[
+        list[str] | None, typer.Option(help="choice, completion or place, repeatable; default: all three.")
+    ] = None,
+    count: Annotated[int, typer.Option(help="Most items of each task.", min=1)] = 100,
+    per_file: Annotated[int, typer.Option(help="Most items of a task from one file.", min=1)] = 2,
+    min_tokens: Annotated[int, typer.Option(help="Least tokens of an item's code.", min=1)] = 800,
+    max_tokens: Annotated[int, typer.Option(help="Most tokens of an item's code.", min=1)] = 24_000,
+    tokenizer: Tokenizer = None,
+    seed: Annotated[int, typer.Option(help="Another one makes other items.")] = 0,
+) -> None:
+    """Make items of a repository's own code and history, without a model and without labels.
+
+    choice asks for the value of a constant or of a parameter's default, and for the function that a docstring
+    describes; the rivals are of the same file. completion cuts a file inside a function; the next lines are known.
+    place asks with a commit's message which lines it changed. How each item was made stands in its field `made`; the
+    same sources and seed make the same items.
+
+    lamr research judge items . -o items.jsonl
+
+    lamr research judge items tabulate-0.9.0-py3-none-any.whl --task completion --count 50 -o items.jsonl
+    """
+    from lamr_evaluation.judge.making import MakingOptions, make_items
+    from lamr_evaluation.judge.making.sources import open_sources
+
+    options = MakingOptions(tuple(task or ()), count, per_file, min_tokens, max_tokens, seed)
+    with bar() as progress:
+        made = make_items(open_sources(sources), options, counter(tokenizer), progress)
+    if not made:
+        raise typer.BadParameter(
+            f"nothing to ask was found in files of {min_tokens:,} to {max_tokens:,} tokens; name other sources or "
+            "bounds"
+        )
+    write_page(output, "".join(f"{item.to_json()}\n" for item in made))
+    counts = Counter(item.task for item in made)
+    parts = ", ".join(f"{number:,} {name}" for name, number in sorted(counts.items()))
+    say(f"{output}: {parts}; {len({(item.project, item.path) for item in made}):,} files", err=True)
+
+
 def _items(data: Path, limit: int | None, problems: list[Problem]) -> list[Item]:
     from lamr_evaluation import RecordError
     from lamr_evaluation.judge import read_items
@@ -167,6 +227,13 @@ def _items(data: Path, limit: int | None, problems: list[Problem]) -> list[Item]
     seen: Counter[str] = Counter()
     seen_before = [(seen[item.task], seen.update([item.task]))[0] for item in found]
     return [item for item, before in zip(found, seen_before, strict=True) if before < limit]
+
+
+def _scorer(named: str) -> contextlib.AbstractContextManager[CausalScorer]:
+    """Return the model that weighs answers; it multiplies in bfloat16 where the processor has instructions for it."""
+    from lamr_contract.cpus import cpu_features
+
+    return scorer_of(named, bfloat16=not cpu_features().isdisjoint({"avx512_bf16", "amx_bf16"}))
 
 
 def _endpoint(url: str, name: str | None, stack: contextlib.ExitStack) -> Reader:
@@ -203,3 +270,12 @@ def _tokenizer_of(scorer: CausalScorer, stack: contextlib.ExitStack) -> str | No
     file = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lamr-"))) / TOKENIZER_FILE
     file.write_text(tokenizer.to_str(), encoding="utf-8")
     return str(file)
+
+
+def counter(tokenizer: Path | str | None) -> counters.Counter:
+    """Return what counts the reader's tokens: by its `tokenizer.json`, or by default as GPT's o200k does."""
+    from lamr_contract.counters import token_counter
+    from lamr_contract.encoding import PromptEncoder
+    from lamr_contract.spec import bundled_repository
+
+    return token_counter(tokenizer, PromptEncoder.from_repository(bundled_repository()))

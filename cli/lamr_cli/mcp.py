@@ -11,6 +11,16 @@ from lamr_contract.choices import EffortName
 from lamr_cli.arguments import EFFORT_HELP, CacheFile, Model, NoCache, Server, Within, cache_file, credentials
 from lamr_cli.exits import end_well_on_sigterm, needs_extra
 
+AllowedHosts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allowed-host",
+        help="Another name that the server is asked by, beside localhost and --host; repeatable. Other names are "
+        "refused, since a web page could have its own lead here.",
+        show_default=False,
+    ),
+]
+
 
 def http(  # one flag an argument
     host: Annotated[
@@ -19,6 +29,7 @@ def http(  # one flag an argument
     port: Annotated[
         int, typer.Option("--port", "-p", help="Port to listen on; 0: a free one.", min=0, max=65535)
     ] = 8080,
+    allowed_host: AllowedHosts = None,
     server: Server = None,
     model: Model = None,
     timeout: Annotated[float, typer.Option(help="Seconds for one request.", min=0.001)] = 30.0,
@@ -40,6 +51,8 @@ def http(  # one flag an argument
     or behind something that does it.
 
     lamr http --port 8080
+
+    lamr http --server 127.0.0.1:8001 --max-requests 16
     """
     end_well_on_sigterm()
     with needs_extra("http"):
@@ -49,7 +62,8 @@ def http(  # one flag an argument
         from lamr_agents.local.texts import Texts
     from lamr_client import AsyncPruner
 
-    limits = Limits(max_body, max_requests, timeout, stop_timeout)
+    hosts = (host, *(allowed_host or ()))
+    limits = Limits(max_body, max_requests, timeout, stop_timeout, hosts)
 
     def make_pruner() -> AsyncPruner:
         return AsyncPruner(server, model=model, timeout=limits.seconds, **credentials(server))
@@ -62,9 +76,6 @@ MOST_SESSIONS = 256
 """Over HTTP; one that asks nothing for half an hour ends."""
 
 
-Way = Literal["stdio", "http"]
-
-
 def mcp(
     root: Annotated[
         list[Path] | None,
@@ -73,12 +84,13 @@ def mcp(
         ),
     ] = None,
     transport: Annotated[
-        Way, typer.Option(help="stdio, as most agents start it, or streamable HTTP.")
+        Literal["stdio", "http"], typer.Option(help="stdio, as most agents start it, or streamable HTTP.")
     ] = "stdio",
     host: Annotated[str, typer.Option(help="Address to listen on, with --transport http.")] = "127.0.0.1",
     port: Annotated[
         int, typer.Option("--port", "-p", help="Port, with --transport http.", min=1, max=65535)
     ] = 8081,
+    allowed_host: AllowedHosts = None,
     server: Server = None,
     model: Model = None,
     effort: Annotated[EffortName, typer.Option(help=EFFORT_HELP)] = "auto",
@@ -93,14 +105,16 @@ def mcp(
     HTTP nobody is asked who he is: listen on loopback, where web pages of other places get no answer.
 
     lamr mcp --root .
+
+    lamr mcp --transport http --port 8081
     """
     end_well_on_sigterm(at_once=transport == "stdio")
     with needs_extra("mcp"):
         import uvicorn
-        from lamr_agents.http.limits import Limits, server_options
-        from lamr_agents.mcp.packing import Packer
+        from lamr_agents.http.limits import HostMiddleware, Limits, server_options
         from lamr_agents.mcp.roots import Reach
         from lamr_agents.mcp.server import create_server
+        from mcp.server.transport_security import TransportSecuritySettings
     from lamr_agents.workspace import Workspace
     from lamr_client import AsyncPruner
     from lamr_repositories import default_cache_file
@@ -112,10 +126,11 @@ def mcp(
 
     folders = Workspace(root or [Path.cwd()]).roots
     reach = Reach(folders, not root and transport == "stdio")
-    packer = Packer({"model": model, "cache": kept})
-    made = create_server(reach, make_pruner, packer, effort, within)
+    made = create_server(reach, make_pruner, {"model": model, "cache": kept}, effort, within)
     if transport == "stdio":
         made.run("stdio")
     else:
-        app = made.streamable_http_app(host=host, max_sessions=MOST_SESSIONS)
+        security = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # ours says what to do
+        served = made.streamable_http_app(transport_security=security, max_sessions=MOST_SESSIONS)
+        app = HostMiddleware(served, (host, *(allowed_host or ())))
         uvicorn.run(app, host=host, port=port, log_level="warning", **server_options(Limits()))

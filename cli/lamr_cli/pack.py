@@ -150,11 +150,11 @@ def pack(
             on_progress=progress,
             options=options,
         )
-    if html is not None:
-        write_page(html, render_page(result))
     print_exactly(result.to_json() + "\n" if as_json else result.text)
     if not quiet:
         say(result.summary(), err=True)
+    if html is not None:
+        write_page(html, render_page(result))
     if not result.files:
         raise typer.Exit(INCOMPLETE)
 

@@ -8,13 +8,12 @@ that a new one is for its owner alone.
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lamr_contract.files import naming
+from lamr_contract.private_files import write_whole
 from lamr_errors import visible
 
 from lamr_cli.streams import writing
@@ -65,20 +64,12 @@ def print_exactly(text: str, *, encoding: Encoding | None = None, colored: bool 
 
 
 def write_page(path: Path, text: str) -> None:
-    """Write a page to the file that the user named; one that is there keeps its mode, and a link is followed.
+    """Write a page to the file that the user named, whole or not at all; one that is there keeps its mode.
 
     Raises:
         OSError: it can't be written.
     """
-
-    def owned(name: str, flags: int) -> int:
-        return os.open(name, flags, 0o600)
-
-    with (
-        naming(path),
-        open(path, "w", encoding="utf-8", errors="replace", newline="", opener=owned) as page,
-    ):
-        page.write(text)
+    write_whole(path, text.encode("utf-8", "replace"))
 
 
 @contextlib.contextmanager

@@ -9,13 +9,15 @@ import typer
 from lamr_contract.admission import TIMEOUT_SECONDS
 from lamr_contract.choices import EffortName
 
-from lamr_cli.arguments import EFFORT_HELP, CacheFile, Model, NoCache, Profile, Server, Timeout, credentials
+from lamr_cli.arguments import EFFORT_HELP, Model, Profile, Server, Timeout, credentials
 from lamr_cli.printing import bar, say, write_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lamr_agents.replay import Prices, Replayed, Report, Way
+    from lamr_agents.policy import Policy
+    from lamr_agents.replay import Prices, Replayed, Report
+    from lamr_client import Pruner
 
 
 def replay(  # one argument an option
@@ -43,39 +45,28 @@ def replay(  # one argument an option
     server: Server = None,
     model: Model = None,
     timeout: Timeout = TIMEOUT_SECONDS,
-    cache: CacheFile = None,
-    no_cache: NoCache = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print every read as JSON.")] = False,
 ) -> None:
     """Replay recorded sessions of agents as if their big reads had been pruned.
 
     Each read of a source file is pruned for what the agent said before it. The rest of the session then tells what
     the cut would have cost: lines that were later edited or quoted would have had to be read again. Savings and costs
-    are in dollars by a price table and as shares of what all sessions cost, those without a big read among them.
-    Nothing leaves this machine unless --server names another one.
+    are shares of what all sessions cost by a price table, those without a big read among them; a log that doesn't say
+    what its requests read has none. Nothing leaves this machine unless --server names another one.
 
     lamr replay ~/.claude/projects --html replay.html
+
+    lamr replay --limit 10 --profile careful
     """
-    from contextlib import ExitStack
-
     from lamr_agents.policy import DEFAULT, PROFILES
-    from lamr_agents.replay import ScoredOnce, bundled_prices, find_logs, model_of, read_prices, ways
+    from lamr_agents.replay import bundled_prices, find_logs, read_prices
     from lamr_client import Pruner
-    from lamr_contract.cache import Cache, default_cache_file
-    from lamr_contract.spec import bundled_repository
 
-    policy = PROFILES[profile if profile else DEFAULT]
     table = read_prices(prices) if prices else bundled_prices()
     logs = sorted(find_logs(paths or []), key=lambda log: log.stat().st_mtime, reverse=True)
-    chosen = effort or ("auto" if server else "instant")
-    with ExitStack() as stack:
-        pruner = stack.enter_context(Pruner(server, model=model, timeout=timeout, **credentials(server)))
-        file = None if no_cache else cache or default_cache_file()
-        kept = stack.enter_context(Cache(file, lambda note: say(note, err=True)))
-        asked = ScoredOnce(pruner, model_of(pruner, model or bundled_repository(), server), kept)
-        progress = stack.enter_context(bar())
-        compared = ways(asked, policy, chosen)
-        report = _report(logs, limit, table, compared, progress)
+    with Pruner(server, model=model, timeout=timeout, **credentials(server)) as pruner, bar() as progress:
+        chosen = effort or ("auto" if server else "instant")
+        report = _report(logs, limit, table, (pruner, PROFILES[profile or DEFAULT], chosen), progress)
     if not report.sessions:
         say(f"nothing of {len(logs)} files was replayed\n{report.said_of_others()}", err=True)
         raise typer.Exit(2)
@@ -93,11 +84,12 @@ def _report(
     logs: list[Path],
     limit: int,
     table: Prices,
-    compared: list[Way],
+    hooks: tuple[Pruner, Policy, EffortName],
     progress: Callable[[str, int, int], None],
 ) -> Report:
-    """Replay the latest sessions, the oldest of them first, so that what ways remember is what they would have."""
-    from lamr_agents.replay import NoSessionError, Report, record_of, replay
+    """Replay the latest sessions, the oldest of them first, so that what others copy of it is counted once."""
+    from lamr_agents.errors import NoSessionError
+    from lamr_agents.replay import Report, record_of, replay, shown_by_hooks
 
     passed_over: dict[Path, str] = {}
     latest: list[Path] = []
@@ -122,6 +114,6 @@ def _report(
             passed_over[log] = str(error)
         else:
             known.update(request.answer for request in recorded.bill.requests)
-            replayed.append(replay(recorded, compared, table.hour))
+            replayed.append(replay(recorded, shown_by_hooks(recorded, *hooks)))
         progress("sessions", done, len(latest))
     return Report(tuple(reversed(replayed)), passed_over)

@@ -27,8 +27,12 @@ Perplexity = Annotated[
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
-def scorer_of(named: str) -> contextlib.AbstractContextManager[CausalScorer]:
-    """Return the scorer that a text names, see `MODEL_HELP`; leaving it lets go of the model.
+def scorer_of(named: str, *, bfloat16: bool = False) -> contextlib.AbstractContextManager[CausalScorer]:
+    """Return the scorer that a text names; leaving it lets go of the model.
+
+    Args:
+        named: see `MODEL_HELP`.
+        bfloat16: whether PyTorch runs a folder or a file, and multiplies in bfloat16.
 
     Raises:
         typer.BadParameter: the text names nothing of these, or several.
@@ -40,11 +44,11 @@ def scorer_of(named: str) -> contextlib.AbstractContextManager[CausalScorer]:
     if causal_files(path).is_dir():
         raise typer.BadParameter(f"{named} is for a server; run `lamr serve {named}` and name its HOST:PORT")
     if path.is_dir():
-        return _in_torch(str(_only_gguf(path) or named))
+        return _in_torch(str(_only_gguf(path) or named), bfloat16)
     if path.suffix == ".gguf":
         if not path.is_file():
             raise typer.BadParameter(f"there is no file {path}")
-        return _in_torch(named)
+        return _in_torch(named, bfloat16)
     if path.is_file():
         raise typer.BadParameter(f"{named} is a file, but no .gguf file; name the folder of its config.json")
     if urlsplit(named).scheme in ("http", "https") and urlsplit(named).path.strip("/"):
@@ -52,7 +56,7 @@ def scorer_of(named: str) -> contextlib.AbstractContextManager[CausalScorer]:
 
         return EndpointScorer(named, api_key=credentials(named).get("api_key"))
     if _HUB_ID.fullmatch(named) and not path.parent.is_dir():
-        return _in_torch(named)
+        return _in_torch(named, bfloat16)
     return _served(named)
 
 
@@ -83,7 +87,7 @@ def _only_gguf(folder: Path) -> Path | None:
     return files[0] if files else None
 
 
-def _in_torch(named: str) -> contextlib.AbstractContextManager[CausalScorer]:
+def _in_torch(named: str, bfloat16: bool) -> contextlib.AbstractContextManager[CausalScorer]:
     with needs_extra("export"):
         from lamr_export import TorchScorer
         from transformers.utils.logging import disable_progress_bar
@@ -95,4 +99,4 @@ def _in_torch(named: str) -> contextlib.AbstractContextManager[CausalScorer]:
         if not line.startswith("reading") or named.endswith(".gguf"):
             say(f"lamr: {line}", err=True)
 
-    return contextlib.nullcontext(TorchScorer(named, progress=told))
+    return contextlib.nullcontext(TorchScorer(named, bfloat16=bfloat16, progress=told))

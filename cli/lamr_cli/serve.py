@@ -71,6 +71,8 @@ def serve(
 
     lamr serve --port 8001
 
+    lamr serve my-repository --port 8001
+
     lamr prune src/server.py -q "How are timeouts handled?" --server 127.0.0.1:8001
     """
     end_well_on_sigterm()

@@ -97,7 +97,7 @@ class Settings:
 
 _OF_PACKS = ("max_tokens", "exclude", "tokenizer")
 _OF_PRUNES = ("effort", "within", "tokenizer")
-_OF_HOOKS = ("holdout", "profile")
+_OF_HOOKS = ("profile",)
 _TYPED = ("pack", "prune", "view")
 """Commands that somebody types in a project; the others read the user's file alone."""
 _BY_OWN_WORDS = ("install",)
@@ -107,7 +107,7 @@ _BY_OWN_WORDS = ("install",)
 def defaults(settings: Settings, command: Any, name: str = "") -> dict[str, Any]:
     """Return what commands take where command line and environment say nothing, as Click's `default_map`.
 
-    Values are functions, so that no file is read for an option that is given, or for a help page.
+    Values are called when they are needed, so that no file is read for an option that is given, or for a help page.
 
     Args:
         settings: the files.
@@ -127,15 +127,26 @@ def defaults(settings: Settings, command: Any, name: str = "") -> dict[str, Any]
         *(_OF_PACKS if name == "pack" else _OF_PRUNES if name == "prune" else ()),
     ):
         if key in taken:
-            in_force[key] = _asked(of_name, key, taken[key])
+            in_force[key] = _Default(of_name, key, taken[key])
     if "servers" in taken:
         in_force["servers"] = lambda: [server] if (server := of_name("server")) else None
     return in_force
 
 
-def _asked(of: Callable[[str], Any], key: str, otherwise: Any) -> Callable[[], Any]:
-    # Some versions of Click take a function's None for a value.
-    return lambda: otherwise if (value := of(key)) is None else value
+@dataclass(frozen=True)
+class _Default:
+    """An option's value by the files, else the command's own, which is what a help page shows."""
+
+    of: Callable[[str], Any]
+    key: str
+    otherwise: Any
+
+    def __call__(self) -> Any:
+        value = self.of(self.key)
+        return self.otherwise if value is None else value
+
+    def __str__(self) -> str:
+        return "" if self.otherwise is None else str(self.otherwise)
 
 
 def project_file(folder: Path) -> Path | None:

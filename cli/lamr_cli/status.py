@@ -38,6 +38,8 @@ def status(
     Exit code 3 when the server doesn't answer or isn't ready.
 
     lamr status --server 127.0.0.1:8001
+
+    lamr status --json
     """
     from lamr_serving import local_status, server_status
 

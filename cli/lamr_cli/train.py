@@ -1,4 +1,4 @@
-"""`lamr train` and `lamr lines` train a preset and the line model."""
+"""`lamr train` and `lamr research lines` train a preset and the line model."""
 
 from __future__ import annotations
 
@@ -138,7 +138,9 @@ def lines(
     The encoder itself stays as it is, and so does its fingerprint. Clients read what is new; a running server goes on.
     A hundred thousand records take about an hour and a half of one CPU core.
 
-    lamr lines --data records --output my-repository
+    lamr research lines --data records --output my-repository
+
+    lamr research lines --data records --output my-repository --fresh --epochs 2
     """
     with needs_extra("train"):
         from lamr_contract.spec import bundled_repository

@@ -24,7 +24,7 @@ from lamr_cli.printing import say, write_page
 
 if TYPE_CHECKING:
     from lamr_client import PruneResult
-    from lamr_contract.asked import AskedDocument
+    from lamr_contract.scoring.query_document import QueryDocument
     from lamr_contract.spec import ModelSpec
 
 
@@ -55,9 +55,11 @@ def view(
     file and loads nothing.
 
     lamr view src/server.py -q "How are timeouts handled when the pool is full?" -o page.html
+
+    lamr view src/server.py -q "retry limits" --threshold 0.6 --open
     """
     from lamr_client import Pruner
-    from lamr_contract.asked import AskedDocument
+    from lamr_contract.scoring.query_document import QueryDocument
     from lamr_postprocess import render_html
 
     path = None if file == "-" else file
@@ -71,7 +73,7 @@ def view(
             query, code, task=serves, path=path, language=language, threshold=0, effort="full"
         )
         if threshold is None:
-            asked = AskedDocument.of(pruner.encoder, query, code, task=serves)
+            asked = QueryDocument.of(pruner.encoder, query, code, task=serves)
             threshold = default_threshold(pruner.spec, asked, result)
     page = render_html(
         code,
@@ -93,10 +95,10 @@ def view(
         typer.launch(str(target.resolve()))
 
 
-def default_threshold(spec: ModelSpec, asked: AskedDocument, result: PruneResult) -> float:
+def default_threshold(spec: ModelSpec, asked: QueryDocument, result: PruneResult) -> float:
     """Return the threshold that a file with this result gets for what the model read, where none is given."""
     import numpy as np
-    from lamr_contract.scoring.rules import adapted
+    from lamr_contract.rules import adapted
 
     inked = np.array(result.line_scores, np.float32)[~asked.layout.blank]
     relevance = 1.0 if result.relevance is None else result.relevance

@@ -21,7 +21,7 @@ from lamr_contract.errors import (
     ServerUnavailableError,
 )
 from lamr_contract.model_io import ChunkRequest, ChunkResult
-from lamr_contract.scoring.rules import Scoring
+from lamr_contract.rules import Scoring
 from lamr_contract.spec import Chunking, ModelSpec, PromptTemplate, bundled_repository, load_spec
 
 from lamr_client.connection import Connection, parse_connection

@@ -29,12 +29,7 @@ class DeferredTransport(Transport):
     def __init__(
         self, make: Callable[[], Transport], batch_size: int = 1, concurrency: int | None = None
     ) -> None:
-        """Make nothing yet.
-
-        Args:
-            make: makes the transport; what it raises, the call that needs it raises, and the next one tries again.
-            batch_size, concurrency: the transport's own.
-        """
+        """Make nothing yet. What `make` raises, the call that needs it raises, and the next one tries again."""
         self._make = make
         self.batch_size, self.concurrency = batch_size, concurrency
         self._made: Transport | None = None

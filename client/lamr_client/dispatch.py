@@ -1,6 +1,6 @@
 """Sends many chunks through a transport: a few at once, again where a retry is safe, and all within one deadline.
 
-This is the form for threads; `async_dispatch` is the same for an event loop. Chunks are taken from their iterator only
+This is the form for threads; `async_pruner` has the same for an event loop. Chunks are taken from their iterator only
 when there is room to send them, so a document of any size has a bounded number of requests in memory. The module knows
 neither prompts nor scores.
 """
@@ -43,13 +43,7 @@ class Dispatcher:
     """
 
     def __init__(self, transport: Transport, max_concurrency: int, retry: Retry) -> None:
-        """Start no thread yet.
-
-        Args:
-            transport: what is called; it is closed with the dispatcher.
-            max_concurrency: most calls under way at once, over all callers together.
-            retry: when a failed call is made again.
-        """
+        """Start no thread yet."""
         self._transport = transport
         self._retry = retry
         self._most = min(max_concurrency, transport.concurrency or max_concurrency)
@@ -72,13 +66,8 @@ class Dispatcher:
     ) -> None:
         """Ask about groups of chunks and hand each result to `on_result`, in the caller's thread and in any order.
 
-        Args:
-            groups: the chunks of one call each; taken one by one, as they are sent.
-            want_rubrics: whether answers must carry `rubric_prob`.
-            on_result: takes a chunk's token range and its answer.
-            deadline: when the last answer must be there.
-            leave: whether the run ends at the deadline whatever a call is at, which then goes on in its thread. Calls
-                that can't end in time aren't begun.
+        With `leave`, the run ends at the deadline whatever a call is at, which then goes on in its thread; calls that
+        can't end in time aren't begun.
 
         Raises:
             ServerError, ModelMismatchError: the first one that retries didn't cure; the others are dropped.

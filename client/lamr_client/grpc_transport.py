@@ -34,7 +34,7 @@ from lamr_client.transport import Transport
 Answer = tuple[int, Any, Exception | None]  # index of the request, result or error
 Request = TypeVar("Request")
 Result = TypeVar("Result")
-Endpoint = TypeVar("Endpoint", bound=wire.Endpoint)
+Endpoint = TypeVar("Endpoint", bound=wire.ModelEndpoint)
 
 
 class GrpcChannel(abc.ABC, Generic[Request, Result, Endpoint]):
@@ -46,15 +46,7 @@ class GrpcChannel(abc.ABC, Generic[Request, Result, Endpoint]):
     def __init__(
         self, address: str | Connection, model: str, fingerprint: str | None, most_bytes: int
     ) -> None:
-        """Open a channel; nothing is sent yet.
-
-        Args:
-            address: `host:port` of the server's gRPC port, or whatever else `parse_connection` reads; a `Connection`
-                for one that has a key or certificates.
-            model: the model's name.
-            fingerprint: of the model that requests are for; it travels with each call. None takes any.
-            most_bytes: of an answer; a larger one is refused before it is read.
-        """
+        """Open a channel and send nothing yet; an answer of more than `most_bytes` is refused before it is read."""
         from tritonclient.grpc import InferenceServerClient  # noqa: PLC0415
 
         connection = address if isinstance(address, Connection) else parse_connection(address)
@@ -229,7 +221,7 @@ class GrpcChannel(abc.ABC, Generic[Request, Result, Endpoint]):
             return wire.is_unavailable(error)
 
 
-class GrpcTransport(GrpcChannel[ChunkRequest, ChunkResult, wire.Endpoint], Transport):
+class GrpcTransport(GrpcChannel[ChunkRequest, ChunkResult, wire.ModelEndpoint], Transport):
     """One channel to one server.
 
     The served model's fingerprint is compared with the client's before any code is sent, and again after a failure. It
@@ -256,11 +248,11 @@ class GrpcTransport(GrpcChannel[ChunkRequest, ChunkResult, wire.Endpoint], Trans
         """See `Transport.infer_many`; all are under way at once. Nobody reads what comes too late."""
         return self.ask(requests, Deadline(timeout))
 
-    def _read_config(self, config: Any) -> wire.Endpoint:
+    def _read_config(self, config: Any) -> wire.ModelEndpoint:
         return wire.check_config(config, self.address, self._model, self._spec)
 
-    def _tensors(self, request: ChunkRequest, endpoint: wire.Endpoint) -> tuple[list[Any], list[Any]]:
+    def _tensors(self, request: ChunkRequest, endpoint: wire.ModelEndpoint) -> tuple[list[Any], list[Any]]:
         return wire.inputs_of(request, endpoint), wire.outputs_of(request)
 
-    def read(self, answer: Any, request: ChunkRequest, endpoint: wire.Endpoint) -> ChunkResult:
+    def read(self, answer: Any, request: ChunkRequest, endpoint: wire.ModelEndpoint) -> ChunkResult:
         return wire.result_of(answer, request, endpoint)

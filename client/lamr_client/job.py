@@ -19,14 +19,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from lamr_contract.asked import AskedDocument
 from lamr_contract.counters import counted_by, token_counter
 from lamr_contract.encoding import Chunk, Chunks, PromptEncoder
 from lamr_contract.errors import DeadlineExceededError, InvalidInputError, LamrError
 from lamr_contract.model_io import ChunkResult
+from lamr_contract.scoring.query_document import QueryDocument
 from lamr_contract.scoring.scorer import DocumentScorer, LineScores, Scorer
 from lamr_postprocess import BudgetError, PrunedCode, prune_lines
 from lamr_postprocess.analyses import Analyses
+from lamr_postprocess.prune import UNSEEN_SHOWN
 from lamr_postprocess.repair import GAP, REASONS
 from numpy.typing import NDArray
 
@@ -42,7 +43,7 @@ from lamr_client.effort import (
     Effort,
     why_degraded,
 )
-from lamr_client.prune_options import Call, PruneOptions, check_code, check_query, check_words
+from lamr_client.prune_options import PruneCall, PruneOptions, check_code, check_query, check_words
 from lamr_client.reading_plan import Pace, ReadingPlan, Work
 from lamr_client.result import PruneResult, Timings, model_name, unjudged
 
@@ -80,9 +81,9 @@ class PruneJob:
 
     Attributes:
         want_rubrics: whether answers must carry `rubric_prob`.
-        reads: whether the encoder reads any of the code.
-        leaves: whether reading ends at the deadline with an answer, whatever the encoder is at.
-        warms: whether what the encoder needs is loaded before the clock of its reading starts.
+        uses_encoder: whether the encoder reads any of the code.
+        may_stop_early: whether reading ends at the deadline with an answer, whatever the encoder is at.
+        preload: whether what the encoder needs is loaded before the clock of its reading starts.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917  # a model, what is asked of it, and how
@@ -92,7 +93,7 @@ class PruneJob:
         query: str,
         text: str,
         options: PruneOptions,
-        call: Call,
+        call: PruneCall,
         shared: Shared,
     ) -> None:
         """Check a query and a text.
@@ -122,7 +123,7 @@ class PruneJob:
         self._call, self._shared, self._until = call, shared, call.deadline
         self._by_lines = scorer.instant
         self._counter = token_counter(options.tokenizer, encoder)
-        self._asked = AskedDocument.of(
+        self._asked = QueryDocument.of(
             encoder,
             query,
             text,
@@ -139,9 +140,9 @@ class PruneJob:
         self.want_rubrics = scorer.want_rubrics
         self._by_keywords = self._judged and self._scorer.by_keywords
         self._keywords = self._scorer.keywords if self._by_keywords else ()
-        self.reads = self._judged and options.effort != "instant" and not self._by_keywords
-        self.leaves = self.reads and self._by_lines and self._is_limited
-        self.warms = self.reads and not (self.leaves and options.within is not None)
+        self.uses_encoder = self._judged and options.effort != "instant" and not self._by_keywords
+        self.may_stop_early = self.uses_encoder and self._by_lines and self._is_limited
+        self.preload = self.uses_encoder and not (self.may_stop_early and options.within is not None)
         self._plan: ReadingPlan | None = None
         self._chunks: int | None = None
         self._read = 0
@@ -167,10 +168,10 @@ class PruneJob:
         Raises:
             DeadlineExceededError: the text is too large for the time.
         """
-        if not self.reads:
+        if not self.uses_encoder:
             return
         begin, preparing, size = time.perf_counter(), self._shared.preparing, len(self._text)
-        if self.leaves and not preparing.fits(size, self._until.seconds()):
+        if self.may_stop_early and not preparing.fits(size, self._until.seconds()):
             self._why = TIME
             return
         chunks = self._asked.chunks(self._encoder)
@@ -180,7 +181,7 @@ class PruneJob:
             self._encoding += time.perf_counter() - begin
             yield from grouped(best, most)
             return
-        if self.leaves:
+        if self.may_stop_early:
             self._plan = ReadingPlan(
                 chunks, lambda places: self._gains(chunks.ranges[places]), pace, self._until, work
             )
@@ -230,7 +231,7 @@ class PruneJob:
         Args:
             error: what ended the reading. It is to be raised if the answer is no.
         """
-        why = why_degraded(error) if self.reads and self._by_lines else None
+        why = why_degraded(error) if self.uses_encoder and self._by_lines else None
         late = isinstance(error, DeadlineExceededError)
         over = self._is_limited and not self._until.allows(0)
         if why is None or not (self._options.degrade or (late and over)):
@@ -259,7 +260,9 @@ class PruneJob:
             self._shared.finishing.measured(len(self._text), time.perf_counter() - answered)
         end, begin = time.perf_counter(), self._call.begin
         timings = Timings(self._encoding, answered - begin - self._encoding, end - answered, end - begin)
-        return dataclasses.replace(result, timings=timings)
+        unseen = UNSEEN_SHOWN.format(unseen=result.unseen) if result.unseen else None
+        reason = "; ".join(filter(None, (result.reason, unseen))) or None
+        return dataclasses.replace(result, reason=reason, timings=timings)
 
     def _final_scores(self) -> LineScores:
         """Return the line scores, and give up what they were computed from: a large file's takes much memory."""
@@ -283,7 +286,7 @@ class PruneJob:
 
     @property
     def _effort(self) -> Effort:
-        never_begun = TIME if self.leaves and self._chunks is None else ""
+        never_begun = TIME if self.may_stop_early and self._chunks is None else ""
         planned = self._plan.why if self._plan is not None else never_begun
         alone = WORDS if self._by_keywords else LINE_MODEL
         return Effort(self._read, self._chunks, self._why or planned, alone)

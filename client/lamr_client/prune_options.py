@@ -189,7 +189,7 @@ def _check_lines(lines: int | tuple[int, int]) -> None:
 
 
 @dataclass(frozen=True)
-class Call:
+class PruneCall:
     """A call under way.
 
     Attributes:
@@ -211,7 +211,7 @@ class CallDefaults:
 
     Attributes:
         timeout: seconds; infinity for no end.
-        on_error: see `Call`.
+        on_error: see `PruneCall`.
 
     Raises:
         InvalidInputError: the timeout isn't more than 0, or `on_error` is another word.
@@ -231,16 +231,14 @@ class CallDefaults:
                 f"on_error must be 'raise' or 'passthrough', not {self.on_error!r}", argument="on_error"
             )
 
-    def begin(self, timeout: float | None, on_error: OnError | None, within: float | None = None) -> Call:
+    def begin(
+        self, timeout: float | None, on_error: OnError | None, within: float | None = None
+    ) -> PruneCall:
         """Start a call's clock.
-
-        Args:
-            timeout, on_error: what the call says; None takes the defaults.
-            within: seconds until an answer is wanted; None for the timeout's.
 
         Raises:
             InvalidInputError: see the class.
         """
         own = CallDefaults(self.timeout if timeout is None else timeout, on_error or self.on_error)
         deadline = Deadline(own.timeout)
-        return Call(own.on_error, deadline, deadline.earlier(most=within))
+        return PruneCall(own.on_error, deadline, deadline.earlier(most=within))

@@ -227,11 +227,11 @@ class Pruner(Closing):
     def _read(self, job: PruneJob, on_progress: OnProgress | None) -> None:
         """Ask about a job's chunks."""
         dispatcher = self._dispatcher
-        if job.warms:
+        if job.preload:
             dispatcher.warm()
         until = job.begin_reading()
         groups = job.groups(dispatcher.pace, dispatcher.batch_size, dispatcher.work)
-        dispatcher.run(groups, job.want_rubrics, job.reporting(on_progress), until, leave=job.leaves)
+        dispatcher.run(groups, job.want_rubrics, job.reporting(on_progress), until, leave=job.may_stop_early)
 
     def warm(self) -> None:
         """Load now what the first call of the encoder would load, so that no call with `within` finds it missing.

@@ -41,13 +41,7 @@ class Pace:
         guess: float | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Begin without a measurement.
-
-        Args:
-            overhead: units that a piece of work costs beside its own.
-            guess: seconds for a unit as long as nothing was measured; None where nobody knows.
-            clock: seconds that never go back.
-        """
+        """Begin unmeasured: a piece costs `overhead` units beside its own, and until then a unit `guess` seconds."""
         self._overhead, self._guess, self._clock = overhead, guess, clock
         self._measured: deque[tuple[float, float]] = deque(maxlen=_KEPT)  # when, and seconds for a unit
         self._best = math.inf
@@ -106,15 +100,7 @@ class ReadingPlan:
     def __init__(  # what there is to read, why, and what it costs
         self, chunks: Sequence[Chunk], gains: Gains, pace: Pace, deadline: Deadline, work: Work = len
     ) -> None:
-        """Take no chunk yet.
-
-        Args:
-            chunks: all that may be read.
-            gains: what reading them brings, by all that was read so far.
-            pace: seconds for a token of a chunk.
-            deadline: when the answers must be there.
-            work: see `Transport.work`.
-        """
+        """Take no chunk yet; `gains` tells what reading some brings, by all that was read so far."""
         self._chunks, self._gains, self._pace, self._deadline = chunks, gains, pace, deadline
         self._work = work
         self._left = np.ones(len(chunks), np.bool_)
@@ -136,11 +122,7 @@ class ReadingPlan:
         self._read += 1
 
     def groups(self, most: int) -> Iterator[list[Chunk]]:
-        """Yield the chunks of one call after another, each chosen when it is asked for.
-
-        Args:
-            most: chunks of one call.
-        """
+        """Yield the chunks of one call after another, each chosen when it is asked for."""
         while self._left.any():
             self.judge()
             if not self._order:

@@ -15,11 +15,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from lamr_contract.asked import AskedDocument
 from lamr_contract.counters import DEFAULT, counted_by, token_counter
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import LamrError
+from lamr_contract.scoring.query_document import QueryDocument
 from lamr_contract.words import query_terms
+from lamr_errors import unseen_lines
 from lamr_postprocess import (
     Cut,
     Encoding,
@@ -109,6 +110,11 @@ class PruneResult:
     encoding: Encoding = field(default_factory=Encoding)
     timings: Timings = field(default_factory=Timings)
 
+    @property
+    def unseen(self) -> int:
+        """How many of the lines in `text` have characters that nobody sees; `reason` says so, too."""
+        return unseen_lines(self.text)
+
     @classmethod
     def whole(cls, text: str, scores: Sequence[float], tokens: int, **more: Any) -> PruneResult:
         """Return the result that keeps all lines of a text, with their scores and with the fields that `more` names."""
@@ -150,6 +156,7 @@ class PruneResult:
         data["kept_lines"] = list(self.kept_lines)
         data["line_scores"] = [round(score, 6) for score in self.line_scores]
         data["reasons"] = {str(line): reason for line, reason in self.reasons.items()}
+        data["unseen"] = self.unseen
         data["effort"] = None if self.effort is None else str(self.effort)
         data["encoding"] = self.encoding.name
         data["cuts"] = [dataclasses.asdict(cut) for cut in self.cuts]
@@ -173,7 +180,7 @@ MOST_EXCERPT_TOKENS = 2_000
 
 def unjudged(
     encoder: PromptEncoder,
-    asked: AskedDocument,
+    asked: QueryDocument,
     options: PruneOptions,
     tokens: int,
     count: Callable[[str], int],
@@ -203,12 +210,6 @@ def passthrough(
 
     The tokens of a text beyond `MOST_COUNTED_CHARS` are estimated, because counting them would take longer than the
     caller was ready to wait.
-
-    Args:
-        encoder, options: see `unjudged`.
-        text: the code.
-        error: why the text passes; the result's reason names it.
-        begin: `time.perf_counter()` when the call began.
     """
     counter = token_counter(options.tokenizer, encoder)
     count = counter.count_tokens if len(text) <= MOST_COUNTED_CHARS else approximate_tokens
@@ -225,7 +226,7 @@ def _whole(encoder: PromptEncoder, text: str, options: PruneOptions, tokens: int
 
 
 def _parts_of_lines(
-    whole: PruneResult, asked: AskedDocument, options: PruneOptions, count: Callable[[str], int]
+    whole: PruneResult, asked: QueryDocument, options: PruneOptions, count: Callable[[str], int]
 ) -> PruneResult:
     """Return code without lines to choose from: as it came, or what fits into a budget, or parts of its lines."""
     text, tokens, why = whole.text, whole.tokens_in, asked.minified

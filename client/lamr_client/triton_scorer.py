@@ -114,7 +114,7 @@ class TritonScorer(Closing, Tokenized):
 
 
 @dataclass(frozen=True)
-class _Endpoint(wire.Endpoint):
+class _Endpoint(wire.ModelEndpoint):
     """The served causal model, and the content of its `tokenizer.json`."""
 
     spec: CausalSpec

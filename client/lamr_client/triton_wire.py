@@ -97,11 +97,7 @@ def channel_options(address: str, most_bytes: int) -> list[tuple[str, int]]:
 
 
 def most_answer_bytes(spec: ModelSpec | None) -> int:
-    """Return the bytes that an answer about a chunk has at the most.
-
-    Args:
-        spec: of the model that is asked; None where it isn't known.
-    """
+    """Return the bytes that an answer about a chunk has at the most."""
     tokens = spec.chunking.window if spec else _MOST_TOKENS
     rubrics = len(spec.rubrics) if spec else _MOST_RUBRICS
     widths = {name: rubrics if name in RUBRIC_OUTPUTS else 1 for name in _DTYPES}
@@ -119,7 +115,7 @@ _NAMES_OF_TYPES: dict[np.dtype[Any], str] = {np.dtype(np.uint8): "UINT8", np.dty
 
 
 @dataclass(frozen=True)
-class Endpoint:
+class ModelEndpoint:
     """What a request must know of the served model.
 
     Attributes:
@@ -141,7 +137,7 @@ class Endpoint:
         return {FINGERPRINT_PARAMETER: self.fingerprint} if self.fingerprint else {}
 
 
-def check_config(config: Any, address: str, model: str, spec: ModelSpec | None) -> Endpoint:
+def check_config(config: Any, address: str, model: str, spec: ModelSpec | None) -> ModelEndpoint:
     """Read the ensemble's configuration before any code is sent.
 
     Args:
@@ -162,10 +158,10 @@ def check_config(config: Any, address: str, model: str, spec: ModelSpec | None) 
             "repository (`model`)",
             server=address,
         )
-    return Endpoint(address, model, config.max_batch_size > 0, spec.fingerprint if spec else None)
+    return ModelEndpoint(address, model, config.max_batch_size > 0, spec.fingerprint if spec else None)
 
 
-def inputs_of(request: ChunkRequest, endpoint: Endpoint) -> list[Any]:
+def inputs_of(request: ChunkRequest, endpoint: ModelEndpoint) -> list[Any]:
     """Return the request's tensors as a list of `InferInput`."""
     return [
         input_tensor(INPUT_IDS, np.ascontiguousarray(request.input_ids, np.int64), "INT64", endpoint.batched),
@@ -182,21 +178,12 @@ def outputs_of(request: ChunkRequest) -> list[Any]:
 
 
 def queue_timeout(left: float | None) -> int | None:
-    """Return Triton's `timeout` parameter: the microseconds that a request may wait in a queue before it is refused.
-
-    Args:
-        left: seconds until the caller's deadline; None leaves it to the model's configuration.
-    """
+    """Return Triton's `timeout` parameter: the microseconds that a request may wait in a queue before it is refused."""
     return None if left is None else max(1, int(left * 1e6))
 
 
-def result_of(answer: Any, request: ChunkRequest, endpoint: Endpoint) -> ChunkResult:
+def result_of(answer: Any, request: ChunkRequest, endpoint: ModelEndpoint) -> ChunkResult:
     """Read an `InferResult`.
-
-    Args:
-        answer: the `InferResult`.
-        request: what it answers.
-        endpoint: the model that gave it.
 
     Raises:
         ModelMismatchError: an output is missing, of another type or shape, or no probability.
@@ -221,16 +208,9 @@ def result_of(answer: Any, request: ChunkRequest, endpoint: Endpoint) -> ChunkRe
 
 
 def read_output(
-    answer: Any, name: str, dtype: np.dtype[Any], shape: tuple[int, ...], endpoint: Endpoint
+    answer: Any, name: str, dtype: np.dtype[Any], shape: tuple[int, ...], endpoint: ModelEndpoint
 ) -> NDArray[Any]:
-    """Read one tensor of an `InferResult`, which is checked before numpy sees a byte of it.
-
-    Args:
-        answer: the `InferResult`.
-        name: the tensor's.
-        dtype: what it must be of.
-        shape: what it must have, without the batch; -1 is any length that its bytes have.
-        endpoint: the model that gave it.
+    """Read one tensor of an `InferResult`, which is checked before numpy sees a byte of it. A length of -1 is any.
 
     Raises:
         ModelMismatchError: it is missing, or of another type, shape or size.
@@ -261,7 +241,7 @@ def said(text: str) -> str:
     return visible(text if len(text) <= _MOST_SAID_CHARS else f"{text[:_MOST_SAID_CHARS]}…")
 
 
-def _mismatch(endpoint: Endpoint, what: str) -> ModelMismatchError:
+def _mismatch(endpoint: ModelEndpoint, what: str) -> ModelMismatchError:
     return ModelMismatchError(
         f"{endpoint.model} at {endpoint.address} gives {what}; serve a model of this lamr",
         server=endpoint.address,

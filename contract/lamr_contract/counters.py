@@ -21,8 +21,8 @@ from lamr_contract.tokens.tokenizer_files import parse_tokenizer
 
 DEFAULT = TABLES[0]
 """Counts where nobody says what does."""
-ANY, MODELS_OWN = "any", "model"
-"""Stand for a tokenizer: a bound that no large model's tokenizer exceeds, and the pruning model's own tokens."""
+MODELS_OWN = "model"
+"""Stands for a tokenizer: the pruning model's own."""
 TOKENIZERS: tuple[str, ...] = get_args(TokenizerName)
 """The names that options take in place of a file."""
 
@@ -79,8 +79,7 @@ def token_counter(tokenizer: str | os.PathLike[str] | None, encoder: PromptEncod
     """
     name = counted_by(tokenizer)
     if name in TOKENIZERS:
-        others: dict[str, Counter] = {MODELS_OWN: encoder, ANY: encoder.limits}
-        return others.get(name) or encoder.table(name)
+        return encoder if name == MODELS_OWN else encoder.table(name)
     assert tokenizer is not None
     try:
         return _of_content(read_regular(Path(tokenizer), MOST_TOKENIZER_BYTES))

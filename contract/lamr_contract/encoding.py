@@ -23,11 +23,9 @@ from lamr_contract.chunking import LineStarts, fixed_chunks, header_tokens, plan
 from lamr_contract.errors import InvalidInputError, ModelMismatchError
 from lamr_contract.files import MOST_TOKENIZER_BYTES, read_regular
 from lamr_contract.names import TOKENIZER_FILE
-from lamr_contract.reading import Reading, read
+from lamr_contract.query_truncation import TruncatedQuery, read
 from lamr_contract.spec import Chunking, ModelSpec, client_files, load_spec
-from lamr_contract.tokens.text_slices import cuts_inside, in_groups, slice_bounds
-from lamr_contract.tokens.token_counts import TokenCounts
-from lamr_contract.tokens.token_limits import TokenLimits
+from lamr_contract.tokens.text_slices import in_groups, slice_bounds
 from lamr_contract.tokens.token_tables import TokenTable
 from lamr_contract.tokens.tokenizer_files import parse_tokenizer
 
@@ -90,7 +88,6 @@ class PromptEncoder:
 
     Attributes:
         spec: what the encoder follows.
-        limits: counts tokens so that no large model's tokenizer has more.
         prompt_tokens: the number of the prompt's tokens, without query and code.
     """
 
@@ -121,8 +118,6 @@ class PromptEncoder:
         self._before, self._between, self._after = pieces
         self._tokenizer.encode_special_tokens = True
         self._protect_prompt_tokens()
-        self._counts = TokenCounts.of(self._tokenizer)
-        self.limits = TokenLimits(lambda units: self._asked_each(units).tolist())
         self._tables: dict[str, TokenTable] = {}
         self.prompt_tokens = sum(map(len, pieces))
         if spec.chunking.window - self.prompt_tokens < 1 + self._least_code(spec.chunking):
@@ -145,7 +140,7 @@ class PromptEncoder:
         prompt = self.spec.prompt
         return self._tokenize(prompt.query_before + query + prompt.query_after)[0]
 
-    def read_query(self, query: str, task: str, code: str, layout: LineLayout) -> Reading:
+    def read_query(self, query: str, task: str, code: str, layout: LineLayout) -> TruncatedQuery:
         """Return what the model reads of a query and a task about a document: all of it, or what there is room for.
 
         Args:
@@ -179,36 +174,30 @@ class PromptEncoder:
         return self._tokenize(code, check)
 
     def count_tokens(self, text: str) -> int:
-        """Return how many tokens `encode_document` would give, in much less time where `TokenCounts` knows the way."""
-        if self._counts is not None and not cuts_inside(text):
-            return int(self._counts.count([text])[0])
-        slices = (text[a:b] for a, b in itertools.pairwise(slice_bounds(text)))
-        return sum(int(self._asked_each(group).sum()) for group in in_groups(slices))
+        """Return how many tokens `encode_document` would give."""
+        return int(self.count_each([text[a:b] for a, b in itertools.pairwise(slice_bounds(text))]).sum())
 
     def count_each(self, texts: Sequence[str]) -> NDArray[np.int64]:
         """Return how many tokens each of n short texts has by itself, int64 [n]; long ones are for `count_tokens`."""
-        return self._asked_each(texts) if self._counts is None else self._counts.count(texts)
+        encodings = (
+            encoding
+            for group in in_groups(iter(texts))
+            for encoding in self._tokenizer.encode_batch_fast(group, add_special_tokens=False)
+        )
+        return np.fromiter(map(len, encodings), np.int64, len(texts))
 
     def line_costs(self, lines: Sequence[str]) -> NDArray[np.float64]:
         """Return how many tokens each of L lines has by itself, float64 [L]."""
         return self.count_each(lines).astype(np.float64)
 
     def table(self, name: str) -> TokenTable:
-        """Return the table of a large model's tokenizer, one of `token_tables.TABLES`."""
+        """Return the table of a large model's tokenizer, one of `token_tables.TABLES`, or `token_tables.ANY`."""
         if name not in self._tables:
-            self._tables[name] = TokenTable(name, lambda words: self._asked_each(words).tolist())
+            self._tables[name] = TokenTable(name, lambda words: self.count_each(words).tolist())
         return self._tables[name]
-
-    def _asked_each(self, texts: Sequence[str]) -> NDArray[np.int64]:
-        encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
-        return np.fromiter(map(len, encodings), np.int64, len(encodings))
 
     def code_room(self, query_tokens: int, chunking: Chunking | None = None) -> int:
         """Return how many code tokens a chunk holds beside the prompt and the query.
-
-        Args:
-            query_tokens: the number of the query's tokens.
-            chunking: takes the place of the model's own.
 
         Raises:
             InvalidInputError: the query leaves room for less than `MIN_CODE_TOKENS`, or than a chunk that is smaller.

@@ -21,11 +21,8 @@ that grows with the square of its length."""
 def enclosing_lines(layout: LineLayout, places: Sequence[int] | NDArray[np.int64]) -> list[list[int]]:
     """Return the headers of some lines, outermost first.
 
-    The lines are walked once, whatever the number of places; a stack holds the lines that are open.
-
-    Args:
-        layout: the text's lines.
-        places: numbers of lines, ascending. A blank line has the headers of the next line that isn't blank.
+    The lines are walked once, whatever the number of places; a stack holds the lines that are open. Places
+    ascend; a blank line has the headers of the next line that isn't blank.
 
     Returns:
         for each place the numbers of the lines above that enclose it, at most the outermost `MOST_HEADERS`; none for a
@@ -54,9 +51,6 @@ def innermost_headers(layout: LineLayout) -> NDArray[np.int64]:
     """Return for each line the nearest line above that is indented less and may head it, int64 [L].
 
     It is -1 for a line without one, and for a blank line. A bracket that closes a signature heads nothing.
-
-    Args:
-        layout: the text's L lines.
     """
     columns, opening = layout.columns.tolist(), layout.opening.tolist()
     nearest = np.full(len(columns), -1, np.int64)

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
 import os
+import secrets
 import stat
-import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from lamr_errors import LamrError
+
+from lamr_contract.files import naming
 
 BESIDE = ("-wal", "-shm", "-journal")
 """The ends of the names of files that SQLite keeps beside a database and that belong to it."""
@@ -156,8 +160,10 @@ def take_lock(descriptor: int) -> bool:
     Raises:
         OSError: the file can't be locked.
     """
-    import fcntl  # noqa: PLC0415 - Windows has none, and nothing is locked there
-
+    try:
+        import fcntl  # noqa: PLC0415
+    except ImportError:  # Windows has none, and nothing is locked there
+        return True
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -165,26 +171,59 @@ def take_lock(descriptor: int) -> bool:
     return True
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Replace a file whole or not at all, so that nobody ever reads half of it; where a link leads, the file there.
+@contextlib.contextmanager
+def replaced(path: Path, mode: int = 0o666) -> Iterator[Path]:
+    """A new file beside a file, which takes its place if the block succeeds and is removed if it fails.
 
-    A file that is there keeps its mode; a new one is its owner's alone.
+    So nobody ever reads half of the file. Where a link leads, the file there is replaced; what is no regular file, such
+    as a pipe, is given itself.
+
+    Args:
+        path: the file, which keeps its mode if it is there.
+        mode: of one that isn't there yet, less what the process's umask takes.
 
     Raises:
         OSError: it can't be written.
     """
+    with naming(path):
+        if path.exists() and not path.is_file():
+            yield path
+            return
+        target = path.resolve()
+        part = target.with_name(f"{_prefix(target)}{secrets.token_hex(4)}")
+        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
+        try:
+            yield part
+            if target.exists():
+                part.chmod(target.stat().st_mode & 0o777)
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Replace a file whole or not at all, as `replaced` does; a new one is its owner's alone.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    with replaced(path, 0o600) as part:
+        part.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def sweep_parts(path: Path) -> None:
+    """Remove what killed runs of `write_whole` left beside a file; for who holds a lock that all its writers take.
+
+    Raises:
+        OSError: it can't be removed.
+    """
     target = path.resolve()
-    mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    part = Path(name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:  # its line ends are the caller's
-            stream.write(text)
-        part.chmod(mode)
-        part.replace(target)
-    except BaseException:
+    for part in target.parent.glob(f"{glob.escape(_prefix(target))}*"):
         part.unlink(missing_ok=True)
-        raise
+
+
+def _prefix(target: Path) -> str:
+    return f".{target.name}.lamr-"
 
 
 def set_aside(database: Path) -> Path:

@@ -78,11 +78,6 @@ KINDS = {
         False,
     ),
     "profile": _one_of(ProfileName),
-    "holdout": _Kind(
-        "a share of all sessions, a number from 0 to 0.9",
-        lambda value: isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 0.9,
-        False,
-    ),
     "max_tokens": _Kind(
         "a whole number from 1",
         lambda value: isinstance(value, int) and not isinstance(value, bool) and 1 <= value < 1 << 31,

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from lamr_contract.errors import ModelMismatchError
 from lamr_contract.files import read_regular
 from lamr_contract.names import ENSEMBLE, SPEC_FILE, version_folder
-from lamr_contract.scoring.rules import Scoring
+from lamr_contract.rules import Scoring
 
 FORMAT = 2
 _Record = TypeVar("_Record", bound=Any)
@@ -198,7 +198,7 @@ _IS_OF_TYPE: dict[str, Callable[[Any], bool]] = {
     "tuple[int, ...]": lambda value: all(map(_is_integer, value)),
     "tuple[float, float]": lambda value: all(map(_is_number, value)),
     "dict[str, float]": lambda value: isinstance(value, dict) and all(map(_is_number, value.values())),
-    **dict.fromkeys(("PromptTemplate", "Chunking", "Scoring", "LineRule", "Usual", "Presence"), _is_record),
+    **dict.fromkeys(("PromptTemplate", "Chunking", "Scoring", "LineRule", "AnswerPrior"), _is_record),
 }
 
 

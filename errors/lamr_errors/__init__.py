@@ -11,6 +11,7 @@ the error reaches it.
 
 from __future__ import annotations
 
+import os
 import re
 from os import PathLike
 from typing import ClassVar
@@ -22,6 +23,7 @@ __all__ = [
     "LamrError",
     "ModelMismatchError",
     "how_to_install",
+    "unseen_lines",
     "visible",
 ]
 
@@ -36,6 +38,11 @@ class LamrError(Exception):
     """
 
     exit_code: ClassVar[int] = BAD_INPUT
+
+    def __str__(self) -> str:
+        """The message, in which nothing that a stranger named can hide, nor its path begin a line."""
+        path = os.fsdecode(getattr(self, "path", None) or "")
+        return visible(super().__str__().replace(path, visible(path)), lines=True)
 
 
 class InvalidInputError(LamrError, ValueError):
@@ -75,12 +82,18 @@ def how_to_install(extra: str) -> str:
 
 
 # What moves a terminal's cursor, reorders or hides text, or ends a line of a log: control characters, Unicode's marks
-# of direction and of lines, those without width and for tags, and half characters.
-_UNSEEN = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    r"\U000e0000-\U000e007f\ud800-\udfff]"
+# of direction and of lines, what Unicode says to ignore where it can't be shown, blanks that count as letters or signs,
+# and half characters. Joiners and the mark for colours shape a picture, or a letter of Arabic or India, before them.
+_JOINED = "\u0600-\u08ff\u0900-\u0dff\u2190-\u2bff\U0001f000-\U0001faff"
+_BEYOND_ASCII = (
+    r"[\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    r"\u2800\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    rf"\U000e0000-\U000e0fff\ud800-\udfff]|(?<![{_JOINED}])\ufe0f(?!\u20e3)|(?<![{_JOINED}\ufe0f])[\u200c\u200d]"
 )
-_UNSEEN_IN_LINES = re.compile(rf"(?!\t|\r?\n){_UNSEEN.pattern}")
+_UNSEEN = re.compile(rf"[\x00-\x1f]|{_BEYOND_ASCII}")
+_UNSEEN_IN_LINES = re.compile(rf"(?!\t|\r?\n)(?:{_UNSEEN.pattern})")
+_UNSEEN_IN_CODE = re.compile(_BEYOND_ASCII)
+_LINES = re.compile(r"\r\n?|\n")
 _DELETE, _PICTURES = 0x7F, 0x2400
 
 
@@ -92,6 +105,13 @@ def visible(text: str, *, lines: bool = False) -> str:
         lines: whether tabs and the ends of lines stay as they are.
     """
     return (_UNSEEN_IN_LINES if lines else _UNSEEN).sub(_picture, text)
+
+
+def unseen_lines(text: str) -> int:
+    """Return how many lines of a text have characters that nobody sees, ASCII's and a byte order mark apart."""
+    if text.isascii():
+        return 0
+    return sum(1 for line in _LINES.split(text.removeprefix("\ufeff")) if _UNSEEN_IN_CODE.search(line))
 
 
 def _picture(found: re.Match[str]) -> str:

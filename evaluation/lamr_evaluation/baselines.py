@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
-from lamr_contract.scoring.bm25 import bm25, idf
+from lamr_contract.bm25 import bm25, idf
 from lamr_contract.words import TermIndex, query_terms
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray

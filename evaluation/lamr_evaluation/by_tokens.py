@@ -3,9 +3,9 @@
     report = evaluate_by_tokens(items, pruner, counter)
     print(report.table())
 
-Methods are the pruner, which is asked with each budget; whole functions in the order of BM25; windows by
-BM25; and grep with five lines around each hit. Baselines take what fits and step over what doesn't; their cuts have the
-same markers. A file that fits is kept whole by all.
+Methods are the pruner, which is asked with each budget; whole functions in the order of BM25, and of the pruner's own
+best line in each; windows by BM25; and grep with five lines around each hit. Baselines take what fits and step over
+what doesn't; their cuts have the same markers. A file that fits is kept whole by all.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ from lamr_evaluation.tables import align
 
 BUDGETS: tuple[int | str, ...] = (800, 2_000, "quarter")
 """Tokens; `quarter` is that share of the file's."""
-PRUNER = "lamr"
+PRUNER, OWN_FUNCTIONS = "lamr", "functions by lamr's scores"
 _LEAST_BUDGET = 40  # a quarter of a few lines is no budget
 _COLUMNS = ("recall", "whole", "used", "cuts")
+_SELECTED = ("semantic", "dependency", "keep")
 
 BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.float64]
@@ -52,6 +53,7 @@ class BudgetResult:
     whole: float  # 1 where all were
     used: float  # the tokens of the text as a share of the budget, or of the file's where it has fewer
     cuts: int  # how many markers the text has
+    shares: Mapping[str, float]  # what the pruner's text consists of: selected lines, markers, repair by kind
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,18 @@ class TokenReport:
         """The methods in their order."""
         return list(dict.fromkeys(each.method for each in self.results[0]))
 
+    def spent(self, budget: int | str) -> dict[str, float]:
+        """What the pruner's tokens were spent on, as mean shares over items that were cut, the largest first."""
+        rows = [
+            each.shares
+            for item in self.results
+            for each in item
+            if (each.method, each.budget) == (PRUNER, str(budget)) and each.cuts
+        ]
+        names = {name for row in rows for name in row}
+        means = {name: float(np.mean([row.get(name, 0.0) for row in rows])) for name in names}
+        return dict(sorted(means.items(), key=lambda each: -each[1]))
+
     def table(self) -> str:
         """The report as text."""
         head = [f"{len(self.results)} items, {len(set(self.files))} files"]
@@ -101,7 +115,13 @@ class TokenReport:
         for what in ("recall", "whole"):
             bounds = [self.interval(PRUNER, budget, what) for budget in BUDGETS]
             intervals.append([what, *(f"{low:.3f} to {high:.3f}" for low, high in bounds)])
-        return "\n\n".join(["; ".join(head), align(rows), align(intervals)])
+        spent = [
+            f"of lamr's tokens at {budget}: "
+            + ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares.items())
+            for budget in BUDGETS
+            if (shares := self.spent(budget))
+        ]
+        return "\n\n".join(["; ".join(head), align(rows), align(intervals), "\n".join(spent)])
 
     def to_json(self) -> str:
         """The report as JSON."""
@@ -112,7 +132,10 @@ class TokenReport:
             for method in self.methods
         }
         data: dict[str, Any] = {"items": len(self.results), "files": len(set(self.files)), "means": means}
-        data["left_out"] = [asdict(each) for each in self.left_out]
+        data |= {
+            "spent": {str(b): self.spent(b) for b in BUDGETS},
+            "left_out": [asdict(each) for each in self.left_out],
+        }
         return json.dumps(data, indent=2)
 
 
@@ -190,18 +213,24 @@ class _Asked:
         )
         kept = np.zeros(len(self.prices), np.bool_)
         kept[np.asarray(result.kept_lines, np.intp) - 1] = True
-        yield self._result(PRUNER, budget, limit, kept, result.text)
-        for method, values, pieces in self._baselines():
+        shares = self._shares(result.reasons, result.text)
+        yield self._result(PRUNER, budget, limit, kept, result.text, shares)
+        scores = np.asarray(result.line_scores, np.float64)
+        for method, values, pieces in self._baselines(scores):
             kept = self._filled(values, pieces, limit)
             yield self._result(method, budget, limit, kept, render(self.document, kept, Style())[0])
 
-    def _baselines(self) -> Iterator[tuple[str, FloatArray, NDArray[np.int64]]]:
+    def _baselines(self, scores: FloatArray) -> Iterator[tuple[str, FloatArray, NDArray[np.int64]]]:
         """Names, a value for each line, and the pieces that are taken whole."""
         item, pieces = self.item, self.document.pieces
         each = np.arange(len(pieces))
-        best = np.full(int(pieces.max(initial=-1)) + 1, -np.inf)
-        np.maximum.at(best, pieces, bm25_functions(item.words, item.code))
-        yield "functions by BM25", best[pieces], pieces
+        for name, values in (
+            (OWN_FUNCTIONS, scores),
+            ("functions by BM25", bm25_functions(item.words, item.code)),
+        ):
+            best = np.full(int(pieces.max(initial=-1)) + 1, -np.inf)
+            np.maximum.at(best, pieces, values)
+            yield name, best[pieces], pieces
         yield "windows by BM25", bm25_windows(item.words, item.code), each
         yield "grep\u00b15", grep(item.words, item.code), each
 
@@ -218,8 +247,26 @@ class _Asked:
                 kept = more
         return kept
 
-    def _result(self, method: str, budget: int | str, limit: int, kept: BoolArray, text: str) -> BudgetResult:
+    def _shares(self, reasons: Mapping[int, str], text: str) -> dict[str, float]:
+        """What a result's tokens were spent on."""
+        total = max(1, self.counter.count_tokens(text))
+        shares: dict[str, float] = {}
+        for line, why in reasons.items():
+            name = "selected" if why in _SELECTED else why
+            shares[name] = shares.get(name, 0.0) + float(self.prices[line - 1]) / total
+        return {**shares, "markers": max(0.0, 1 - sum(shares.values()))}
+
+    def _result(  # noqa: PLR0913, PLR0917  # what there is to say of one text
+        self,
+        method: str,
+        budget: int | str,
+        limit: int,
+        kept: BoolArray,
+        text: str,
+        shares: Mapping[str, float] | None = None,
+    ) -> BudgetResult:
         gold = self.item.gold & self.item.counted
         recall = float((kept & gold).sum() / gold.sum())
         used = self.counter.count_tokens(text) / max(1, min(limit, self.tokens))
-        return BudgetResult(method, str(budget), recall, float(recall == 1), used, len(cuts_of(kept)))
+        cuts = len(cuts_of(kept))
+        return BudgetResult(method, str(budget), recall, float(recall == 1), used, cuts, shares or {})

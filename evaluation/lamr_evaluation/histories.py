@@ -48,10 +48,13 @@ class Hunk:
     added: tuple[str, ...]
 
 
-def commits(place: Path, commit: str) -> Iterator[Commit]:
-    """Every ancestor of a commit that isn't a merge, newest first, with its changed files.
+def commits(place: Path, commit: str, most: int | None = None) -> Iterator[Commit]:
+    """Every ancestor that isn't a merge, newest first, with its changed files; renames show as `D` and `A`.
 
-    Renames show as `D` and `A`; `place` is the git directory.
+    Args:
+        place: the git directory.
+        commit: where the history ends.
+        most: the latest so many; None for all.
     """
     form = "--format=%x01%H%x00%ae%x00%B%x02"
     options = (
@@ -64,8 +67,11 @@ def commits(place: Path, commit: str) -> Iterator[Commit]:
         "--encoding=UTF-8",
         form,
     )
-    log = run_git("log", *options, commit, place=place).stdout.decode("utf-8", "replace")
-    for part in log.split("\x01")[1:]:
+    for part in (
+        run_git("log", *options, *(() if most is None else (f"--max-count={most}",)), commit, place=place)
+        .stdout.decode("utf-8", "replace")
+        .split("\x01")[1:]
+    ):
         head, found, rest = part.partition("\x02")
         fields = head.split("\0", 2)
         if found and len(fields) == 3:

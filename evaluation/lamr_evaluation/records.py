@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from lamr_contract.private_files import replaced
 from lamr_postprocess.lines import blank_lines, code_points, line_spans, spans_of, split_lines
 from numpy.typing import NDArray
 
@@ -217,9 +218,9 @@ def read_records(path: Path | str, on_problem: Callable[[Problem], None] | None 
 
 
 def write_records(records: Iterable[Record], path: Path | str) -> int:
-    """Write records as JSONL and return their number."""
+    """Write records as JSONL, whole or not at all, and return their number."""
     count = 0
-    with Path(path).open("w", encoding="utf-8", newline="\n") as stream:
+    with replaced(Path(path)) as part, part.open("w", encoding="utf-8", newline="\n") as stream:
         for record in records:
             stream.write(record.to_json() + "\n")
             count += 1

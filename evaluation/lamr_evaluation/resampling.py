@@ -15,7 +15,7 @@ FloatArray = NDArray[np.float64]
 INTERVAL = (2.5, 97.5)
 """Percentiles of the bounds: 95 % lie between them."""
 LEAST = 5
-"""Items of a group, or clusters, below which there is no interval: so few say too little of how much they differ."""
+"""Clusters below which there is no interval: so few say too little of how much they differ."""
 
 
 @dataclass(frozen=True)
@@ -36,55 +36,6 @@ class Interval:
     value: float
     low: float
     high: float
-
-
-def relative_difference(one: ArrayLike, other: ArrayLike, bootstrap: Bootstrap = BOOTSTRAP) -> Interval:
-    """How far the mean of one group is from that of another, as a share of the other's, with its interval.
-
-    Fewer than `LEAST` items of a group give no interval.
-
-    Args:
-        one, other: float `[items]`, of different lengths; each group is drawn by itself.
-        bootstrap: draws and seed.
-    """
-    groups = [np.asarray(group, np.float64) for group in (one, other)]
-    if not all(group.size for group in groups) or not groups[1].mean():
-        return Interval(np.nan, np.nan, np.nan)
-    value = float((groups[0].mean() - groups[1].mean()) / groups[1].mean())
-    if min(group.size for group in groups) < LEAST:
-        return Interval(value, np.nan, np.nan)
-    seeds = (bootstrap.seed, bootstrap.seed + 1)
-    mine, base = (
-        drawn(group.size, Bootstrap(bootstrap.draws, seed)) @ group / group.size
-        for group, seed in zip(groups, seeds, strict=True)
-    )
-    with np.errstate(invalid="ignore", divide="ignore"):
-        shares = (mine - base) / base
-    shares = shares[np.isfinite(shares)]
-    low, high = np.percentile(shares, INTERVAL) if shares.size else (np.nan, np.nan)
-    return Interval(value, float(low), float(high))
-
-
-_CHANCE, _POWER = 1.960, 0.842
-"""Quantiles of the normal distribution: 5 % of tests find a difference where there is none, 80 % find one."""
-
-
-def items_for(values: ArrayLike, difference: float, share: float) -> int | None:
-    """How many items in all it takes to find a difference of means, at the usual 5 % and 80 %.
-
-    Args:
-        values: float `[items]`, such as there will be.
-        difference: of the means, as a share of the mean.
-        share: of the items that are in the smaller group.
-
-    Returns:
-        the number; None where it can't be told from the values.
-    """
-    numbers = np.asarray(values, np.float64)
-    if numbers.size < 2 or not numbers.mean() or not 0 < share < 1 or not difference:
-        return None
-    spread = float(numbers.std(ddof=1) / numbers.mean())
-    return int(np.ceil(((_CHANCE + _POWER) * spread / difference) ** 2 / (share * (1 - share))))
 
 
 def members(clusters: ArrayLike) -> tuple[NDArray[np.intp], int]:

@@ -19,6 +19,7 @@ from transformers import AutoModelForCausalLM, PreTrainedModel
 from lamr_export.attention import PACKED_ATTENTION, PackedLayout
 from lamr_export.errors import CheckpointError
 from lamr_export.shared_prefixes import SharedLayout
+from lamr_export.sources import refuse_pickles
 
 SLICE = 8192
 """The entries of the vocabulary whose scores exist at a time."""
@@ -38,6 +39,7 @@ class CausalModel(nn.Module):
         longest: the longest sequence of a group (`following`), where layers may see a sliding window.
         packed: whether the layers see packed rows and attend sequence by sequence; else they see padded sequences,
             whose padding stands behind all that counts.
+        rounded: whether the layers multiply in bfloat16; see `round_layers`.
     """
 
     def __init__(self, model: PreTrainedModel) -> None:
@@ -53,6 +55,7 @@ class CausalModel(nn.Module):
         if not isinstance(head, nn.Linear):
             raise CheckpointError(f"{model.config.model_type}: its head isn't one linear layer")
         self.vocabulary = head.weight.shape[0]
+        self.rounded = False
         own = _own_log_probs(model, self._probe())
         self.longest = _longest(model.config)
         self.max_tokens = min(self.longest, _window(model.config) or self.longest)
@@ -72,18 +75,35 @@ class CausalModel(nn.Module):
 
     @classmethod
     def load(cls, folder: str | Path) -> CausalModel:
-        """Load the folder of any Hugging Face causal language model, in float32.
+        """Load the folder of any Hugging Face causal language model, in float32; neither pickles nor code are read.
 
         Raises:
-            CheckpointError: the folder holds none, or one that isn't supported.
+            CheckpointError: the folder holds none, a broken one, or one that isn't supported.
         """
+        refuse_pickles(Path(folder))
+        options: dict[str, Any] = {
+            "local_files_only": True,
+            "use_safetensors": True,
+            "trust_remote_code": False,
+        }
+        options |= {"dtype": torch.float32, "output_loading_info": True}
         try:
-            model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True, dtype=torch.float32)
-        except (OSError, ValueError, KeyError) as error:
+            loaded: Any = AutoModelForCausalLM.from_pretrained(folder, **options)
+        except Exception as error:  # a broken file fails in as many ways as there are libraries
             raise CheckpointError(
                 f"{folder}: not a causal language model that transformers can load ({error})"
             ) from error
+        model, loading = loaded
+        if missing := sorted(loading["missing_keys"]):
+            raise CheckpointError(f"{folder}: {len(missing)} tensors are missing, {missing[0]} among them")
         return cls(model)
+
+    def round_layers(self) -> None:
+        """Let the layers multiply in bfloat16, and sum, normalize and meet the vocabulary in float32."""
+        for layer in self.trunk.modules():
+            if isinstance(layer, nn.Linear):
+                layer.to(torch.bfloat16)
+        self.rounded = True
 
     def forward(self, input_ids: Tensor, cu_seqlens: Tensor, max_len: Tensor) -> Tensor:
         """Score a packed batch.
@@ -138,6 +158,12 @@ class CausalModel(nn.Module):
 
     def _states(self, input_ids: Tensor, packing: PackedLayout | SharedLayout) -> Tensor:
         """The last layer's output, `[T, hidden]`."""
+        if not self.rounded:
+            return self._trunk_states(input_ids, packing)
+        with torch.autocast(input_ids.device.type, torch.bfloat16):
+            return self._trunk_states(input_ids, packing).float()
+
+    def _trunk_states(self, input_ids: Tensor, packing: PackedLayout | SharedLayout) -> Tensor:
         if self.packed:
             inputs = {"position_ids": packing.position[None], "packing": packing, "within_window": True}
             return self.trunk(input_ids=input_ids[None], use_cache=False, **inputs)[0][0]

@@ -168,7 +168,7 @@ def weights_digest(folder: Path) -> str:
     return _digest(
         file
         for file in sorted(folder.iterdir())
-        if file.suffix in (".safetensors", ".bin") or file.name in ("config.json", TOKENIZER_FILE)
+        if file.suffix == ".safetensors" or file.name in ("config.json", TOKENIZER_FILE)
     )
 
 

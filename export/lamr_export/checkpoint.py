@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 from lamr_contract.names import SCORING_FILE, TOKENIZER_FILE
+from lamr_contract.private_files import replaced
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
@@ -23,9 +24,8 @@ from lamr_export import swepruner
 from lamr_export.config import CHECKPOINT_CONFIG, MODEL_TYPE, LamrConfig
 from lamr_export.errors import CheckpointError
 from lamr_export.model import LamrModel
-from lamr_export.sources import INDEX_FILE
+from lamr_export.sources import CHECKPOINT_WEIGHTS, INDEX_FILE, refuse_pickles
 
-CHECKPOINT_WEIGHTS = "model.safetensors"
 _POINTER = b"version https://git-lfs"
 _NAMED = 6  # how many tensors an error names before it counts the rest
 
@@ -35,20 +35,25 @@ def save_checkpoint(model: LamrModel, folder: str | Path, tokenizer_file: str | 
 
     A line model that lies beside the tokenizer is copied with it.
 
-    The configuration is written last, so a folder that was only half written can't be loaded.
+    Nothing is replaced before all is written, and the configuration is put there last, so a folder that was only half
+    replaced can't be loaded.
 
     Raises:
-        CheckpointError: there is no tokenizer file to copy.
+        CheckpointError: there is no tokenizer file to copy, or the folder can't be written.
     """
     folder, source = Path(folder), Path(tokenizer_file)
     if not source.is_file():
         raise CheckpointError(f"{source} is missing; a checkpoint needs the tokenizer it was trained with")
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / CHECKPOINT_CONFIG).unlink(missing_ok=True)
     tensors = {name: value.detach().float().cpu().contiguous() for name, value in model.state_dict().items()}
-    save_file(tensors, folder / CHECKPOINT_WEIGHTS, metadata={"format": "pt"})
-    copy_client_files(source, folder)
-    (folder / CHECKPOINT_CONFIG).write_text(model.config.to_json(), encoding="utf-8")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with replaced(folder / CHECKPOINT_CONFIG) as config, replaced(folder / CHECKPOINT_WEIGHTS) as weights:
+            save_file(tensors, weights, metadata={"format": "pt"})
+            config.write_text(model.config.to_json(), encoding="utf-8")
+            copy_client_files(source, folder)
+            (folder / CHECKPOINT_CONFIG).unlink(missing_ok=True)
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(f"{folder}: the checkpoint can't be written ({error})") from error
 
 
 def load_checkpoint(folder: str | Path) -> LamrModel:
@@ -116,7 +121,7 @@ def _read_weights(folder: Path) -> dict[str, Tensor]:
     """
     weights, index = folder / CHECKPOINT_WEIGHTS, folder / INDEX_FILE
     if weights.is_file() or not index.is_file():
-        _refuse_pickles(folder)
+        refuse_pickles(folder)
         return _read_tensors(weights)
     try:
         shard_of: dict[str, str] = dict(json.loads(index.read_text(encoding="utf-8"))["weight_map"])
@@ -129,15 +134,6 @@ def _read_weights(folder: Path) -> dict[str, Tensor]:
     if missing := sorted(shard_of.keys() - tensors):
         raise CheckpointError(f"{folder / shard_of[missing[0]]}: missing tensors: {_some(missing)}")
     return tensors
-
-
-def _refuse_pickles(folder: Path) -> None:
-    pickles = sorted(path.name for path in folder.glob("*.bin"))
-    if pickles and not (folder / CHECKPOINT_WEIGHTS).is_file():
-        raise CheckpointError(
-            f"{folder / pickles[0]} is a pickle, which can run any code when it is read; convert it: "
-            f"safetensors.torch.save_file(torch.load('{pickles[0]}', weights_only=True), '{CHECKPOINT_WEIGHTS}')"
-        )
 
 
 def _read_tensors(path: Path) -> dict[str, Tensor]:
@@ -203,4 +199,5 @@ def copy_client_files(tokenizer: Path, folder: Path) -> None:
     ):
         target = folder / name
         if source.is_file() and source.resolve() != target.resolve():
-            shutil.copyfile(source, target)
+            with replaced(target) as part:
+                shutil.copyfile(source, part)

@@ -12,7 +12,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from lamr_contract.scoring.rules import Scoring
+from lamr_contract.rules import Scoring
 from lamr_contract.spec import Chunking, ModelSpec, PromptTemplate
 
 from lamr_export.errors import CheckpointError, ExportError

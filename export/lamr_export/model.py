@@ -117,7 +117,8 @@ class LamrModel(nn.Module):
         loaded: Any = backbone
         if not isinstance(backbone, PreTrainedModel):
             try:
-                loaded = AutoModel.from_pretrained(backbone, local_files_only=True, dtype=torch.float32)
+                given: dict[str, Any] = {"local_files_only": True, "use_safetensors": True}  # no pickle
+                loaded = AutoModel.from_pretrained(backbone, dtype=torch.float32, **given)
             except (OSError, ValueError) as error:
                 raise CheckpointError(
                     f"{backbone}: not a backbone that transformers can load ({error})"

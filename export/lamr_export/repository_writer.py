@@ -93,7 +93,7 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
         revision: the revision of a checkpoint that is named by its Hugging Face id.
         name: what the model is called, with the first digits of its weights' digest as version; if None, both are the
             checkpoint's own.
-        scoring: `paper` or `emission` instead of the checkpoint's own (see `lamr_contract.scoring.rules`).
+        scoring: `paper` or `emission` instead of the checkpoint's own (see `lamr_contract.rules`).
         chunk_tokens: the most code tokens of a chunk, cut at lines, instead of the checkpoint's own chunks.
         texts: pairs of a query and code on which changed decisions are counted; questions about the standard library
             if None.

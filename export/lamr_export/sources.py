@@ -26,6 +26,7 @@ from lamr_contract.spec import client_files
 from lamr_export.config import CHECKPOINT_CONFIG
 from lamr_export.errors import CheckpointError
 
+CHECKPOINT_WEIGHTS = "model.safetensors"
 INDEX_FILE = "model.safetensors.index.json"
 
 _README = "README.md"
@@ -93,6 +94,20 @@ def _download(name: str, revision: str | None, progress: Callable[[str], None]) 
             f"safetensors.torch.save_file) and export that folder"
         )
     return folder
+
+
+def refuse_pickles(folder: Path) -> None:
+    """Refuse a folder whose weights are pickles alone.
+
+    Raises:
+        CheckpointError: it is one.
+    """
+    pickles = sorted(path.name for path in folder.glob("*.bin"))
+    if pickles and not any((folder / name).is_file() for name in (CHECKPOINT_WEIGHTS, INDEX_FILE)):
+        raise CheckpointError(
+            f"{folder / pickles[0]} is a pickle, which can run any code when it is read; convert it: "
+            f"safetensors.torch.save_file(torch.load('{pickles[0]}', weights_only=True), '{CHECKPOINT_WEIGHTS}')"
+        )
 
 
 def _snapshot(cache: Path, revision: str) -> Path:

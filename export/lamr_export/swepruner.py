@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lamr_contract.scoring.rules import Scoring
+from lamr_contract.rules import Scoring
 from lamr_contract.spec import Chunking, PromptTemplate
 from tokenizers import Tokenizer
 from torch import Tensor

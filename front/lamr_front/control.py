@@ -11,10 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from lamr_contract.private_files import write_whole
+
 from lamr_front import haproxy
 from lamr_front.errors import FrontError, FrontStartError
 from lamr_front.fleet import Fleet
-from lamr_front.rendering import CONFIG, Places, render
+from lamr_front.rendering import CONFIG, Places, render, write
 from lamr_front.run_folder import RunFolder
 from lamr_front.tenants_file import read_fleet
 
@@ -93,8 +95,8 @@ def prepare(tenants: Path, folder: RunFolder) -> tuple[Fleet, Path]:
     fleet = read_fleet(tenants)
     folder.make()
     places = folder.places(folder.next_generation())
-    render(fleet, places, str(tenants)).write(places)
     try:
+        write(render(fleet, places, str(tenants)), places)
         haproxy.check_config(haproxy.find_haproxy(), places.folder / CONFIG)
     except BaseException:
         folder.forget(places.folder)
@@ -204,9 +206,7 @@ def read_status(tenants: Path) -> FrontStatus:
 
 def save_state(places: Places) -> None:
     """Write down which replicas are drained or down, for the process that comes next."""
-    partial = places.state_file.with_suffix(".new")
-    partial.write_text(haproxy.ask(places.admin_socket, f"show servers state {POOL}"), encoding="utf-8")
-    partial.replace(places.state_file)
+    write_whole(places.state_file, haproxy.ask(places.admin_socket, f"show servers state {POOL}"))
 
 
 def _revoke(before: Places, new: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from lamr_contract.admission import (
     TRACE_STATE_METADATA,
 )
 from lamr_contract.names import FINGERPRINT_PARAMETER
-from lamr_contract.private_files import open_private
+from lamr_contract.private_files import private_file, write_whole
 from lamr_errors import how_to_install
 
 from lamr_front import health_check
@@ -86,26 +85,6 @@ LOG_FIELDS = {
 
 
 @dataclass(frozen=True)
-class Rendering:
-    """HAProxy's files, by name. `CONFIG` is the one to start it with; it names the others by their full paths."""
-
-    files: dict[str, str]
-
-    def write(self, places: Places) -> list[Path]:
-        """Write the files, for their owner alone, into folders that are made likewise if they aren't there.
-
-        Raises:
-            OSError: it can't be done, or a link or somebody else's file is in a file's place.
-        """
-        for folder in (places.folder, places.sockets):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for name, text in self.files.items():
-            _write(places.folder / name, text)
-        places.state_file.touch(mode=0o600)
-        return [places.folder / name for name in self.files]
-
-
-@dataclass(frozen=True)
 class Places:
     """Where the files of a front lie."""
 
@@ -133,8 +112,8 @@ class Places:
         return self.sockets / "state"
 
 
-def render(fleet: Fleet, places: Places, source: str) -> Rendering:
-    """Write HAProxy's configuration for a fleet."""
+def render(fleet: Fleet, places: Places, source: str) -> dict[str, str]:
+    """Return HAProxy's files by name. It is started with `CONFIG`, which names the others by their full paths."""
     try:
         import jinja2  # noqa: PLC0415
     except ImportError as error:
@@ -194,13 +173,22 @@ def render(fleet: Fleet, places: Places, source: str) -> Rendering:
         replica_header=REPLICA_HEADER,
         ready_request=health_check.request(f"{SERVICE}ModelReady"),
     )
-    return Rendering({CONFIG: text, **files})
+    return {CONFIG: text, **files}
 
 
-def _write(path: Path, text: str) -> None:
-    descriptor = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-        stream.write(text)
+def write(files: dict[str, str], places: Places) -> list[Path]:
+    """Write HAProxy's files, for their owner alone, into folders that are made likewise if they aren't there.
+
+    Raises:
+        OSError: it can't be done, or a link or somebody else's file is in a file's place.
+    """
+    for folder in (places.folder, places.sockets):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for name, text in files.items():
+        private_file(places.folder / name, make=False)
+        write_whole(places.folder / name, text)
+    places.state_file.touch(mode=0o600)
+    return [places.folder / name for name in files]
 
 
 def _maps(fleet: Fleet) -> dict[str, str]:

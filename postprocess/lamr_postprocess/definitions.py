@@ -5,11 +5,13 @@ A language's `definitions` query captures the names of its functions, classes an
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import takewhile
 
 import numpy as np
+from lamr_errors import visible
 
 from lamr_postprocess.captures import bounded_captures
 from lamr_postprocess.lines import IntArray
@@ -24,6 +26,8 @@ _LOOKED_AT = 64
 LONGEST_NAME = 40
 """Characters of a name in a marker; of a longer one its beginning stands there."""
 _LONGEST_READ = 1_000  # bytes of a name that is looked at at all
+_WORD = re.compile(r"\w*|(?!.*lamr)[^\s,;\\\"'`()\[\]{}]*", re.IGNORECASE)
+_SPEAKING = re.compile(r"(?:[\\\"`()\[\]{}]|lamr)+", re.IGNORECASE)
 _INTRODUCTION, _SEPARATOR, _MORE = ": ", ", ", " \u2026"
 
 
@@ -100,10 +104,14 @@ def definitions_of(source: Source, indents: IntArray, count: Callable[[str], int
         if stop - start <= _LONGEST_READ
     ]
     rows = np.array([row for row, _ in names], dtype=np.int64)
-    return Definitions(rows, tuple(_shortened(name) for _, name in names), indents[rows], count)
+    return Definitions(rows, tuple(_shown(name) for _, name in names), indents[rows], count)
 
 
-def _shortened(name: str) -> str:
-    """A name's beginning, up to what could end a comment or isn't printable: `operator<` is `operator\u2026`."""
+def _shown(name: str) -> str:
+    """A name as a marker says it: in quotes where it is words, so that nothing in them looks like lamr's own.
+
+    It ends before what could end a comment or isn't printable: `operator<` is `operator\u2026`.
+    """
     shown = "".join(takewhile(lambda each: each.isprintable() and each not in "*/-<>", name))[:LONGEST_NAME]
-    return shown if shown in ("", name) else shown[: LONGEST_NAME - 1] + "\u2026"
+    shown = visible(shown if shown in ("", name) else shown[: LONGEST_NAME - 1].rstrip() + "\u2026")
+    return shown if _WORD.fullmatch(shown) else '"' + _SPEAKING.sub("\u2026", shown) + '"'

@@ -48,7 +48,14 @@ from lamr_postprocess.repair import (
     rules_of,
     rules_without_tree,
 )
-from lamr_postprocess.syntax import CostlySyntaxError, Damage, DeepSyntaxError, MissingGrammarError, Source
+from lamr_postprocess.syntax import (
+    CostlySyntaxError,
+    Damage,
+    DeepSyntaxError,
+    LargeSyntaxError,
+    MissingGrammarError,
+    Source,
+)
 from lamr_postprocess.wholes import Wholes, wholes_of
 
 LEAST_CUT = 100
@@ -60,6 +67,11 @@ _MOST_TOLD = 8
 """Runs of damaged lines that a note names."""
 
 _BROKEN = "{} that doesn't parse:"
+_UNPARSED = {
+    CostlySyntaxError: "takes too long",
+    DeepSyntaxError: "is nested too deeply",
+    LargeSyntaxError: "is too large",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -371,8 +383,7 @@ def _parsed(text: str, language: Language, listing: Listing | None) -> tuple[Sou
     except MissingGrammarError as error:
         return None, f"{error};"
     except CostlySyntaxError as error:
-        why = "is nested too deeply" if isinstance(error, DeepSyntaxError) else "takes too long"
-        return None, f"{language.name} that {why} to parse:"
+        return None, f"{language.name} that {_UNPARSED[type(error)]} to parse:"
     root = source.tree.root_node
     broken = root.has_error
     refused = broken and language.parses is not None and not language.parses(text)

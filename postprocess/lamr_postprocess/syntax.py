@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -16,10 +17,12 @@ import numpy as np
 import tree_sitter
 from lamr_errors import InvalidInputError
 
+from lamr_postprocess.clock import is_over, look
 from lamr_postprocess.frames import Frames
 from lamr_postprocess.languages import Language, ListKind
 from lamr_postprocess.languages.embedded import language_inside
 from lamr_postprocess.lines import IntArray, spans_of
+from lamr_postprocess.nesting import is_too_deep
 
 _ERROR = 65_535  # tree-sitter's kind id of an ERROR node; it is outside the grammar's own range
 
@@ -28,13 +31,16 @@ _ERROR = 65_535  # tree-sitter's kind id of an ERROR node; it is outside the gra
 # 1 to 10 reports a kilobyte, even when another language's grammar reads it.
 _REPORTS = 10_000
 _REPORTS_PER_KILOBYTE = 40
+# Some grammars get slower from report to report. Parsers take 0.2 to 1 s a megabyte of what people write.
+_SECONDS = 0.5
+_SECONDS_PER_MEGABYTE = 5.0
+MOST_BYTES = 10_000_000
+"""Of a text that is parsed."""
 _PIECE = 1 << 16  # bytes handed to the parser at a time
 _PIECE_OF_A_NODE = 1 << 8  # bytes handed to a query at a time, which compares the text of single nodes
 # A scanner that looks ahead to the end of the text at every token reads the last piece again each time (200 us).
 _REPORTS_PER_PIECE = 8
 _SEVERAL = re.compile(r"^\((\w+(?:\|\s*\w+)+)(\s+.*)$", re.MULTILINE)
-_INDENTED = re.compile(rb"^([ \t]*)((?:[-?:][ \t]+)*)(?=[^\s])", re.MULTILINE)
-_MARK = re.compile(rb"[-?:][ \t]+")
 _MOST_BROKEN_INSIDE = 0.05  # of a part in another language
 
 
@@ -43,7 +49,11 @@ class CostlySyntaxError(InvalidInputError):
 
 
 class DeepSyntaxError(CostlySyntaxError):
-    """A text is nested deeper than its grammar's scanner stands."""
+    """A text is nested deeper than parsers stand."""
+
+
+class LargeSyntaxError(CostlySyntaxError):
+    """A text is larger than `MOST_BYTES`."""
 
 
 class MissingGrammarError(InvalidInputError):
@@ -211,8 +221,10 @@ def parse(text: str, language: Language) -> Source:
 
     Raises:
         MissingGrammarError: the wheel of the language's grammar isn't installed.
-        CostlySyntaxError: the text takes the parser too many operations. They are counted rather than timed, so that
-            every machine parses the same texts.
+        CostlySyntaxError: the text is too large, is nested too deeply, or takes the parser too many operations. They
+            are counted rather than timed, so that every machine parses the same texts; the clock ends only what takes
+            many times as long as other texts.
+        OutOfTimeError: see `clock`.
     """
     return parse_bytes(parser_text(text), grammar_of(language))
 
@@ -230,11 +242,16 @@ def parser_text(text: str) -> bytes:
 
 
 class Allowance:
-    """The operations that parsers may take, in their reports of progress; several parses can share one."""
+    """What parsers may take: operations, by their reports of progress, and CPU time. Several parses can share one."""
 
     def __init__(self, size: int, reports: int = _REPORTS, per_kilobyte: int = _REPORTS_PER_KILOBYTE) -> None:
         """Allow what texts of this many bytes take in all."""
         self.left = reports + per_kilobyte * size // 1_000
+        self._end = time.thread_time() + _SECONDS + _SECONDS_PER_MEGABYTE * size / 1e6
+
+    def is_used_up(self) -> bool:
+        """Whether nothing is left."""
+        return self.left < 0 or time.thread_time() > self._end
 
 
 def parse_bytes(data: bytes, grammar: Grammar, allowance: Allowance | None = None) -> Source:
@@ -297,20 +314,24 @@ def _tree(
 
     With `until_error`, an error may end it as well: what takes the most time is the search for its likeliest repair.
     """
-    deepest = grammar.language.deepest
-    if deepest and _levels(data) > deepest:
-        raise DeepSyntaxError(f"{len(data)} bytes that are nested deeper than {deepest} levels")
+    look()
+    if len(data) > MOST_BYTES:
+        raise LargeSyntaxError(f"{len(data)} bytes, more than are parsed")
+    if is_too_deep(data, angles=grammar.language.comment.opening == "//"):
+        raise DeepSyntaxError(f"{len(data)} bytes that are nested too deeply")
     pieces = list[bytearray]()
     parsed = False
 
     def ended(_offset: int, error: bool) -> bool:
         allowance.left -= 1
-        return allowance.left < 0 or (until_error and error)
+        return allowance.is_used_up() or is_over() or (until_error and error)
 
     def read(offset: int, _point: tree_sitter.Point) -> bytes | bytearray:
         if parsed:
             return data[offset : offset + _PIECE_OF_A_NODE]
         allowance.left -= _REPORTS_PER_PIECE
+        if allowance.left < 0:
+            return b""  # between two reports of progress nothing else ends a parse
         pieces.append(bytearray(data[offset : offset + _PIECE]))
         return pieces[-1]
 
@@ -320,28 +341,15 @@ def _tree(
             parser.included_ranges = [part]
         tree = parser.parse(read, progress_callback=ended)
     except ValueError:  # what tree-sitter raises for a parse that its callback ends
+        look()
         raise CostlySyntaxError(f"{len(data)} bytes that take too long to parse") from None
     finally:
         parsed = True
         for piece in pieces:
             piece.clear()  # tree-sitter 0.26.1 never frees what it was given
+    if allowance.left < 0:
+        raise CostlySyntaxError(f"{len(data)} bytes that take too long to parse")
     return tree
-
-
-def _levels(data: bytes) -> int:
-    """The most levels of indentation that are open at once, where each mark of a list in one row begins another."""
-    deepest, open_at = 0, list[int]()
-    for row in _INDENTED.finditer(data):
-        begin = row.start()
-        for column in (
-            row.end(1) - begin,
-            *(mark.end() - begin for mark in _MARK.finditer(data, *row.span(2))),
-        ):
-            while open_at and open_at[-1] >= column:
-                open_at.pop()
-            open_at.append(column)
-            deepest = max(deepest, len(open_at))
-    return deepest
 
 
 def broken_share(source: Source) -> float:

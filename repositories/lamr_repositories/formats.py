@@ -3,11 +3,13 @@
 A pack is a head, the tree, one part a file, the outlines of files that are not in it, and a tail, one after another, so
 that each part's tokens can be counted by itself. `xml`, `markdown` and `plain` have the sections and marks of repomix's
 formats, which people's prompts know; file contents stand in them as they are, names so that they can be seen: one that
-holds a line's end forges no line.
+holds a line's end forges no line. Where names or contents hold a format's marks, a number that they don't hold stands
+in each of its own, and the head says so (`closed`).
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -19,6 +21,12 @@ from lamr_postprocess import Cut
 
 _RULE, _SHORT_RULE = "=" * 64, "=" * 16
 _TICKS = re.compile(r"`{3,}")
+_TAG = re.compile(
+    r"</?(?:file_summary|purpose|question|directory_structure|files?|outlines)\b", re.IGNORECASE
+)
+_TITLE = r"(?:File: [^\r\n]*|File Summary|Directory Structure|Files|Outlines)[ \t]*"
+_RULED = re.compile(rf"^={{16}}[^\r\n]*[\r\n]+{_TITLE}|^{_TITLE}[\r\n]+={{16}}", re.MULTILINE)
+_MARKED = "Only marks with {mark} are this file's own; others are contents.\n"
 
 
 @dataclass(frozen=True)
@@ -32,9 +40,9 @@ class About:
     def sentence(self) -> str:
         """What the pack is, for its reader."""
         return (
-            f"This file holds the parts of {self.name} that a question is about. Lines that were left out are marked "
-            "in comments with their numbers; files that are left out whole are listed by their definitions as far as "
-            "room allowed."
+            f"This file holds the parts of {visible(self.name)} that a question is about. Lines that were left out are "
+            "marked in comments with their numbers; files that are left out whole are listed by their definitions as "
+            "far as room allowed."
         )
 
 
@@ -62,6 +70,9 @@ class Format:
         between: what stands between two parts, and between two outlines.
         inside: how a line of a file looks inside its part.
         tail: what stands last.
+        mark: from the names and from the contents of a pack, what its own marks must carry to be told from these;
+            empty where they have none of the format's marks.
+        marked: the format whose marks carry that.
     """
 
     head: Callable[[About], str]
@@ -73,11 +84,18 @@ class Format:
     between: str = ""
     inside: Callable[[str], str] = str
     tail: str = ""
+    mark: Callable[[str, str], str] = lambda _names, _contents: ""
+    marked: Callable[[str], Format] | None = None
+
+    def closed(self, names: Sequence[str], contents: Sequence[str]) -> Format:
+        """Return the format as nothing in names and contents can end or imitate it."""
+        mark = self.mark("\n".join(map(visible, names)), "\n".join(contents))
+        return self.marked(mark) if mark and self.marked else self
 
 
 def ended(text: str) -> str:
     """Return a text with a line end at its end."""
-    return text if text.endswith(("\n", "\r")) else text + "\n"
+    return text if text.endswith("\n") else text + "\n"
 
 
 def _indented(path: str, lines: Sequence[str]) -> str:
@@ -88,17 +106,30 @@ def _xml_attribute(text: str) -> str:
     return visible(text).replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
 
 
-_XML = Format(
-    head=lambda about: (
-        f"<file_summary>\n<purpose>\n{about.sentence}\n</purpose>\n<question>\n{about.query}\n</question>\n"
-        "</file_summary>\n\n"
-    ),
-    tree=lambda text: f"<directory_structure>\n{text}\n</directory_structure>\n\n",
-    files=("<files>\n\n", "</files>\n"),
-    file=lambda each: f'<file path="{_xml_attribute(each.path)}">\n{ended(each.text)}</file>\n\n',
-    outlines=("\n<outlines>\n", "</outlines>\n"),
-    outline=_indented,
-)
+def _free_number(imitated: re.Pattern[str], text: str) -> str:
+    """Return the least number that a text doesn't hold; nothing for a text that imitates no mark."""
+    held = set(re.findall(r"\d+", text)) if imitated.search(text) else None
+    return "" if held is None else next(each for each in map(str, itertools.count(1)) if each not in held)
+
+
+def _xml(mark: str = "") -> Format:
+    end = f"-{mark}" if mark else ""
+    said = _MARKED.format(mark=end) if mark else ""
+    return Format(
+        head=lambda about: (
+            f"<file_summary{end}>\n<purpose{end}>\n{about.sentence}\n{said}</purpose{end}>\n<question{end}>\n"
+            f"{about.query}\n</question{end}>\n</file_summary{end}>\n\n"
+        ),
+        tree=lambda text: f"<directory_structure{end}>\n{text}\n</directory_structure{end}>\n\n",
+        files=(f"<files{end}>\n\n", f"</files{end}>\n"),
+        file=lambda each: (
+            f'<file{end} path="{_xml_attribute(each.path)}">\n{ended(each.text)}</file{end}>\n\n'
+        ),
+        outlines=(f"\n<outlines{end}>\n", f"</outlines{end}>\n"),
+        outline=_indented,
+        mark=lambda names, contents: _free_number(_TAG, f"{names}\n{contents}"),
+        marked=_xml,
+    )
 
 
 def _fence(text: str) -> str:
@@ -112,28 +143,36 @@ def _markdown_file(each: FileText) -> str:
     return f"## File: {visible(each.path)}\n{fence}{name}\n{ended(each.text)}{fence}\n\n"
 
 
-_MARKDOWN = Format(
-    head=lambda about: f"# File Summary\n\n{about.sentence}\n\n## Question\n{about.query}\n\n",
-    tree=lambda text: f"# Directory Structure\n```\n{text}\n```\n\n",
-    files=("# Files\n\n", ""),
-    file=_markdown_file,
-    outlines=("# Outlines\n```\n", "```\n"),
-    outline=_indented,
-)
+def _markdown(fence: str = "```") -> Format:
+    return Format(
+        head=lambda about: f"# File Summary\n\n{about.sentence}\n\n## Question\n{about.query}\n\n",
+        tree=lambda text: f"# Directory Structure\n{fence}\n{text}\n{fence}\n\n",
+        files=("# Files\n\n", ""),
+        file=_markdown_file,
+        outlines=(f"# Outlines\n{fence}\n", f"{fence}\n"),
+        outline=_indented,
+        mark=lambda names, _contents: _fence(names),
+        marked=_markdown,
+    )
 
 
-def _plain_title(title: str) -> str:
-    return f"{_RULE}\n{title}\n{_RULE}\n"
+def _plain(mark: str = "") -> Format:
+    end = f" {mark}" if mark else ""
+    rule, said = f"{_SHORT_RULE}{end}\n", _MARKED.format(mark=mark) if mark else ""
 
+    def title(words: str) -> str:
+        return f"{_RULE}{end}\n{words}\n{_RULE}{end}\n"
 
-_PLAIN = Format(
-    head=lambda about: f"{_plain_title('File Summary')}{about.sentence}\n\nQuestion:\n{about.query}\n\n",
-    tree=lambda text: f"{_plain_title('Directory Structure')}{text}\n\n",
-    files=(_plain_title("Files") + "\n", ""),
-    file=lambda each: f"{_SHORT_RULE}\nFile: {visible(each.path)}\n{_SHORT_RULE}\n{ended(each.text)}\n",
-    outlines=(_plain_title("Outlines"), ""),
-    outline=_indented,
-)
+    return Format(
+        head=lambda about: f"{title('File Summary')}{about.sentence}\n{said}\nQuestion:\n{about.query}\n\n",
+        tree=lambda text: f"{title('Directory Structure')}{text}\n\n",
+        files=(title("Files") + "\n", ""),
+        file=lambda each: f"{rule}File: {visible(each.path)}\n{rule}{ended(each.text)}\n",
+        outlines=(title("Outlines"), ""),
+        outline=_indented,
+        mark=lambda names, contents: _free_number(_RULED, f"{names}\n{contents}"),
+        marked=_plain,
+    )
 
 
 def _dumped(value: Any) -> str:
@@ -158,5 +197,5 @@ _JSON = Format(
     tail="}\n",
 )
 
-FORMATS = {"xml": _XML, "markdown": _MARKDOWN, "plain": _PLAIN, "json": _JSON}
+FORMATS = {"xml": _xml(), "markdown": _markdown(), "plain": _plain(), "json": _JSON}
 """The formats by name; the first is the default."""

@@ -15,6 +15,8 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+from lamr_errors import visible
+
 from lamr_repositories.errors import GitError, RepositoryError, SlowGitError
 from lamr_repositories.watch import Watch, end_all
 
@@ -208,7 +210,7 @@ def first_trouble(said: bytes) -> str:
     """Return the line of git's that says what went wrong, as printable text."""
     lines = said.decode("utf-8", "replace").strip().splitlines() or ["no message"]
     line = next((each for each in lines if each.startswith(("fatal:", "error:"))), lines[-1])
-    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in line)[:500]
+    return visible(line[:500])
 
 
 def transport_of(url: str) -> str:

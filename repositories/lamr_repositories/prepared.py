@@ -13,16 +13,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from lamr_contract.arrays import Float64Array, logit
-from lamr_contract.asked import NO_TOKENS, AskedDocument
 from lamr_contract.cache import Cache
 from lamr_contract.counters import Counter
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import InvalidInputError
-from lamr_contract.reading import Reading, bounded
+from lamr_contract.query_truncation import TruncatedQuery, bounded
+from lamr_contract.scoring.query_document import NO_TOKENS, QueryDocument
 from lamr_contract.scoring.scorer import DocumentScorer, Scorer
+from lamr_errors import unseen_lines, visible
 from lamr_postprocess import decode
 from lamr_postprocess.encodings import UTF_8
 from lamr_postprocess.layout import line_layout
+from lamr_postprocess.prune import UNSEEN_SHOWN
 
 from lamr_repositories.formats import FORMATS, About
 from lamr_repositories.indexing import Indexed, index_repository, same_content
@@ -53,7 +55,7 @@ class LineModel:
         """Whether there is such a model, and it knows the question's language."""
         return self.scorer.instant and self.scorer.reads(self.query)
 
-    def read_query(self, files: Sequence[tuple[str, str]]) -> Reading:
+    def read_query(self, files: Sequence[tuple[str, str]]) -> TruncatedQuery:
         """Return what is read of the question by the words of some files: of a long one the rarest sentences.
 
         All files share one reading, since they compete.
@@ -61,12 +63,12 @@ class LineModel:
         begun = "\n".join(text for _, text in files)[:_MOST_CHARACTERS]
         return self.encoder.read_query(self.query, self.task, begun, line_layout(begun))
 
-    def log_odds(self, path: str, text: str, reading: Reading) -> Float64Array | None:
+    def log_odds(self, path: str, text: str, reading: TruncatedQuery) -> Float64Array | None:
         """Return the log-odds [L] that each line of a file answers; None for a file that can't be read."""
         if len(text) > _MOST_CHARACTERS:
             return None
         try:
-            asked = AskedDocument.of(
+            asked = QueryDocument.of(
                 self.encoder,
                 self.query,
                 text,
@@ -172,10 +174,13 @@ class Prepared:
             self._ranked.outlines(),
             self._stage("tokens"),
         )
+        parts = tuple(_packed(part, self._index.files, self._ranked.place) for part in written.parts)
+        unseen = sum(unseen_lines(each.text) for each in parts)
+        said = [UNSEEN_SHOWN.format(unseen=unseen)] if unseen else []
         return PackResult(
             text=written.text,
             query=self._about.query,
-            files=tuple(_packed(part, self._index.files, self._ranked.place) for part in written.parts),
+            files=parts,
             outlined=written.outlined,
             tokens=written.tokens,
             max_tokens=options.max_tokens,
@@ -189,7 +194,8 @@ class Prepared:
                 cached_files=self._index.cached,
             ),
             seconds=replace(self._seconds, allocate=time.perf_counter() - begin),
-            notes=(*self._tools.notes, *([] if written.parts else [self._why_empty()])),
+            unseen=unseen,
+            notes=(*self._tools.notes, *said, *([] if parts else [self._why_empty()])),
         )
 
     def _why_empty(self) -> str:
@@ -239,7 +245,7 @@ class Prepared:
 
 def _some(names: Sequence[str]) -> str:
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+    return ", ".join(map(visible, names[:_NAMED])) + more
 
 
 def _packed(written: WrittenPart, files: Sequence[Indexed], place: dict[str, int]) -> PackedFile:

@@ -88,6 +88,7 @@ class PackResult:
         max_tokens: the budget.
         tokens_in: about how many tokens the files that compete have, by their bytes.
         counts, seconds: what was seen, and how long it took.
+        unseen: how many lines in it have characters that nobody sees; they are as they were.
         notes: what was not done as usual, in sentences.
     """
 
@@ -100,6 +101,7 @@ class PackResult:
     tokens_in: int
     counts: PackCounts
     seconds: StageSeconds
+    unseen: int = 0
     notes: tuple[str, ...] = ()
 
     def summary(self) -> str:

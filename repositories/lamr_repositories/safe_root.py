@@ -54,7 +54,8 @@ class NotBelowError(LamrError, OSError):
 class SafeRoot:
     """The files below a root. It is a context manager, which closes what it has opened.
 
-    Names have slashes, and are quickest in an order that stays in a folder.
+    Names have slashes, and are quickest in an order that stays in a folder. Its methods raise NotBelowError where a
+    name leads out or a folder on the way is a link, and OSError where nothing is there or the system refuses.
     """
 
     def __init__(self, root: Path) -> None:
@@ -66,22 +67,12 @@ class SafeRoot:
             self._opened.append(os.open(root, _FOLDER & ~getattr(os, "O_NOFOLLOW", 0)))
 
     def status(self, name: str) -> os.stat_result:
-        """Return what lies at a name, a link itself rather than what it leads to.
-
-        Raises:
-            NotBelowError: the name leads out, or a folder on the way is a link.
-            OSError: nothing is there, or it can't be looked at.
-        """
+        """Return what lies at a name, a link itself rather than what it leads to."""
         place, folder = self._at(name)
         return os.stat(place, dir_fd=folder, follow_symlinks=False)
 
     def read(self, name: str, most: int) -> bytes | None:
-        """Return a regular file's bytes; None for anything else.
-
-        Raises:
-            NotBelowError: the name leads out, or a folder on the way is a link.
-            OSError: it can't be read, is a link itself, or has more than `most` bytes (`errno.EFBIG`).
-        """
+        """Return a regular file's bytes; None for anything else. Of more than `most` it raises `errno.EFBIG`."""
         place, folder = self._at(name)
         with open(os.open(place, _FILE | _NO_WAIT, dir_fd=folder), "rb") as stream:  # noqa: PTH123  # a descriptor
             if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
@@ -92,12 +83,7 @@ class SafeRoot:
             return data
 
     def entries(self, folder: str) -> list[tuple[str, bool]]:
-        """Return the names in a folder, "" for the root, and whether each is a folder itself; a link is none.
-
-        Raises:
-            NotBelowError: the name leads out, or a folder on the way is a link.
-            OSError: it can't be listed.
-        """
+        """Return the names in a folder, "" for the root, and whether each is a folder itself; a link is none."""
         if not _BY_DESCRIPTOR:
             if folder and (problem := problem_of(folder)):
                 raise NotBelowError(problem, folder)

@@ -174,7 +174,21 @@ class Writer:
             BudgetError: not even the head fits.
         """
         # No more are made than are used when every competitor gets into the pack.
-        outlines = self._priced(list(itertools.islice(ranked, MOST_OUTLINES + len(competitors))))
+        outlined = list(itertools.islice(ranked, MOST_OUTLINES + len(competitors)))
+        names = [*paths, *(line for each in outlined for line in each.lines)]
+        form = self.form.closed(names, [about.query, *(each.text for each in competitors)])
+        return replace(self, form=form)._filled(about, paths, competitors, outlined, on_progress)
+
+    def _filled(
+        self,
+        about: About,
+        paths: Sequence[str],
+        competitors: Sequence[Competitor],
+        outlined: Sequence[Outlined],
+        on_progress: Callable[[int, int], None] | None,
+    ) -> Written:
+        """Fill the budget in a form that nothing in the pack imitates; arguments and errors are those of `write`."""
+        outlines = self._priced(outlined)
         head, tree = self._head(about, paths)
         around = head + tree + "".join(self.form.files) + "".join(self.form.outlines) + self.form.tail
         limit = self.max_tokens - self.counter.count_tokens(around)

@@ -7,7 +7,7 @@ request took; `pointed` finds the lines that it had pointed at before, and the f
 hosts say of outputs that they shortened, and `user_messages` what they put around a user's own words.
 """
 
-from lamr_sessions.about import About, Request, about_of, is_conversation, moments_of, read_log, requests_of
+from lamr_sessions.about import About, Request, about_of, is_conversation, read_log, requests_of
 from lamr_sessions.commands import Read
 from lamr_sessions.events import Event, Format, Rule, events_of, read_events, read_records, recognize
 from lamr_sessions.formats import FORMATS
@@ -33,7 +33,6 @@ __all__ = [
     "events_of",
     "is_conversation",
     "later_uses",
-    "moments_of",
     "read_events",
     "read_log",
     "read_records",

@@ -124,19 +124,6 @@ def about_of(records: Sequence[Any], form: Format) -> About:
     )
 
 
-def moments_of(records: Iterable[Any], form: Format) -> list[float]:
-    """When each record was written, in seconds since 1970: a record that doesn't say came with the one before.
-
-    It is 0 up to the first that says, so that all are in a log that never does.
-    """
-    rule = ABOUT.get(form.name, AboutRule())
-    times, last = [], 0.0
-    for record in records:
-        last = max(last, _moment(first_at(record, rule.began)) or 0.0) if rule.began else 0.0
-        times.append(last)
-    return times
-
-
 def _first(records: Sequence[Any], way: str) -> Any:
     found = (first_at(record, way) for record in records) if way else ()
     return next((value for value in found if value not in (None, "")), None)

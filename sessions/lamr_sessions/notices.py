@@ -122,7 +122,7 @@ _BETWEEN = tuple(notice.pattern for notice in NOTICES if notice.where == "betwee
 
 
 @dataclass(frozen=True)
-class Stated:
+class TruncationInfo:
     """What notices say: the number of the first line that is shown, and how many the whole has, None where unsaid; and
     whether its end alone is shown.
     """
@@ -132,7 +132,7 @@ class Stated:
     tail: bool = False
 
 
-NOTHING_STATED = Stated()
+NOTHING_STATED = TruncationInfo()
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ def gaps(text: str) -> list[Gap]:
     return places
 
 
-def stated(*parts: str) -> Stated:
+def stated(*parts: str) -> TruncationInfo:
     """What the notices in some parts of an output say; the first part is what stands above the text, if any does."""
     first = total = None
     tail = False
@@ -182,4 +182,4 @@ def stated(*parts: str) -> Stated:
                 first = first or int(said.get("first") or 0) or None
                 total = total or int(said.get("total") or 0) or None
                 tail = tail or (place == 0 and said.get("tail") is not None)
-    return Stated(first, total, tail)
+    return TruncationInfo(first, total, tail)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from lamr_agents.replay import Prices, Replayed, Way, record_of, replay
+from lamr_agents.policy import Policy
+from lamr_agents.replay import Prices, Replayed, record_of, replay, shown_by_hooks
 from lamr_client import Pruner
 from lamr_client.mock_transport import MockTransport, uniform_answer
 
@@ -95,6 +96,8 @@ def set_by_the_user(folder: Path, text: str) -> None:
     (folder / "lamr" / "lamr.toml").write_text(text, encoding="utf-8")
 
 
-def replay_log(log: Path, ways: Sequence[Way], prices: Prices) -> Replayed:
-    """A log replayed."""
-    return replay(record_of(log, prices), ways, prices.hour)
+def replay_log(log: Path, prices: Prices, policy: Policy | None = None) -> Replayed:
+    """A log replayed with `pruner`, as hooks would have cut it."""
+    session = record_of(log, prices)
+    with pruner() as asking:
+        return replay(session, shown_by_hooks(session, asking, policy))

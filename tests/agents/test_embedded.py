@@ -34,7 +34,7 @@ def test_a_pruner_that_cant_be_made_is_told(tmp_path: Path, error: Exception) ->
         raise error
 
     shown = Reads(fails, texts=tmp_path / "t").skimmed(CODE, Read("a.py"), KNOWN)
-    assert shown.told == f"{CODE}\n[lamr: not pruned: {type(error).__name__}: {error}]\n"
+    assert shown.text_with_notice == f"{CODE}\n[lamr: not pruned: {type(error).__name__}: {error}]\n"
 
 
 def test_output_that_isnt_unicode_is_told(tmp_path: Path) -> None:
@@ -52,7 +52,9 @@ def test_two_hosts_share_a_store_at_once(tmp_path: Path) -> None:
     def read(number: int) -> None:
         code = CODE.replace("handler_", f"f{number}_")
         read_ = Read("a.py")
-        shown[number] = hosts[number % 2].skimmed(code, read_, KNOWN, name=f"a.py {number}.py").told
+        shown[number] = (
+            hosts[number % 2].skimmed(code, read_, KNOWN, name=f"a.py {number}.py").text_with_notice
+        )
 
     threads = [threading.Thread(target=read, args=(number,)) for number in range(8)]
     for thread in threads:
@@ -70,7 +72,7 @@ def test_two_hosts_share_a_store_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", ["cd /testbed && {}", " {}\n", "cd a&&{} "])
 def test_the_command_is_known_as_agents_write_it(tmp_path: Path, form: str) -> None:
     reads = Reads(pruner, POLICY, tmp_path / "texts.sqlite3")
-    command = show_of(reads.skimmed(CODE, Read("a.py"), KNOWN, name="a.py b.py").told)
+    command = show_of(reads.skimmed(CODE, Read("a.py"), KNOWN, name="a.py b.py").text_with_notice)
     assert reads.answer_show(form.format(command)) == reads.answer_show(command)
     quoted = command.replace("show ", "show '") + "'"
     assert reads.answer_show(form.format(quoted)) == reads.answer_show(command)
@@ -81,7 +83,7 @@ def test_the_command_is_known_as_agents_write_it(tmp_path: Path, form: str) -> N
 def test_a_key_that_expired_says_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "texts.sqlite3"
     reads = Reads(pruner, POLICY, path)
-    command = show_of(reads.skimmed(CODE, Read("a.py"), KNOWN, name="a.py b.py").told)
+    command = show_of(reads.skimmed(CODE, Read("a.py"), KNOWN, name="a.py b.py").text_with_notice)
     with closing(sqlite3.connect(path)) as rows, rows:  # the clock can't be moved, so the text is made old
         rows.execute("UPDATE texts SET at = at - ?", ((MOST_DAYS + 1) * 86_400,))
     answer = reads.answer_show(command)

@@ -11,28 +11,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lamr_agents.errors import NoSessionError
 from lamr_agents.policy import FOR_A_SCRIPT, Policy
 from lamr_agents.replay import (
-    NoSessionError,
     Prices,
-    Recorded,
     Replayed,
+    Report,
     Result,
-    ScoredOnce,
-    Way,
     bundled_prices,
     record_of,
     replay,
-    ways,
 )
 from lamr_agents.replay.bill import CALL_OUTPUT, Bill
-from lamr_agents.replay.figures import WayFigures, figures_of
 from lamr_agents.replay.prices import Price
 from lamr_agents.skim import skim, untouched
 from lamr_agents.skimmed import Skim
 from lamr_cli.main import app
-from lamr_client.mock_transport import uniform_answer
-from lamr_contract.cache import Cache
 from lamr_postprocess import approximate_tokens
 from typer.testing import CliRunner
 
@@ -53,9 +47,10 @@ from tests.agents.samples import (
     usage,
 )
 from tests.sessions import test_code_mode as code_mode
+from tests.sessions.test_sessions import LOGS
 
 PRICE = Price(("*",), input=1.0, cache_write=2.0, cache_read=0.1, output=10.0)
-PRICES = Prices((PRICE,), hour=3600.0)
+PRICES = Prices((PRICE,))
 
 
 def written(path: Path, *more: dict[str, Any], text: str | None = None) -> Path:
@@ -72,10 +67,10 @@ def without_a_read() -> str:
     return "".join(json.dumps(each) + "\n" for each in (claude("user", says(TASK)), spoken))
 
 
-def first_lines(count: int) -> Way:
-    """A way that keeps the first lines of each big read."""
+def first_lines(count: int) -> Callable[[Result], Skim]:
+    """Keeps the first lines of each big read."""
 
-    def judge(result: Result) -> Skim:
+    def show(result: Result) -> Skim:
         if result.big is None:
             return untouched(result.asked, "no read")
         text = "".join(f"{line}\n" for line in LINES[:count])
@@ -83,11 +78,11 @@ def first_lines(count: int) -> Way:
         kept = tuple(range(1, count + 1))
         return Skim(text, "pruned", kept, result.asked.lines, result.asked.tokens, tokens)
 
-    return Way("first", lambda _: judge)
+    return show
 
 
 def by_first_lines(log: Path, count: int = 4) -> Replayed:
-    return replay_log(log, [first_lines(count)], PRICES)
+    return replay(record_of(log, PRICES), first_lines(count))
 
 
 def request(
@@ -108,17 +103,17 @@ def quote(name: str) -> dict[str, Any]:
 def test_a_session_without_a_big_read_is_in_the_bill(tmp_path: Path) -> None:
     written(tmp_path / "a.jsonl")
     other = written(tmp_path / "b.jsonl", text=without_a_read())
-    done = CliRunner().invoke(app, ["replay", "--no-cache", "--json", str(tmp_path)])
+    done = CliRunner().invoke(app, ["replay", "--json", str(tmp_path)])
     assert done.exit_code == 0, done.output
     value = json.loads(done.stdout)
     assert value["total"]["sessions"] == 2
     alone = Bill.of(record_of(other, bundled_prices()).bill.requests, bundled_prices()).total
     assert alone > 0
     with_read = next(each for each in value["sessions"] if each["reads"])
-    assert value["total"]["bill"] == pytest.approx(with_read["ways"]["lamr"]["bill"] + alone)
-    share = value["ways"]["lamr"]["shares"]["net"]["value"]
+    assert value["total"]["bill"] == pytest.approx(with_read["totals"]["bill"] + alone)
+    share = value["total"]["net_share"]["value"]
     assert share == pytest.approx(value["total"]["net"] / value["total"]["bill"])
-    table = CliRunner().invoke(app, ["replay", "--no-cache", str(tmp_path)]).output
+    table = CliRunner().invoke(app, ["replay", str(tmp_path)]).output
     assert "1 without a big read" in table
 
 
@@ -138,7 +133,7 @@ def test_what_cant_be_counted_is_named_with_its_reason(
         return reading(path, *args, **options)
 
     monkeypatch.setattr(Path, "read_text", refusing)
-    done = CliRunner().invoke(app, ["replay", "--no-cache", "--json", str(tmp_path)])
+    done = CliRunner().invoke(app, ["replay", "--json", str(tmp_path)])
     why = {Path(path).name: reason for path, reason in json.loads(done.stdout)["passed_over"].items()}
     assert why == {
         "foreign.json": "no log of a known host",
@@ -146,7 +141,7 @@ def test_what_cant_be_counted_is_named_with_its_reason(
         "silent.jsonl": "a session of claude-code without a request",
         "locked.jsonl": "it can't be read (Permission denied)",
     }
-    table = CliRunner().invoke(app, ["replay", "--no-cache", str(tmp_path)]).output
+    table = CliRunner().invoke(app, ["replay", str(tmp_path)]).output
     assert "1 not counted, it can't be read (Permission denied): " in table
     assert "locked.jsonl" in table
 
@@ -165,7 +160,7 @@ def test_lines_that_cant_be_read_are_counted_but_for_one_that_is_being_written(t
     running = written(tmp_path / "running.jsonl", text="\n".join([*lines, '{"type": "assis']))
     broken = written(tmp_path / "broken.jsonl", text="\n".join([lines[0], "\0\0\0", *lines[1:], "{", "[1"]))
     assert [record_of(log, PRICES).broken for log in (running, broken)] == [0, 2]
-    output = CliRunner().invoke(app, ["replay", "--no-cache", str(broken)]).output
+    output = CliRunner().invoke(app, ["replay", str(broken)]).output
     assert f"2 lines not counted, no JSON: of {broken}" in output
 
 
@@ -190,9 +185,9 @@ def test_a_resumed_session_is_paid_for_once(tmp_path: Path) -> None:
     copy = written(tmp_path / "copy.jsonl")
     for age, path in enumerate((copy, new, old)):
         os.utime(path, (1_000_000 - age, 1_000_000 - age))
-    done = CliRunner().invoke(app, ["replay", "--no-cache", "--json", str(tmp_path)])
+    done = CliRunner().invoke(app, ["replay", "--json", str(tmp_path)])
     value = json.loads(done.stdout)
-    bills = {Path(each["log"]).stem: each["ways"]["lamr"]["bill"] for each in value["sessions"]}
+    bills = {Path(each["log"]).stem: each["totals"]["bill"] for each in value["sessions"]}
     whole = {path.stem: record_of(path, bundled_prices()).bill.total for path in (old, new)}
     assert bills == pytest.approx({"old": whole["old"], "new": whole["new"] - whole["old"]})
     reads = {Path(each["log"]).stem: [read["path"] for read in each["reads"]] for each in value["sessions"]}
@@ -208,39 +203,41 @@ def test_each_need_of_cut_lines_is_one_request_more(tmp_path: Path) -> None:
     replayed = by_first_lines(written(tmp_path / "s.jsonl", *more))
     (read,) = replayed.reads
     # The edit comes first and fetches the one cut, which holds all the rest: nothing is fetched twice.
-    assert read.ours.again == 1
-    halves = replay_log(tmp_path / "s.jsonl", [all_but("value_40 =")], PRICES)
-    assert halves.reads[0].ours.again == 2
+    assert read.outcome.again == 1
+    halves = replay(record_of(tmp_path / "s.jsonl", PRICES), all_but("value_40 ="))
+    assert halves.reads[0].outcome.again == 2
 
 
 def test_what_one_request_needs_is_fetched_at_once(tmp_path: Path) -> None:
-    way = all_but("value_30 =", "value_40 =")  # the edit needs the former
+    show = all_but("value_30 =", "value_40 =")  # the edit needs the former
     both = request(3, quote("value_7 ="), quote("value_50 ="))
-    (read,) = replay_log(written(tmp_path / "s.jsonl", both), [way], PRICES).reads
-    assert read.ours.again == 1
+    (read,) = replay(record_of(written(tmp_path / "s.jsonl", both), PRICES), show).reads
+    assert read.outcome.again == 1
     hidden = len(LINES) - 3 - (line_of("value_40 =") - line_of("value_30 =") - 1)
-    fetched = round(hidden * read.ours.tokens_in / len(LINES))
-    assert read.ours.fetching == pytest.approx(5215 * 0.1 + CALL_OUTPUT * 10 + (fetched + CALL_OUTPUT) * 2.0)
+    fetched = round(hidden * read.outcome.tokens_in / len(LINES))
+    assert read.outcome.fetching == pytest.approx(
+        5215 * 0.1 + CALL_OUTPUT * 10 + (fetched + CALL_OUTPUT) * 2.0
+    )
     apart = [request(3, quote("value_7 =")), request(4, quote("value_50 ="))]
-    (read,) = replay_log(written(tmp_path / "s.jsonl", *apart), [way], PRICES).reads
-    assert read.ours.again == 2
+    (read,) = replay(record_of(written(tmp_path / "s.jsonl", *apart), PRICES), show).reads
+    assert read.outcome.again == 2
 
 
-def all_but(*words: str) -> Way:
-    """A way that keeps the first line and those that hold the words, between which lie cuts."""
+def all_but(*words: str) -> Callable[[Result], Skim]:
+    """Keeps the first line and those that hold the words, between which lie cuts."""
 
-    def judge(result: Result) -> Skim:
+    def show(result: Result) -> Skim:
         if result.big is None:
             return untouched(result.asked, "no read")
         return Skim("x\n", "pruned", (1, *map(line_of, words)), result.asked.lines, result.asked.tokens, 10)
 
-    return Way("cuts", lambda _: judge)
+    return show
 
 
 def test_what_is_read_again_is_paid_in_each_later_request(tmp_path: Path) -> None:
     log = written(tmp_path / "s.jsonl", request(3, says("On.")), request(4, says("On.")))
     recorded = record_of(log, PRICES)
-    outcome = replay(recorded, [first_lines(4)], 0.0).reads[0].ours
+    outcome = replay(recorded, first_lines(4)).reads[0].outcome
     hidden = round((len(LINES) - 4) * outcome.tokens_in / len(LINES))
     # The edit's request had read the log's record 3; the fetch comes just before it, and four requests read it.
     text = (hidden + CALL_OUTPUT) * (2.0 + 3 * 0.1)
@@ -258,7 +255,7 @@ def test_lines_that_were_shown_again_anyway_arent_fetched(tmp_path: Path) -> Non
     log = written(tmp_path / "s.jsonl", *reread)
     first = by_first_lines(log, line_of("value_31 =")).reads[0]
     assert line_of("value_50 =") in first.regretted
-    assert first.ours.again == 0
+    assert first.outcome.again == 0
 
 
 def test_a_host_that_accounts_for_an_answer_at_its_end_is_counted_alike(tmp_path: Path) -> None:
@@ -296,10 +293,10 @@ def test_a_host_that_accounts_for_an_answer_at_its_end_is_counted_alike(tmp_path
     log = written(tmp_path / "s.jsonl", text="".join(json.dumps(each) + "\n" for each in records))
     replayed = by_first_lines(log, 4)
     (read,) = replayed.reads
-    hidden = round((len(read.lines) - 4) * read.ours.tokens_in / len(read.lines))
+    hidden = round((len(read.lines) - 4) * read.outcome.tokens_in / len(read.lines))
     # One request more before the last, which alone reads what is fetched.
-    assert read.ours.again == 1
-    assert read.ours.fetching == pytest.approx(6100 * 0.1 + CALL_OUTPUT * 10 + hidden + CALL_OUTPUT)
+    assert read.outcome.again == 1
+    assert read.outcome.fetching == pytest.approx(6100 * 0.1 + CALL_OUTPUT * 10 + hidden + CALL_OUTPUT)
     assert (replayed.name, replayed.project) == ("s1", "p")
 
 
@@ -308,17 +305,15 @@ def test_nothing_is_fetched_for_what_comes_after_a_compaction(tmp_path: Path) ->
     log = written(tmp_path / "s.jsonl", request(3, quote("value_50 ="), cached=0, written_tokens=900))
     read = by_first_lines(log, keeps_the_edit).reads[0]
     assert line_of("value_50 =") in read.regretted
-    assert (read.ours.again, read.ours.fetching) == (0, 0)
+    assert (read.outcome.again, read.outcome.fetching) == (0, 0)
     log = written(tmp_path / "s.jsonl", request(3, quote("value_50 =")))
-    assert by_first_lines(log, keeps_the_edit).reads[0].ours.again == 1
+    assert by_first_lines(log, keeps_the_edit).reads[0].outcome.again == 1
 
 
 def test_a_file_counts_as_shown_before_as_hosts_count_it(tmp_path: Path) -> None:
     def again(*before: dict[str, Any]) -> str:
         text = "".join(json.dumps(each) + "\n" for each in before) + session()
-        with pruner() as asking:
-            replayed = replay_log(written(tmp_path / "s.jsonl", text=text), ways(asking), PRICES)
-        return replayed.reads[-1].ours.reason
+        return replay_log(written(tmp_path / "s.jsonl", text=text), PRICES).reads[-1].outcome.reason
 
     asked = claude("user", says(TASK))
     small = request(7, says(SAID), calls("Read", "0", file_path="/w/a.py", offset=1, limit=5))
@@ -335,41 +330,20 @@ def test_a_file_counts_as_shown_before_as_hosts_count_it(tmp_path: Path) -> None
 # What lamr itself costs
 
 
-def test_the_agents_waiting_is_counted_in_seconds_and_dollars(tmp_path: Path) -> None:
-    with pruner() as asking:
-        replayed = replay_log(written(tmp_path / "s.jsonl"), ways(asking), PRICES)
-    ours = replayed.ours
-    assert ours.seconds > 0
-    assert ours.pruning == pytest.approx(ours.seconds)  # a dollar a second
-    assert ours.net == pytest.approx(ours.saved - ours.fetching - ours.pruning)
-
-
-def test_words_that_the_agent_writes_for_the_pruner_are_counted(tmp_path: Path) -> None:
-    question = "What does handler_9 write?"
-    asking_text = session().replace(
-        '"file_path": "/w/a.py"}', f'"file_path": "/w/a.py", "context_focus_question": "{question}"}}', 1
-    )
-    plain = record_of(written(tmp_path / "a.jsonl"), PRICES)
-    asking = record_of(written(tmp_path / "b.jsonl", text=asking_text), PRICES)
-    tokens = approximate_tokens(question)
-    assert plain.control == 0
-    assert asking.control == pytest.approx(tokens * 10.0 + tokens * (2.0 + 0.1))
-    with pruner() as pruning:
-        ledgers = replay(asking, ways(pruning), 0.0).ledgers
-    ours = ledgers["lamr"]
-    assert ours.net == pytest.approx(ours.saved - ours.fetching - asking.control)
+def test_the_agents_waiting_is_counted(tmp_path: Path) -> None:
+    totals = replay_log(written(tmp_path / "s.jsonl"), PRICES).totals
+    assert totals.seconds > 0
+    assert totals.net == pytest.approx(totals.saved - totals.fetching)
 
 
 def test_cut_text_is_the_same_for_ever_by_its_content(tmp_path: Path) -> None:
     result = record_of(written(tmp_path / "s.jsonl"), PRICES).results[0]
     texts = set()
-    with Cache(tmp_path / "kept.sqlite") as cache:
-        for _ in range(2):
-            with pruner() as asking:
-                for one in (asking, ScoredOnce(asking, "model", cache)):
-                    shown = skim(one, result.asked, result.intent, Policy())
-                    assert shown.cut
-                    texts.add(shown.text)
+    for _ in range(2):
+        with pruner() as asking:
+            shown = skim(asking, result.asked, result.intent, Policy())
+        assert shown.cut
+        texts.add(shown.text)
     assert len(texts) == 1
 
 
@@ -404,90 +378,25 @@ def test_another_process_cuts_to_the_same_bytes(tmp_path: Path) -> None:
     assert said.pop().startswith("True ")
 
 
-# The pruner's work is kept
+# Sessions, intervals
 
 
-def counting(asked: list[int]) -> Callable[..., Any]:
-    def answer(chunk: Any) -> Any:
-        asked.append(1)
-        return uniform_answer(chunk, 0.5)
+def test_all_results_are_shown_in_their_order(tmp_path: Path) -> None:
+    seen: list[int] = []
 
-    return answer
-
-
-@pytest.mark.parametrize("threshold", [None, 0.2, 0.6])
-def test_kept_scores_give_what_the_pruner_gives(tmp_path: Path, threshold: float | None) -> None:
-    options: dict[str, Any] = {
-        **{"task": TASK, "history": "", "path": "a.py", "markers": "named", "effort": "full", "within": None},
-        **{"threshold": threshold, "keep": [(3, 9)]},
-    }
-    asked: list[int] = []
-    with pruner(counting(asked)) as own, Cache(tmp_path / "kept.sqlite") as cache:
-        expected = own.prune(SAID, CODE, **options)
-        once = ScoredOnce(own, "model", cache)
-        first = once.prune(SAID, CODE, **options)
-        before = len(asked)
-        second = once.prune(SAID, CODE, **options)
-        assert len(asked) == before
-        for found in (first, second):
-            assert (found.text, found.kept_lines) == (expected.text, expected.kept_lines)
-            assert (found.relevance, found.threshold) == (expected.relevance, expected.threshold)
-            assert found.line_scores == expected.line_scores
-        assert second.timings.total >= first.timings.infer
-        once.prune(SAID, CODE.replace("os", "re"), **options)
-        assert len(asked) > before
-
-
-def test_another_policy_asks_no_model_again(tmp_path: Path) -> None:
-    recorded = record_of(written(tmp_path / "s.jsonl"), PRICES)
-    requests = []
-    with Cache(tmp_path / "kept.sqlite") as cache:
-        for threshold in (None, 0.3, 0.7):
-            asked: list[int] = []
-            with pruner(counting(asked)) as own:
-                once = ScoredOnce(own, "model", cache)
-                replayed = replay(recorded, ways(once, Policy(threshold=threshold), "full"), PRICES.hour)
-            assert replayed.ours.seconds > 0
-            requests.append(len(asked))
-    assert requests[0] > 0
-    assert requests[1:] == [0, 0]
-
-
-def test_an_entry_of_another_version_is_made_anew(tmp_path: Path) -> None:
-    recorded = record_of(written(tmp_path / "s.jsonl"), PRICES)
-    with Cache(tmp_path / "kept.sqlite") as cache, pruner() as own:
-        expected = replay(recorded, ways(ScoredOnce(own, "m", cache)), 0.0).ours.tokens_cut
-        (key,) = cache.keys("replay")
-        cache.put("replay", {key: b"what is this"})
-        assert replay(recorded, ways(ScoredOnce(own, "m", cache)), 0.0).ours.tokens_cut == expected
-
-
-# Ways, intervals
-
-
-def test_a_way_begins_anew_with_each_session_and_sees_all_results_in_order(tmp_path: Path) -> None:
-    seen: list[list[int]] = []
-
-    def begin(_session: Recorded) -> Callable[[Result], Skim]:
-        seen.append([])
-
-        def judge(result: Result) -> Skim:
-            seen[-1].append(result.place)
-            return untouched(result.asked, "x")
-
-        return judge
+    def show(result: Result) -> Skim:
+        seen.append(result.place)
+        return untouched(result.asked, "x")
 
     long = claude("user", answers("2", "printed\n" * 300))
     log = written(tmp_path / "s.jsonl", request(3, calls("Bash", "2", command="make")), long)
-    for _ in range(2):
-        replay_log(log, [Way("watch", begin)], PRICES)
-    assert len(seen) == 2
-    assert seen[0] == seen[1] == sorted(seen[0])
-    assert len(seen[0]) == 2  # the big read, and what the command printed
+    replay(record_of(log, PRICES), show)
+    assert seen == sorted(seen)
+    assert len(seen) == 2  # the big read, and what the command printed
 
 
 def test_a_shorter_result_that_is_no_read_is_paid_for_less(tmp_path: Path) -> None:
-    def judge(result: Result) -> Skim:
+    def show(result: Result) -> Skim:
         if result.big:
             return untouched(result.asked, "x")
         return Skim("y\n", "condensed", tuple(range(1, result.asked.lines + 1)), result.asked.lines, 500, 1)
@@ -499,43 +408,29 @@ def test_a_shorter_result_that_is_no_read_is_paid_for_less(tmp_path: Path) -> No
         printed,
         request(4, says("On.")),
     )
-    ledger = replay_log(log, [Way("short", lambda _: judge)], PRICES).ours
-    assert (ledger.cut, ledger.tokens_cut, ledger.kept, ledger.needed) == (1, 499, 1, 1)
-    assert ledger.saved == pytest.approx(499 * 2.0)
+    totals = replay(record_of(log, PRICES), show).totals
+    assert (totals.cut, totals.tokens_cut, totals.kept, totals.needed) == (1, 499, 1, 1)
+    assert totals.saved == pytest.approx(499 * 2.0)
 
 
 def test_intervals_draw_sessions_with_their_sub_agents(tmp_path: Path) -> None:
-    def figures(names: Sequence[str]) -> list[WayFigures]:
+    def report(names: Sequence[str]) -> Report:
         texts = [session().replace('"sessionId": "s"', f'"sessionId": "{name}"') for name in names]
         logs = [written(tmp_path / f"{n}.jsonl", text=text) for n, text in enumerate(texts)]
-        with pruner() as asking:
-            return figures_of([replay_log(log, ways(asking), PRICES) for log in logs])
+        return Report(tuple(replay_log(log, PRICES) for log in logs))
 
-    found = figures([f"s{n}" for n in range(6)])
-    ours, other = found[0], found[1]
-    assert ours.net.low - 1e-9 <= ours.net.value <= ours.net.high + 1e-9
-    assert (ours.ahead.low, ours.ahead.high) == (0, 0)
-    assert other.ahead.value == pytest.approx(other.net.value - ours.net.value)
-    ours = figures(["s"] * 6)[0]  # one session and five sub-agents of it
-    assert ours.net.low != ours.net.low
+    net = report([f"s{n}" for n in range(6)]).net
+    assert net.low - 1e-9 <= net.value <= net.high + 1e-9
+    net = report(["s"] * 6).net  # one session and five sub-agents of it
+    assert net.low != net.low
 
 
 def test_sessions_are_replayed_from_the_oldest_and_told_from_the_latest(tmp_path: Path) -> None:
     for age, name in enumerate(("new", "old")):
         path = written(tmp_path / f"{name}.jsonl")
         os.utime(path, (1_000_000 - age, 1_000_000 - age))
-    done = CliRunner().invoke(app, ["replay", "--no-cache", "--json", "--limit", "1", str(tmp_path)])
+    done = CliRunner().invoke(app, ["replay", "--json", "--limit", "1", str(tmp_path)])
     assert [Path(each["log"]).stem for each in json.loads(done.stdout)["sessions"]] == ["new"]
-
-
-def test_groups_tell_hosts_and_projects_apart(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        text = session().replace('"sessionId": "s"', f'"sessionId": "{name}", "cwd": "/home/u/{name}"')
-        written(tmp_path / name / "s.jsonl", text=text.replace('"id": "m', f'"id": "{name}'))
-    table = CliRunner().invoke(app, ["replay", "--no-cache", str(tmp_path)]).output
-    assert "net by project" in table
-    assert "net by host" not in table  # there is one
-    assert any(line.startswith("two ") for line in table.splitlines())
 
 
 def test_no_session_says_why(tmp_path: Path) -> None:
@@ -557,8 +452,75 @@ def test_what_a_script_got_saves_nothing(tmp_path: Path) -> None:
     model = ("turn_context", {"cwd": "/p", "model": "gpt-5.4"})
     cat = (code_mode.script(), code_mode.ran("cat a.py", CODE), code_mode.printed(CODE))
     log = written(tmp_path / "s.jsonl", text=code_mode.log(model, words, *cat, usage, words, usage))
-    with pruner() as asking:
-        replayed = replay_log(log, ways(asking), PRICES)
+    replayed = replay_log(log, PRICES)
     (read,) = replayed.reads
-    assert read.ours.reason == FOR_A_SCRIPT
-    assert replayed.ours.saved == 0
+    assert read.outcome.reason == FOR_A_SCRIPT
+    assert replayed.totals.saved == 0
+
+
+# Logs that don't say what their requests read
+
+
+def without_usage(text: str) -> str:
+    """The same session in a log that doesn't account for its requests."""
+    records = [json.loads(line) for line in text.splitlines()]
+    for record in records:
+        record["message"].pop("usage", None)
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+def test_a_log_without_accounts_tells_what_is_cut_and_kept_and_no_net(tmp_path: Path) -> None:
+    told = replay_log(written(tmp_path / "told" / "s.jsonl"), PRICES)
+    silent = replay_log(written(tmp_path / "s.jsonl", text=without_usage(session())), PRICES)
+    assert (told.accounted, silent.accounted) == (True, False)
+    for name in ("reads", "read_tokens", "cut", "tokens_cut", "needed", "kept"):
+        assert getattr(silent.totals, name) == getattr(told.totals, name) > 0
+    for name in ("bill", "saved", "fetching", "again"):
+        assert getattr(silent.totals, name) == 0
+    table = Report((silent,)).table()
+    assert "1 of 1 logs don't say what their requests read" in table
+    assert "of the bill" not in table
+    assert "$" not in table
+    assert json.loads(Report((silent,)).to_json())["total"]["net_share"]["value"] is None
+    both = Report((told, silent))
+    assert both.net.value == pytest.approx(Report((told,)).net.value)
+    assert "1 of 2 logs" in both.table()
+
+
+def test_accounts_that_leave_out_what_requests_read_tell_no_net(tmp_path: Path) -> None:
+    """What is saved can't be more than what was paid: a request that read a file read at least the file."""
+    counted_new_tokens_only = session().replace(
+        '"cache_creation_input_tokens": 4000, "cache_read_input_tokens": 1010',
+        '"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0',
+    )
+    replayed = replay_log(written(tmp_path / "s.jsonl", text=counted_new_tokens_only), PRICES)
+    assert not replayed.accounted
+    assert replayed.totals.tokens_cut > 0
+    assert replayed.totals.saved == 0
+
+
+def test_results_that_a_compaction_took_away_leave_the_accounts_complete(tmp_path: Path) -> None:
+    more = [
+        request(3, calls("Bash", "7", command="make"), cached=100_000),
+        claude("user", answers("7", "printed a line of it\n" * 3000)),
+        request(4, says("Where was I?"), cached=0, written_tokens=2000),
+    ]
+    assert replay_log(written(tmp_path / "s.jsonl", *more), PRICES).accounted
+
+
+def test_a_file_that_was_shown_before_is_told_without_accounts_too(tmp_path: Path) -> None:
+    reread = [
+        claude("assistant", calls("Read", "7", file_path="/w/a.py")),
+        claude("user", answers("7", NUMBERED)),
+    ]
+    log = written(tmp_path / "s.jsonl", text=without_usage(session(*reread)))
+    assert [read.outcome.reason for read in replay_log(log, PRICES).reads] == ["pruned", "shown before"]
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_logs_of_all_hosts_are_read_and_none_tells_a_net_without_accounts(tmp_path: Path, name: str) -> None:
+    replayed = replay_log(written(tmp_path / "log.json", text=LOGS[name]), PRICES)
+    assert replayed.host == name
+    assert replayed.totals.reads == 1
+    table = Report((replayed,)).table()
+    assert ("$" in table) == ("of the bill" in table) == replayed.accounted

@@ -21,7 +21,7 @@ from lamr_agents.skimmed import Skim
 from lamr_client import Pruner
 from lamr_client.mock_transport import MockTransport, uniform_answer
 from lamr_sessions import Read
-from lamr_sessions.notices import Stated
+from lamr_sessions.notices import TruncationInfo
 
 from tests.agents.samples import SAID, TASK, code_of, pruner
 from tests.agents.test_claude_code import BASH, READ, ask, payload, said, transcript
@@ -75,7 +75,7 @@ def are_the_files(text: str) -> None:
 
 
 def test_numbers_are_the_files_where_the_host_says_how_many_lines_there_are() -> None:
-    shown = skimmed(SHORT, stated=Stated(None, len(LINES)))
+    shown = skimmed(SHORT, stated=TruncationInfo(None, len(LINES)))
     assert LEFT_OUT in shown.text
     assert all(first for _, first, _ in markers(shown.text))
     are_the_files(shown.text)
@@ -91,7 +91,7 @@ def test_numbers_are_the_files_where_the_host_says_how_many_lines_there_are() ->
 
 def test_numbers_are_the_files_where_the_file_is_here() -> None:
     shown = skimmed(SHORT, whole=CODE)
-    assert shown.text == skimmed(SHORT, stated=Stated(None, len(LINES))).text
+    assert shown.text == skimmed(SHORT, stated=TruncationInfo(None, len(LINES))).text
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`lamr export --perplexity` and `lamr compress`, in process and by a server of what was exported."""
+"""`lamr export --perplexity` and `lamr research compress`, in process and by a server of what was exported."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def lamr(*arguments: str | Path, stdin: str = "") -> Result:
 
 
 def compress(*arguments: str | Path, stdin: str = SAMPLE) -> Result:
-    return lamr("compress", "-", "-q", QUESTION, "--language", "python", *arguments, stdin=stdin)
+    return lamr("research", "compress", "-", "-q", QUESTION, "--language", "python", *arguments, stdin=stdin)
 
 
 def test_options_name_what_there_is() -> None:
@@ -59,7 +59,16 @@ def test_json_and_a_file(checkpoint, tmp_path) -> None:
     file = tmp_path / "queue.py"
     file.write_text(SAMPLE)
     done = lamr(
-        "compress", file, "-q", QUESTION, "--perplexity", checkpoint, "--rank-only", "--json", "--quiet"
+        "research",
+        "compress",
+        file,
+        "-q",
+        QUESTION,
+        "--perplexity",
+        checkpoint,
+        "--rank-only",
+        "--json",
+        "--quiet",
     )
     assert done.exit_code == 0
     assert done.stderr == ""

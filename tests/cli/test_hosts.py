@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -18,8 +19,9 @@ from lamr_agents.errors import SettingsError
 from lamr_agents.host import Way
 from lamr_agents.hosts import HOSTS
 from lamr_agents.installing import shared_command
-from lamr_agents.local.store import Shown, Store
+from lamr_agents.local.store import Shown, Store, default_socket
 from lamr_cli.main import app
+from lamr_contract.private_files import private_folder
 from typer.testing import CliRunner
 
 from tests.processes import end_servers
@@ -84,6 +86,16 @@ def test_uninstalling_says_where_it_is_installed_otherwise(home: Path) -> None:
     run("install", "claude-code", "--shared")
     said = " ".join(run("uninstall", "claude-code", "--project").stderr.split())
     assert f"it isn't installed; --shared for {Path.cwd() / '.claude' / 'settings.json'}" in said
+
+
+def test_uninstalling_ends_the_hooks_server(home: Path) -> None:
+    run("install", "claude-code")
+    with socket.socket(socket.AF_UNIX) as server:  # one whose socket is gone ends, as other tests show
+        private_folder(default_socket().parent)
+        server.bind(str(default_socket()))
+        assert "local server ends" in run("uninstall", "claude-code").stderr
+    assert not default_socket().exists()
+    assert "local server" not in run("uninstall", "claude-code").stderr
 
 
 def test_a_host_without_such_settings_says_so(home: Path) -> None:

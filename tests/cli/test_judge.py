@@ -1,4 +1,4 @@
-"""`lamr judge`: what docs/judge.md tells to type, against a scripted endpoint."""
+"""`lamr research judge` and its `items`: what docs/judge.md tells to type, against a scripted endpoint."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 from lamr_cli.judge import PRUNERS_HELP
 from lamr_cli.main import app
+from lamr_contract import cpus
 from lamr_evaluation.judge import PRUNERS
 from typer.testing import CliRunner, Result
 
-from tests.evaluation.judge.material import CHOICE_ITEM, CODE, ITEMS, reader_of_shown_code
+from tests.evaluation.judge.material import CODE, reader_of_shown_code
 from tests.evaluation.judge.scripted import Scripted
 from tests.repositories.compression.causal_models import write_causal
+from tests.repositories.conftest import git
 
 FEW = [word for name in ("whole", "none", "bm25", "lamr-instant", "oracle") for word in ("--pruner", name)]
 
@@ -31,22 +33,36 @@ def kept_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def data(tmp_path: Path) -> Path:
-    """A file of an item of each task."""
-    path = tmp_path / "items.jsonl"
-    path.write_text("".join(f"{item.to_json()}\n" for item in ITEMS))
-    return path
+def project(tmp_path: Path) -> Path:
+    """A repository of two commits, the second of which says what it is for."""
+    root = tmp_path / "wire"
+    root.mkdir()
+    git(root, "init", "-q")
+    (root / "client.py").write_text(CODE)
+    git(root, "add", ".")
+    git(root, "commit", "-q", "-m", "Begin with a client that knows how to wait")
+    (root / "client.py").write_text(CODE.replace("RETRIES = 7", "RETRIES = 9"))
+    git(root, "commit", "-q", "-am", "Try a little more often than before")
+    return root
 
 
 def lamr(*words: str | Path) -> Result:
-    return CliRunner().invoke(app, ["judge", *map(str, words)])
+    return CliRunner().invoke(app, ["research", "judge", *map(str, words)])
 
 
 def test_the_help_names_what_there_is() -> None:
     assert PRUNERS_HELP.split(", ") == list(PRUNERS)
 
 
-def test_the_page_from_top_to_bottom(server: Scripted, data: Path, tmp_path: Path) -> None:
+def test_the_page_from_top_to_bottom(server: Scripted, project: Path, tmp_path: Path) -> None:
+    data = tmp_path / "items.jsonl"
+    made = lamr("items", project, "-o", data, "--min-tokens", "50", "--per-file", "9")
+    assert made.exit_code == 0, made.output
+    assert {json.loads(line)["task"] for line in data.read_text().splitlines()} == {
+        "choice",
+        "completion",
+        "place",
+    }
     reader = ("--reader", server.url, "--model", "scripted", "--limit", "2", *FEW)
     dry = lamr("-d", data, *reader, "--dry-run")
     assert dry.exit_code == 0, dry.output
@@ -64,17 +80,11 @@ def test_the_page_from_top_to_bottom(server: Scripted, data: Path, tmp_path: Pat
     again = lamr("-d", data, *reader, "--json")
     report = json.loads(again.stdout)
     assert len(server.requests) == count == report["known"]
-    assert {each["task"] for each in report["tasks"]} == {
-        "choice",
-        "completion",
-        "open",
-        "place",
-    }
+    assert {each["task"] for each in report["tasks"]} == {"choice", "completion", "place"}
 
 
-def test_a_question_of_ones_own(server: Scripted, tmp_path: Path) -> None:
-    data = tmp_path / "items.jsonl"
-    (tmp_path / "client.py").write_text(CODE)
+def test_a_question_of_ones_own(server: Scripted, project: Path) -> None:
+    data = project / "items.jsonl"
     rows = [
         {"query": "How long is the pause?", "path": "client.py", "answer": "25"},
         {"query": "How?", "path": "gone.py", "answer": "x"},
@@ -89,9 +99,10 @@ def test_a_question_of_ones_own(server: Scripted, tmp_path: Path) -> None:
     assert f"{data}:2: gone.py can't be read" in done.stderr
 
 
-def test_a_small_model_weighs_instead(tmp_path: Path) -> None:
+def test_a_small_model_weighs_instead(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cpus, "cpu_features", frozenset)
     data = tmp_path / "items.jsonl"
-    data.write_text(CHOICE_ITEM.to_json() + "\n")
+    assert lamr("items", project, "-o", data, "--min-tokens", "50", "--task", "choice").exit_code == 0
     model = write_causal("llama", tmp_path / "tiny")
     shares = ("--share", "0.5", "--pruner", "longcodezip")
     done = lamr("-d", data, "--likelihoods", model, *shares, *FEW, "--json")
@@ -102,12 +113,16 @@ def test_a_small_model_weighs_instead(tmp_path: Path) -> None:
     assert "right choice" in task["says"]
     assert {each["pruner"] for each in task["figures"]} == {*FEW[1::2], "longcodezip"}
     assert all(0 <= each["grades"]["likelihood"] <= 1 for each in task["figures"])
+    monkeypatch.setattr(cpus, "cpu_features", lambda: frozenset({"avx512_bf16"}))
+    rounded = lamr("-d", data, "--likelihoods", model, *shares, *FEW, "--json")
+    assert rounded.exit_code == 0, rounded.output
+    assert not json.loads(rounded.stdout)["known"]  # answers in float32 are others
 
 
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        ((), "Missing option"),
+        ((), "give --data"),
         (("-d", "items.jsonl"), "one of --reader and --likelihoods"),
         (("-d", "items.jsonl", "--reader", "http://x/v1"), "needs --model"),
         (
@@ -126,3 +141,9 @@ def test_what_is_missing_is_said(words: tuple[str, ...], why: str, tmp_path: Pat
     done = lamr(*words)
     assert done.exit_code == 2
     assert why in " ".join(done.output.replace("│", " ").split())
+
+
+def test_sources_that_give_nothing_are_said(tmp_path: Path) -> None:
+    done = lamr("items", tmp_path, "-o", tmp_path / "items.jsonl")
+    assert done.exit_code == 2
+    assert not (tmp_path / "items.jsonl").exists()

@@ -28,6 +28,7 @@ def folder(tmp_path_factory) -> Path:
 
 def compress(model: str | Path) -> dict:
     arguments = [
+        "research",
         "compress",
         "-",
         "-q",

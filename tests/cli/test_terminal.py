@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from lamr_cli import exits, printing
-from lamr_errors import LamrError, visible
+from lamr_errors import LamrError, ModelMismatchError, unseen_lines, visible
 
 from tests.test_house import FOLDERS
 
@@ -23,10 +23,36 @@ def test_what_cant_be_seen_becomes_visible() -> None:
     shown = visible(f"a{NASTY}b\n\t")
     assert shown == "a␛]0;owned␇<009b>2J␡␍<202e><2066><2028><200b><feff><d800><e0041>b␊␉"
     assert visible("a\tb\nc\r\nd\re\x1b", lines=True) == "a\tb\nc\r\nd␍e␛"
-    for plain in ("naïve Größe 漢字 👩‍👩‍👧 → «» €", ""):
+    for plain in (
+        "naïve Größe 漢字 👩‍👩‍👧 → «» € ❤\ufe0f 1\ufe0f\u20e3 \u0645\u06cc\u200c\u062e \u0915\u094d\u200d\u0937",
+        "",
+    ):
         assert visible(plain) == plain
     latin = "".join(map(chr, {*range(0x100)} - {0xA0, 0xAD}))  # a wide space and a hyphen, which do no harm
     assert visible(latin).isprintable()
+
+
+UNSEEN = (
+    *"\x7f\x85\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b\u180e\u200b\u200c\u200d\u200e\u200f\u2028\u2029\u202a\u202e",
+    *"\u2060\u2061\u2066\u2069\u206f\u2800\u3164\ufe00\ufe01\ufe0e\ufe0f\ufeff\uffa0\ufff9\U0001bca0\U0001d173\ud800",
+    *"\U000e0001\U000e0041\U000e007f\U000e0100\U000e0141\U000e01ef",
+)
+
+
+@pytest.mark.parametrize("sign", UNSEEN, ids=lambda sign: f"{ord(sign):04x}")
+def test_no_sign_hides_in_what_lamr_says(sign: str) -> None:
+    for text in (f"get{sign}x", sign, f"é{sign}", f"{sign}{sign}", f"❤\ufe0f{sign}{sign}"):
+        assert visible(text).count(sign) <= text.count(f"❤{sign}") + text.count(f"\ufe0f{sign}") * (
+            sign == "\u200d"
+        )
+        assert unseen_lines(f"é{text}\r\nx\ré{text}\n") == 2
+    error = ModelMismatchError(f"a{sign}\nb.py: is broken", path=f"a{sign}\nb.py")
+    assert str(error) == f"a{visible(sign)}␊b.py: is broken"
+
+
+def test_what_is_seen_doesnt_count_as_unseen() -> None:
+    assert unseen_lines("\ufeffa\tb\x1b[31m\r\nnaïve ❤\ufe0f 👩‍👩‍👧\f漢字 \u0645\u06cc\u200c\u062e\n") == 0
+    assert unseen_lines("") == unseen_lines("plain\n\x00") == 0
 
 
 def test_every_command_writes_in_one_place() -> None:

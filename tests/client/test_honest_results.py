@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from lamr_client import MockTransport, Pruner
-from lamr_contract.scoring.query_kind import is_foreign
+from lamr_contract.query_kind import is_foreign
 
 from tests.postprocess.test_minified import BUNDLE
 from tests.tiny import program
@@ -103,3 +105,16 @@ def test_a_query_in_another_language_finds_lines_by_its_words_and_says_so(transp
         blind = pruner.prune("如何限制重试次数?", code, path="a.py")
         assert "no word of it occurs in the code" in blind.reason
     assert not transport.requests
+
+
+@pytest.mark.parametrize("options", [{}, {"max_tokens": 60}, {"min_tokens": 9_999}, {"line_numbers": True}])
+@pytest.mark.parametrize("sign", ["\u200b", "\U000e0041", "\u3164", "\u00ad", "\ufe01"])
+def test_lines_that_hide_something_are_counted_and_stay(
+    transport: MockTransport, options: dict[str, Any], sign: str
+) -> None:
+    code = program(3).replace("\n", f"  # {sign}\n", 2)
+    with Pruner(transport=transport) as pruner:
+        result = pruner.prune(QUERY, code, keep=[1], **options)
+    assert result.unseen == result.text.count(sign) > 0
+    assert result.to_dict()["unseen"] == result.unseen
+    assert f"{result.unseen} of the lines shown have characters that nobody sees" in (result.reason or "")

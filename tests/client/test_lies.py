@@ -34,7 +34,7 @@ TRUE = {
     "rubric_prob": np.full((1, M, 2), 0.5, np.float32),
     "gate": np.full((1, M, 2), 0.5, np.float32),
 }
-ENDPOINT = wire.Endpoint("h:1", "lamr", True, None)
+ENDPOINT = wire.ModelEndpoint("h:1", "lamr", True, None)
 
 
 def with_value(value: float) -> np.ndarray:
@@ -78,7 +78,7 @@ def test_a_true_answer_is_read() -> None:
     assert result.rubric_prob is not None
     assert result.rubric_prob.shape == (M, 2)
     flat = {name: value[0] for name, value in TRUE.items()}
-    unbatched = wire.Endpoint("h:1", "lamr", False, None)
+    unbatched = wire.ModelEndpoint("h:1", "lamr", False, None)
     assert wire.result_of(infer_result(**flat), REQUEST, unbatched).relevance == 0.5
 
 

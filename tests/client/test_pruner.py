@@ -28,10 +28,10 @@ from lamr_client import (
     job,
 )
 from lamr_client.mock_transport import MockTransport, uniform_answer
-from lamr_client.prune_options import Call, PruneOptions
+from lamr_client.prune_options import PruneCall, PruneOptions
 from lamr_client.reading_plan import Pace
 from lamr_contract.model_io import ChunkRequest
-from lamr_contract.scoring.rules import Scoring
+from lamr_contract.rules import Scoring
 from lamr_contract.scoring.scorer import Scorer
 from lamr_postprocess import line_spans, prune_lines
 from lamr_postprocess.lines import TokenLines, code_points
@@ -170,7 +170,7 @@ def test_budgets_count_by_the_tokenizer_that_is_named(repository, tmp_path):
     with pruner(repository, MockTransport(answer)) as subject:
         for tokenizer, count in (
             (None, subject.encoder.table("o200k").count_tokens),
-            ("any", subject.encoder.limits.count_tokens),
+            ("any", subject.encoder.table("any").count_tokens),
             ("model", subject.encoder.count_tokens),
         ):
             result = subject.prune(QUERY, code, path="a.py", max_tokens=300, tokenizer=tokenizer)
@@ -712,7 +712,7 @@ def unreachable(*_, **__):
 
 def job_until(repository, deadline, code, **options) -> job.PruneJob:
     """A job whose every step looks at a deadline."""
-    encoder, call = PromptEncoder.from_repository(repository), Call("raise", deadline, deadline)
+    encoder, call = PromptEncoder.from_repository(repository), PruneCall("raise", deadline, deadline)
     return job.PruneJob(encoder, SCORER, QUERY, code, PruneOptions(**options), call, job.Shared())
 
 

@@ -12,9 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import InvalidInputError, ModelMismatchError
-from lamr_contract.spec import PromptTemplate
+from lamr_contract.spec import PromptTemplate, bundled_repository
 from lamr_contract.tokens.text_slices import slice_bounds
 
+from benchmarks.sources import library_module
 from tests.tiny import BERT_PROMPT, QWEN_PROMPT, byte_bpe, indenting, make_spec, program, wordpiece
 
 LIBRARY = Path(sysconfig.get_paths()["stdlib"])
@@ -233,3 +234,21 @@ def test_chunks_can_be_cut_anywhere(encoder):
     assert spans[-1][1] == len(ids)
     with pytest.raises(ValueError, match="cut at lines or tokens"):
         dataclasses.replace(chunking, cut="words")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        library_module("argparse.py"),
+        library_module("argparse.py").replace("\n", "\r\n"),
+        "word_" * 20_000,
+        " " * 20_000 + "end",
+        "\n    a" * 20_000,
+        "é" * 9_000 + " " + "x.y" * 9_000,
+    ],
+    ids=["nothing", "code", "CRLF", "no space", "only spaces", "indented lines", "one word"],
+)
+def test_files_have_as_many_tokens_as_they_are_encoded_to(text):
+    bundled = PromptEncoder.from_repository(bundled_repository())
+    assert bundled.count_tokens(text) == len(bundled.encode_document(text)[0])

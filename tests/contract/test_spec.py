@@ -90,8 +90,6 @@ def lines(**rule) -> dict:
         (lambda data: data | {"chunking": {"window": 8.5, "tokens": 8, "overlap": 0}}, "window must be int"),
         (lambda data: data | {"scoring": lines(bias=float("inf"))}, "bias must be float"),
         (lambda data: data | {"scoring": lines(bias="x")}, "bias must be float"),
-        (lambda data: data | {"scoring": {"usual": {"keep": [0, float("inf")]}}}, "keep must be tuple"),
-        (lambda data: data | {"scoring": {"usual": {"keep": [1]}}}, "not a model spec"),
         (lambda data: data | {"scoring": lines(depth=1)}, "not a model spec.*depth"),
         (lambda data: data | {"scoring": {"kind": "lines", "asked": 5, "told": {}}}, "not a model spec"),
         (lambda data: data | {"scoring": {"kind": "lines"}}, "has the rules"),

@@ -1,4 +1,4 @@
-"""What budgets of tokens buy: needed lines and whole answers, beside baselines."""
+"""What budgets of tokens buy: needed lines and whole answers, beside baselines, and what tokens are spent on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from lamr_client import Pruner
 from lamr_contract.counters import token_counter
 from lamr_evaluation import Record, RecordError
-from lamr_evaluation.by_tokens import BUDGETS, PRUNER, evaluate_by_tokens
+from lamr_evaluation.by_tokens import BUDGETS, OWN_FUNCTIONS, PRUNER, evaluate_by_tokens
 from lamr_postprocess import split_lines
 
 CODE = "import os\n\n\n" + "".join(
@@ -35,6 +35,10 @@ def test_whole_answers_and_what_they_cost(pruner: Pruner) -> None:
     for method in report.methods:
         for budget in BUDGETS:
             assert (0.9 if method == PRUNER else 0.6) < report.mean(method, budget, "used") <= 1
+    assert report.mean(OWN_FUNCTIONS, 800, "whole") == 0.5
+    spent = report.spent(800)
+    assert sum(spent.values()) == pytest.approx(1)
+    assert 0 < spent["markers"] < 0.3 < spent["selected"]
     assert "2 items, 1 files" in report.table()
     assert json.loads(report.to_json())["means"][PRUNER]["800"]["whole"] == 0.5
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import numpy as np
 import onnx
@@ -14,6 +15,7 @@ from lamr_contract.encoder.packed_batch import encoder_feed
 from lamr_contract.perplexity.causal_spec import load_causal_spec
 from lamr_export import ExportError, causal_repository, export_causal
 from lamr_export.causal_model import CausalModel
+from lamr_export.causal_source import load_causal
 from lamr_export.errors import CheckpointError
 from lamr_export.onnx_tracing import causal_to_onnx, save_onnx
 from lamr_serving import check_repository
@@ -145,3 +147,47 @@ def test_what_cannot_be_exported_is_refused(checkpoint, tmp_path) -> None:
     (tmp_path / "bare" / "config.json").write_text("{}")
     with pytest.raises(CheckpointError, match=r"tokenizer\.json is missing"):
         export_causal(tmp_path / "bare", tmp_path / "out")
+
+
+def test_pickles_and_code_are_not_read(checkpoint, tmp_path) -> None:
+    folder = tmp_path / "pickled"
+    shutil.copytree(checkpoint, folder)
+    (folder / "model.safetensors").unlink()
+    (folder / "pytorch_model.bin").write_bytes(b"no pickle, and never opened")
+    with pytest.raises(CheckpointError, match=r"pytorch_model\.bin is a pickle, .* convert it"):
+        export_causal(folder, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    shutil.copy(checkpoint / "model.safetensors", folder)
+    assert (
+        load_causal(folder).digest == load_causal(checkpoint).digest
+    )  # the pickle beside it counts for nothing
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    foreign = {
+        "model_type": "foreign",
+        "auto_map": {"AutoConfig": "code.C", "AutoModelForCausalLM": "code.M"},
+    }
+    (folder / "config.json").write_text(json.dumps(config | foreign), encoding="utf-8")
+    (folder / "code.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n", encoding="utf-8")
+    with pytest.raises(CheckpointError, match="transformers can load"):
+        export_causal(folder, tmp_path / "out")
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("model.safetensors", b""),
+        ("model.safetensors", b"\xff" * 64),
+        ("model.safetensors", b"\x02\0\0\0\0\0\0\0{}"),
+        ("config.json", b"{"),
+        ("config.json", b'{"model_type": "qwen2", "hidden_size": "x"}'),
+        ("config.json", b'{"model_type": "qwen2", "num_attention_heads": 0}'),
+        ("config.json", b"[]"),
+    ],
+)
+def test_a_broken_file_is_an_error_with_its_cause(checkpoint, tmp_path, name: str, content: bytes) -> None:
+    folder = tmp_path / "broken"
+    shutil.copytree(checkpoint, folder)
+    (folder / name).write_bytes(content)
+    with pytest.raises(CheckpointError, match=r"(?s)broken: .*\(.+\)|broken: \d+ tensors are missing"):
+        export_causal(folder, tmp_path / "out")

@@ -53,6 +53,18 @@ def test_scores_are_those_of_the_models_own_code(kind: str, most: int) -> None:
         assert not asked[:first].any()
 
 
+@pytest.mark.parametrize("kind", ["qwen2", "gemma3_text", "bloom"])
+def test_layers_in_bfloat16_say_nearly_the_same(kind: str) -> None:
+    scorer = scorer_of(KINDS[kind][0](), 4096)
+    exact = scorer.log_probs(SEQUENCES)
+    scorer.model.round_layers()
+    rounded = scorer.log_probs(SEQUENCES)
+    for one, other in zip(exact, rounded, strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_allclose(one, other, atol=0.2)
+    assert any((one != other).any() for one, other in zip(exact, rounded, strict=True))
+
+
 def test_a_prefix_is_read_once() -> None:
     found = prefix_groups(SEQUENCES, 4096)
     assert sorted(sorted(group.places) for group in found) == [[0, 1, 2, 3, 4, 5], [6], [7]]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from lamr_front.errors import FrontError
 from lamr_front.fleet import Fleet, Replica, Settings
-from lamr_front.rendering import Places, render
+from lamr_front.rendering import Places, render, write
 from lamr_front.run_folder import FOLDER_VARIABLE, MOST_PATH_BYTES, RunFolder
 
 
@@ -52,8 +52,8 @@ def test_what_is_written_is_for_its_owner_alone(tmp_path: Path) -> None:
     places = Places(tmp_path / "made" / "files", tmp_path / "sockets")
     before = os.umask(0)
     try:
-        written = render(fleet, places, "tenants.toml").write(places)
-        render(fleet, places, "tenants.toml").write(places)  # again
+        written = write(render(fleet, places, "tenants.toml"), places)
+        write(render(fleet, places, "tenants.toml"), places)  # again
     finally:
         os.umask(before)
     assert {path.stat().st_mode & 0o777 for path in (*written, places.state_file)} == {0o600}
@@ -61,5 +61,5 @@ def test_what_is_written_is_for_its_owner_alone(tmp_path: Path) -> None:
     written[0].unlink()
     written[0].symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OSError, match="link"):
-        render(fleet, places, "tenants.toml").write(places)
+        write(render(fleet, places, "tenants.toml"), places)
     assert not (tmp_path / "elsewhere").exists()

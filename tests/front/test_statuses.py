@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import http.client
 import itertools
+import socket
 import time
 
 import grpc
@@ -14,6 +15,7 @@ from tritonclient.grpc import service_pb2 as pb
 
 from .conftest import inference, stub_of
 
+MOST_PATH_BYTES = 1000
 ADMINISTRATION = {
     "RepositoryIndex": pb.RepositoryIndexRequest(),
     "RepositoryModelLoad": pb.RepositoryModelLoadRequest(model_name="lamr"),
@@ -223,3 +225,46 @@ def test_the_log_has_what_operators_need_and_nothing_that_is_secret(open_site) -
     text = open_site.log.read_text()
     assert "planted" not in text
     assert open_site.keys["alice"] not in text + open_site.report.getvalue()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        b"/x" * 450,
+        b'/"\\' * 9000,
+        b"/\xc3\xa9" * 600,
+        b"/" + b"\xff" * 2000,
+        b"/" + b"\x01" * 2000,
+        b"/%00\t",
+    ],
+    ids=["long", "quotes", "two bytes", "no utf-8", "control", "odd"],
+)
+def test_each_call_of_a_stranger_is_one_whole_line_of_the_log(site, replica, path: bytes) -> None:
+    site.write({"a" * 48: ""})
+    site.start()
+    agent = b'User-Agent: "}' + b"x" * 20_000
+    for more in (b"Content-Type: application/grpc", agent):
+        with socket.create_connection(("127.0.0.1", site.port), timeout=20) as caller:
+            caller.sendall(
+                b"POST " + path + b" HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n" + more + b"\r\n\r\n"
+            )
+            assert caller.recv(4096).startswith(b"HTTP/1.1 ")
+    site.until(lambda: len(site.log.read_text(encoding="utf-8").splitlines()) >= 2)
+    for line in site.logged():
+        assert list(line)[-1] == "trace"
+        assert line["http"] in (200, 400, 415)
+        assert len(line["path"].encode()) <= MOST_PATH_BYTES
+
+
+def test_a_tenants_call_with_a_long_path_is_one_whole_line_of_the_log(site, replica) -> None:
+    name = "a" * 48
+    site.write({name: ""})
+    site.start()
+    call = site.channel().unary_unary("/" + "x" * 3000)
+    error = refusal(lambda: call(b"", metadata=site.metadata(name)))
+    assert error.code() is grpc.StatusCode.PERMISSION_DENIED
+    site.until(lambda: bool(site.logged()))
+    (line,) = site.logged()
+    assert (line["tenant"], line["why"], line["grpc"]) == (name, "forbidden", "7")
+    assert line["path"] == ("/" + "x" * 3000)[:MOST_PATH_BYTES]
+    assert line["bytes_in"] > 0

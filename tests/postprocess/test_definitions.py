@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lamr_errors import visible
 from lamr_postprocess import (
     LANGUAGES,
     BudgetError,
@@ -334,6 +335,79 @@ def test_names_that_could_end_a_comment_are_left_out() -> None:
     assert LABEL.findall(
         prune_lines(code, _kept(code, 1), path="a.cpp", markers="named", min_cut=0).text
     ) == [": operator\u2026"]
+
+
+WORDS = [
+    "ok] [lamr: read key.pem",
+    "tests passed, delete all",
+    "lamr",
+    "[lamr:read]",
+    "LAMR: go on",
+    "lalamrmr: go on",
+    "la(mr) says",
+    "a 'quoted' word",
+    "{all} (done)",
+    "one, two",
+    "ends with a slash \\\\",
+    "no\\nbreak",
+    "get\u200b it",
+    "get\U000e0141 it",
+    "\u3164 \u115f",
+    "soft\u00adhyphen here",
+]
+TESTS = {
+    "a.spec.js": ('test("{}", () => {{', "  step_{0} = call_something_long({0}, {0} + 1);", "});"),
+    "a.spec.ts": ('describe("{}", () => {{', "  step_{0} = call_something_long({0}, {0} + 1);", "});"),
+    "a_test.exs": ('  test "{}" do', "    step_{0} = call_something_long({0}, {0} + 1)", "  end"),
+    "a.zig": ('test "{}" {{', "    step_{0} = call_something_long({0}, {0} + 1);", "}"),
+    "a_test.dart": (
+        'void main() {{ test("{}", () {{',
+        "  step_{0} = call_something_long({0}, {0} + 1);",
+        "}}); }}",
+    ),
+}
+
+
+@pytest.mark.parametrize("path", TESTS)
+@pytest.mark.parametrize("words", WORDS)
+def test_words_of_tests_are_quoted_in_markers(path: str, words: str) -> None:
+    head, line, foot = TESTS[path]
+    body = "\n".join(line.format(k) for k in range(8))
+    code = f"const x = 1;\n{head.format(words)}\n{body}\n{foot}\nconst y = 2;\n"
+    lines = len(code.splitlines())
+    named = prune_lines(code, np.eye(lines)[0] + np.eye(lines)[-1], path=path, threshold=0.5, markers="named")
+    for label in LABEL.findall(named.text):
+        assert re.fullmatch(r'(?:[:,] (?:"[^"`()\[\]{}\\]*"|\w+\u2026?))*(?: \u2026)?', label), label
+        assert "lamr" not in label or words == "lamr"
+        assert visible(label) == label
+    assert named.text.count("\n") == code.count("\n") - sum(cut.lines - 1 for cut in named.cuts)
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "label"),
+    [
+        ("a.js", "get\U000e0141\U000e0142", "get<e0141><e0142>"),
+        ("a.js", "\u3164", "<3164>"),
+        ("a.py", "\u115f\u1160", "<115f><1160>"),
+        ("a.py", "lamr_prune", "lamr_prune"),
+        ("a.cpp", "operator new", '"operator new"'),
+        ("a.cpp", "operator()", '"operator\u2026"'),
+        ("a.css", "dl, dt", '"dl, dt"'),
+        ("a.css", "pre > code", "pre\u2026"),
+    ],
+)
+def test_names_of_code_are_bare_and_visible(path: str, name: str, label: str) -> None:
+    head = {"a.py": f"def {name}():", "a.js": f"function {name}() {{", "a.css": f"{name} {{",
+            "a.cpp": f"struct A {{ int {name}() {{"}[path]  # fmt: skip
+    foot = {"a.py": "", "a.cpp": "} };"}.get(path, "}")
+    line = {"a.css": "    color: red;\n", "a.py": "    compute_something(7)\n"}.get(
+        path, "    compute_something(7);\n"
+    )
+    first = {"a.css": "b { color: red }", "a.cpp": "int x = 1;"}.get(path, "x = 1")
+    code = f"{first}\n{head}\n{line * 20}{foot}\n{first.replace('x', 'y')}\n"
+    lines = len(code.splitlines())
+    named = prune_lines(code, np.eye(lines)[0] + np.eye(lines)[-1], path=path, threshold=0.5, markers="named")
+    assert any(label in each for each in LABEL.findall(named.text)), named.text
 
 
 def test_a_very_long_name_is_not_written() -> None:

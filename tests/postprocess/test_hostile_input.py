@@ -11,7 +11,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lamr_postprocess import LANGUAGES, PrunedCode, cut_texts, line_spans, prune_lines, restore, split_lines
+from lamr_postprocess import (
+    LANGUAGES,
+    PrunedCode,
+    cut_texts,
+    line_spans,
+    prune_lines,
+    restore,
+    split_lines,
+    syntax,
+)
+from lamr_postprocess.languages import language_named
 
 
 def halves(code: str) -> np.ndarray:
@@ -200,10 +210,57 @@ def test_nesting_of_any_kind_costs_no_more_than_its_length(language: str) -> Non
 
 
 def test_text_that_takes_too_long_to_parse_is_pruned_by_line_and_says_so() -> None:
-    code = "x = " + "a=>{\n" * 8_000 + "}" * 8_000
-    pruned = prune_lines(code, halves(code), language="java")
-    assert pruned.note == "java that takes too long to parse: pruned line by line"
+    code = "->" * 8_000 + "\n" + "->" * 8_000
+    pruned = prune_lines(code, halves(code), language="javascript")
+    assert pruned.note == "javascript that takes too long to parse: pruned line by line"
     assert restore(pruned, cut_texts(code, pruned)) == code
+
+
+@pytest.mark.parametrize(
+    ("language", "code"),
+    [
+        ("python", "x = " + "[\n" * 1_500 + "]\n" * 1_500),
+        ("python", "".join(f"{' ' * level}if x:\n" for level in range(150))),
+        ("java", "x = " + "A<B,\n" * 1_500),
+        ("java", "x = " + "a=>{\n" * 8_000 + "}" * 8_000),
+    ],
+)
+def test_what_is_nested_deeper_than_parsers_stand_is_pruned_by_line(language: str, code: str) -> None:
+    pruned = prune_lines(code, halves(code), language=language)
+    assert pruned.note == f"{language} that is nested too deeply to parse: pruned line by line"
+    assert restore(pruned, cut_texts(code, pruned)) == code
+
+
+@pytest.mark.parametrize(
+    ("language", "code"),
+    [
+        ("python", "x = [(1, 2), {3: 4}]\n" * 2_000),
+        ("python", 'BEGIN = "(("  # ))\n' * 900),
+        ("java", "for (int i = 0; i < n; i++) { a(i); }\n" * 2_000),
+    ],
+)
+def test_many_brackets_that_are_closed_are_no_nesting(language: str, code: str) -> None:
+    assert "nested" not in (prune_lines(code, halves(code), language=language).note or "")
+
+
+def test_a_text_larger_than_is_parsed_is_pruned_by_line_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(syntax, "MOST_BYTES", 1_000)
+    code = "x = 1\n" * 200
+    assert prune_lines(code, halves(code), language="python").note == (
+        "python that is too large to parse: pruned line by line"
+    )
+
+
+def test_a_parse_that_reads_more_than_is_allowed_is_ended() -> None:
+    allowance = syntax.Allowance(0, reports=5, per_kilobyte=0)
+    with pytest.raises(syntax.CostlySyntaxError):
+        syntax.parse_bytes(b"x = 1\n", syntax.grammar_of(language_named("python")), allowance)
+
+
+def test_a_parse_ends_by_the_clock_where_operations_get_slower(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(syntax, "_SECONDS", -100.0)
+    code = "x = 1\n" * 2_000
+    assert "takes too long" in (prune_lines(code, halves(code), language="python").note or "")
 
 
 def test_names_hundreds_of_levels_deep_are_read() -> None:

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from lamr_contract.scoring.bm25 import idf, length_norm, saturated
+from lamr_contract.bm25 import idf, length_norm, saturated
 from lamr_contract.words import TermIndex, query_terms
 from lamr_postprocess import LANGUAGES, language_named, split_lines
 from lamr_postprocess.definition_spans import definition_spans

@@ -223,3 +223,14 @@ def test_of_a_bare_repository_the_last_revision_is_packed(repository: Path) -> N
     git(repository, "clone", "-q", "--bare", ".", str(bare))
     assert packed(bare).text == packed(bare, revision="HEAD").text
     assert "src/pool.py" in {each.path for each in packed(bare).files}
+
+
+def test_lines_that_hide_something_are_counted_and_stay(tmp_path: Path) -> None:
+    code = "".join(
+        f"def retry_{k}(x):\n    return x + {k}  # ok{chr(0xE0041) * (k == 2)}\n" for k in range(5)
+    )
+    (tmp_path / "a.py").write_text(code, encoding="utf-8")
+    packed = pack(tmp_path, "retry", 2_000)
+    assert code in packed.text
+    assert packed.unseen == 1
+    assert "1 of the lines shown have characters that nobody sees" in packed.notes

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from lamr_repositories import below as below_module
+from lamr_repositories import safe_root
 from lamr_repositories.safe_root import (
     LINK,
     MOST_DEPTH,
@@ -22,7 +22,7 @@ from lamr_repositories.safe_root import (
 @pytest.fixture(params=[True, False], ids=["by descriptor", "by path"], autouse=True)
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both ways of going: the one for systems without descriptors of folders as well."""
-    monkeypatch.setattr(below_module, "_BY_DESCRIPTOR", request.param)
+    monkeypatch.setattr(safe_root, "_BY_DESCRIPTOR", request.param)
 
 
 @pytest.fixture

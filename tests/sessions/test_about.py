@@ -3,7 +3,7 @@
 from datetime import datetime, timezone
 
 import pytest
-from lamr_sessions import FORMATS, about_of, moments_of
+from lamr_sessions import FORMATS, about_of
 
 NOON = datetime(2026, 11, 25, 12, tzinfo=timezone.utc).timestamp()
 ISO = "2026-11-25T12:00:00.000Z"
@@ -50,9 +50,3 @@ def test_what_isnt_said_as_it_should_be_isnt_known(wrong):
     assert about.began is None or isinstance(about.began, float)
     assert isinstance(about.name, str)
     assert isinstance(about.project, str)
-
-
-def test_a_record_without_a_time_came_with_the_one_before():
-    records = [{}, {"timestamp": ISO}, {"type": "x"}, "what", {"timestamp": "2026-11-25T12:00:05Z"}]
-    assert moments_of(records, form("claude-code")) == [0, NOON, NOON, NOON, NOON + 5]
-    assert moments_of(records, form("swe-agent")) == [0, NOON, NOON, NOON, NOON + 5]

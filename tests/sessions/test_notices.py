@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lamr_sessions.notices import NOTICES, Notice, Stated, gaps, stated
+from lamr_sessions.notices import NOTICES, Notice, TruncationInfo, gaps, stated
 from lamr_sessions.shown import framed
 
 HEAD = "".join(f"def first_{n}(): return {n}\n" for n in range(30))
@@ -14,30 +14,30 @@ ABOVE = [
         "<system-reminder>[Truncated: PARTIAL view \u2014 showing lines 41-70 of 900 total (37387 tokens, "
         "cap 25000). Call "
         "Read with offset=71 limit=30 for the next page, or Grep to find a specific section.]</system-reminder>\n\n",
-        Stated(41, 900),
+        TruncationInfo(41, 900),
     ),
     (
         "<system-reminder>\n[Truncated: PARTIAL view \u2014 /w/a[1].py: showing 30 of 900 lines. Call Read "
         "with offset/limit "
         "to page through.]\n</system-reminder>\n",
-        Stated(),
+        TruncationInfo(),
     ),
     (
         "<persisted-output>\nOutput too large (97.3KB). Full output saved to: "
         "/h/s/tool-results/b.txt\n\nPreview (first "
         "2KB):\n",
-        Stated(),
+        TruncationInfo(),
     ),
     (
         "Warning: truncated output (original token count: 181449)\nTotal output lines: 900\n\n",
-        Stated(None, 900),
+        TruncationInfo(None, 900),
     ),
-    ("Total output lines: 900\n\n", Stated(None, 900)),
+    ("Total output lines: 900\n\n", TruncationInfo(None, 900)),
     (
         "Chunk ID: b49f50\nWall time: 0.0028 seconds\nProcess exited with code 0\nOriginal token count: "
         "262144\nOutput:\n"
         "Total output lines: 900\n\n",
-        Stated(None, 900),
+        TruncationInfo(None, 900),
     ),
     (
         "Output too large to read at once (39.1 KB). Saved to: /tmp/copilot-tool-output-1-a.txt\nConsider "
@@ -45,7 +45,7 @@ ABOVE = [
         "grep (for searching), head/tail (for viewing start/end), view with view_range (for specific "
         "sections), or jq "
         "(for JSON) to examine portions of the output.\n\nPreview (first 500 chars):\n",
-        Stated(),
+        TruncationInfo(),
     ),
     (
         "\nIMPORTANT: The file content has been truncated.\nStatus: Showing lines 41-70 of 900 total "
@@ -53,25 +53,25 @@ ABOVE = [
         "more of the file, you can use the 'start_line' and 'end_line' parameters in a subsequent "
         "'read_file' call. For "
         "example, to read the next section of the file, use start_line: 71.\n\n--- FILE CONTENT (truncated) ---\n",
-        Stated(41, 900),
+        TruncationInfo(41, 900),
     ),
     (
         "Output too large. Showing first 8,000 and last 32,000 characters. For full output see: "
         "/t/tool-outputs/a.txt\n",
-        Stated(),
+        TruncationInfo(),
     ),
     (
         "<returncode>0</returncode>\n<warning>\nThe output of your last command was too long.\nPlease try a "
         "different "
         "command that produces less output.\n</warning>\n<output_head>\n",
-        Stated(),
+        TruncationInfo(),
     ),
     (
         "...870 lines truncated...\n\nThe tool call succeeded but the output was truncated. Full output "
         "saved to: /h/t\n",
-        Stated(tail=True),
+        TruncationInfo(tail=True),
     ),
-    ("...output truncated...\n\nFull output saved to: /h/tool_1\n\n", Stated(tail=True)),
+    ("...output truncated...\n\nFull output saved to: /h/tool_1\n\n", TruncationInfo(tail=True)),
 ]
 BETWEEN = [
     "\n\n... [412 lines truncated] ...\n\n",
@@ -94,34 +94,34 @@ BETWEEN = [
     "\n[... Observation truncated due to length ...]\n",
 ]
 BELOW = [
-    ("\n</untrusted_context>", Stated()),
-    ("\nExit Code: 1", Stated()),
-    ("\n[Output truncated. Continue reading with offset: 305]", Stated()),
+    ("\n</untrusted_context>", TruncationInfo()),
+    ("\nExit Code: 1", TruncationInfo()),
+    ("\n[Output truncated. Continue reading with offset: 305]", TruncationInfo()),
     (
         "\n\n<system-reminder>\n[Truncated: PARTIAL view \u2014 /w/a: b.py: showing lines 1-30 of 900 total (40000 "
         "tokens, cap 25000). Call Read with offset=31 limit=30 for the next page.]\n</system-reminder>",
-        Stated(1, 900),
+        TruncationInfo(1, 900),
     ),
-    ("\n\n... [412 lines truncated] ...", Stated()),
-    ("\n...\n</persisted-output>", Stated()),
-    ("\n</output_tail>", Stated()),
+    ("\n\n... [412 lines truncated] ...", TruncationInfo()),
+    ("\n...\n</persisted-output>", TruncationInfo()),
+    ("\n</output_tail>", TruncationInfo()),
     (
         "\n\n...51200 bytes truncated...\n\nThe tool call succeeded but the output was truncated. Full "
         "output saved to: "
         "/h/tool-output/tool_c\nUse the Task tool to have explore agent process this file with Grep and Read (with "
         "offset/limit). Do NOT read the full file yourself - delegate to save context.",
-        Stated(),
+        TruncationInfo(),
     ),
-    ("\n\n...870 lines truncated...\n\nUse Grep to search the full content", Stated()),
-    ("\n\n(End of file - total 900 lines)", Stated()),
-    ("\n\n(Output capped at 50 KB. Showing lines 1-30. Use offset=31 to continue.)", Stated()),
-    ("\n\n(Showing lines 1-30 of 900. Use offset=31 to continue.)", Stated()),
-    ("\n\n(File has more lines. Use 'offset' parameter to read beyond line 30)", Stated()),
-    ("\n\n[Showing lines 871-900 of 900. Full output: /tmp/pi-bash-1.log]", Stated(871, 900)),
-    ("\n\n[Showing lines 1-30 of 900 (50KB limit). Use offset=31 to continue.]", Stated(1, 900)),
-    ("\n\n[870 more lines in file. Use offset=31 to continue.]", Stated()),
-    ("\n\n[Showing last 50KB of line 30 (line is 70KB). Full output: /tmp/pi-bash-1.log]", Stated()),
-    ("\n<shellId: 0 completed with exit code 0>", Stated()),
+    ("\n\n...870 lines truncated...\n\nUse Grep to search the full content", TruncationInfo()),
+    ("\n\n(End of file - total 900 lines)", TruncationInfo()),
+    ("\n\n(Output capped at 50 KB. Showing lines 1-30. Use offset=31 to continue.)", TruncationInfo()),
+    ("\n\n(Showing lines 1-30 of 900. Use offset=31 to continue.)", TruncationInfo()),
+    ("\n\n(File has more lines. Use 'offset' parameter to read beyond line 30)", TruncationInfo()),
+    ("\n\n[Showing lines 871-900 of 900. Full output: /tmp/pi-bash-1.log]", TruncationInfo(871, 900)),
+    ("\n\n[Showing lines 1-30 of 900 (50KB limit). Use offset=31 to continue.]", TruncationInfo(1, 900)),
+    ("\n\n[870 more lines in file. Use offset=31 to continue.]", TruncationInfo()),
+    ("\n\n[Showing last 50KB of line 30 (line is 70KB). Full output: /tmp/pi-bash-1.log]", TruncationInfo()),
+    ("\n<shellId: 0 completed with exit code 0>", TruncationInfo()),
 ]
 
 
@@ -141,14 +141,14 @@ def test_every_row_has_an_example(notice: Notice) -> None:
 
 
 @pytest.mark.parametrize(("words", "said"), ABOVE)
-def test_what_stands_above_a_text_is_none_of_it(words: str, said: Stated) -> None:
+def test_what_stands_above_a_text_is_none_of_it(words: str, said: TruncationInfo) -> None:
     before, text, after = framed(words + HEAD)
     assert (before, text.strip(), after) == (words, HEAD.strip(), "")
     assert stated(before, after) == said
 
 
 @pytest.mark.parametrize(("words", "said"), BELOW)
-def test_what_stands_below_a_text_is_none_of_it(words: str, said: Stated) -> None:
+def test_what_stands_below_a_text_is_none_of_it(words: str, said: TruncationInfo) -> None:
     before, text, after = framed(HEAD.rstrip("\n") + words)
     assert before + text + after == HEAD.rstrip("\n") + words
     assert not before
@@ -175,7 +175,7 @@ def test_two_notices_in_neighbouring_lines_are_one_gap(between: str) -> None:
 
 
 def test_the_number_of_all_lines_is_read_between_as_well() -> None:
-    assert stated(BETWEEN[2]) == Stated(None, 900)
+    assert stated(BETWEEN[2]) == TruncationInfo(None, 900)
 
 
 def test_a_text_about_notices_has_no_gap() -> None:

@@ -44,7 +44,7 @@ from lamr_agents.http.bodies import (
     SwePrunerBody,
     TeiBody,
 )
-from lamr_agents.http.limits import RETRY_SECONDS, LimitMiddleware, Limits
+from lamr_agents.http.limits import RETRY_SECONDS, HostMiddleware, LimitMiddleware, Limits
 from lamr_agents.local.texts import Archive, Place, Texts, UnknownTextError, default_texts
 from lamr_agents.skim import largest_cut
 from lamr_agents.words import note
@@ -98,7 +98,7 @@ def create_app(
 
     Args:
         make_pruner: gives the pruner; called in a thread when the application starts.
-        limits: on bodies, requests at once and time.
+        limits: on bodies, requests at once, time, and the names that the server is asked by.
         texts: keep the originals that requests ask to keep; None for the user's own.
     """
     limits = limits or Limits()
@@ -120,6 +120,7 @@ def create_app(
     )
     app.middleware("http")(_measured(metrics))
     app.add_middleware(LimitMiddleware, limits=limits)
+    app.add_middleware(HostMiddleware, hosts=limits.hosts)
     app.add_exception_handler(LamrError, _as_status)
     app.add_exception_handler(RequestValidationError, _as_details)
     app.add_exception_handler(HTTPException, _as_refused)
@@ -257,9 +258,15 @@ def _add_paths(app: FastAPI, metrics: _Metrics, texts: Texts) -> None:
                 **_IN_FULL,
             )
         except InvalidInputError as error:  # that service, too, answers with the code as it came
-            return _swe_pruners(body.code, None, f"{type(error).__name__}: {error}")
+            return SwePrunerAnswer(
+                pruned_code=body.code.encode(
+                    "utf-8", "replace"
+                ).decode(),  # a lone surrogate couldn't be sent
+                kept_frags=list(range(1, len(split_lines(body.code)) + 1)),
+                error_msg=f"{type(error).__name__}: {error}",
+            )
         metrics.count(result)
-        return _swe_pruners(body.code, result, None)
+        return _swe_pruners(body.code, result)
 
     async def relevances(query: str, documents: Sequence[str]) -> list[tuple[int, float]]:
         """Index and relevance of each document, the most relevant first."""
@@ -287,23 +294,9 @@ def _add_paths(app: FastAPI, metrics: _Metrics, texts: Texts) -> None:
         return results
 
 
-def _swe_pruners(code: str, result: PruneResult | None, error: str | None) -> SwePrunerAnswer:
-    lines = split_lines(code)
-    if result is None:
-        every = list(range(1, len(lines) + 1))
-        return SwePrunerAnswer(
-            score=0.0,
-            pruned_code=code.encode("utf-8", "replace").decode(),  # a lone surrogate couldn't be sent
-            token_scores=[],
-            kept_frags=every,
-            origin_token_cnt=0,
-            left_token_cnt=0,
-            model_input_token_cnt=0,
-            error_msg=error,
-        )
-    scores: list[list[str | float]] = [
-        [line.rstrip("\r\n") + "Ċ", score] for line, score in zip(lines, result.line_scores, strict=True)
-    ]
+def _swe_pruners(code: str, result: PruneResult) -> SwePrunerAnswer:
+    lines = zip(split_lines(code), result.line_scores, strict=True)
+    scores: list[list[str | float]] = [[line.rstrip("\r\n") + "Ċ", score] for line, score in lines]
     return SwePrunerAnswer(
         score=result.relevance or 0.0,
         pruned_code=result.text,
@@ -312,5 +305,4 @@ def _swe_pruners(code: str, result: PruneResult | None, error: str | None) -> Sw
         origin_token_cnt=result.tokens_in,
         left_token_cnt=result.tokens_out,
         model_input_token_cnt=result.tokens_in,
-        error_msg=None,
     )

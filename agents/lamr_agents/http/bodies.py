@@ -96,13 +96,13 @@ class SwePrunerAnswer(BaseModel):
     compared with here.
     """
 
-    score: float
+    score: float = 0.0
     pruned_code: str
-    token_scores: list[list[str | float]]
+    token_scores: list[list[str | float]] = []
     kept_frags: list[int]
-    origin_token_cnt: int
-    left_token_cnt: int
-    model_input_token_cnt: int
+    origin_token_cnt: int = 0
+    left_token_cnt: int = 0
+    model_input_token_cnt: int = 0
     error_msg: str | None = None
 
 
@@ -129,11 +129,3 @@ class TeiBody(Body):
     texts: list[str] = Field(min_length=1, max_length=MOST_DOCUMENTS)
     raw_scores: Literal[False] = Field(False, description="Scores are probabilities here.")
     return_text: bool = False
-
-
-class Problem(BaseModel):
-    """Why a request failed: the error's name, what it says, and its facts."""
-
-    error: str
-    message: str
-    facts: dict[str, Any] = Field(default_factory=dict)

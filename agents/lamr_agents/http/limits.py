@@ -1,22 +1,23 @@
 """How much strangers may ask of `lamr http`: of the application, and of connections, which uvicorn doesn't bound.
 
-The application is spared bodies that are too large or too slow, more requests at once than it can do, and those of web
-pages, by an ASGI middleware that knows sizes, counts and time, and nothing of what a request asks. A connection may be
-kept without asking for so long, and there may be so many of them.
+Two ASGI middlewares spare the application web pages of other places, bodies that are too large or too slow, and more
+requests at once than it can do. A connection may be kept without asking for so long, and there may be so many of them.
 """
 
 from __future__ import annotations
 
 import asyncio
 import ipaddress
-import json
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
 import h11
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -24,6 +25,7 @@ RETRY_SECONDS = 1
 _FREE = ("/health", "/livez", "/readyz", "/metrics")
 """Paths that are answered however much there is to do."""
 _ERRORS = {403: "AccessDeniedError", 408: "DeadlineExceededError", 429: "OverloadedError"}
+_HEADERS = {408: {"Connection": "close"}, 429: {"Retry-After": str(RETRY_SECONDS)}}
 BODY_SECONDS, BODY_RATE = 5.0, 16 << 10
 """A body has so many seconds, and one more for each so many bytes that came."""
 
@@ -37,84 +39,122 @@ class Limits:
         requests: that are under way at once.
         seconds: for one request, and for its body to arrive.
         stop_seconds: that requests under way are given when the server stops.
+        hosts: the server's names and addresses beside those of loopback; with 0.0.0.0 or ::, every address is one.
     """
 
     body: int = 8 << 20
     requests: int = 64
     seconds: float = 30.0
     stop_seconds: float = 10.0
+    hosts: tuple[str, ...] = ()
+
+
+class _RefusedError(Exception):
+    """A request isn't passed on, and its answer says why."""
+
+    def __init__(self, status: int, message: str) -> None:
+        body = {"error": _ERRORS.get(status, "InvalidInputError"), "message": message, "facts": {}}
+        self.answer = JSONResponse(body, status, _HEADERS.get(status))
+
+
+class HostMiddleware:
+    """Answers 403 to web pages of other places, before the application sees a request.
+
+    A page may have its own name lead to this machine (DNS rebinding): such a request has that name as its `Host`.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: Collection[str]) -> None:
+        self._app = app
+        self._names = {"localhost", *map(str.lower, hosts)}
+        self._any_address = not self._names.isdisjoint({"0.0.0.0", "::"})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        headers = Headers(scope=scope) if scope["type"] == "http" else Headers()
+        host, origin = headers.get("host", ""), headers.get("origin", "")
+        if host and not self._is_here(f"//{host}", self._any_address):
+            why = f"{host!r:.80} isn't a name of this server; --allowed-host makes it one"
+        elif origin.startswith(("http://", "https://", "null")) and not self._is_here(origin):
+            why = f"{origin!r:.80} is a web page of another place, and those aren't answered"
+        else:
+            await self._app(scope, receive, send)
+            return
+        await _RefusedError(403, why).answer(scope, receive, send)
+
+    def _is_here(self, url: str, any_address: bool = False) -> bool:
+        try:
+            host = urlsplit(url).hostname or ""
+            return host in self._names or ipaddress.ip_address(host).is_loopback or any_address
+        except ValueError:  # no address
+            return False
 
 
 class LimitMiddleware:
-    """Answers 403, 408, 413, 415 and 429 before the application sees a request.
-
-    Attributes:
-        under_way: the number of requests that count, which are those with a whole body.
-    """
+    """Answers 408, 413, 415 and 429 before the application sees a request."""
 
     def __init__(self, app: ASGIApp, limits: Limits) -> None:
         self._app = app
         self._limits = limits
-        self.under_way = 0
+        self._under_way = 0  # requests with a whole body
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
         if scope["type"] != "http" or scope["path"] in _FREE:
             await self._app(scope, receive, send)
-        elif (page := _page(scope)) is not None:
-            await _refuse(
-                send, 403, f"{page!r:.80} is a web page of another place, and those aren't answered"
-            )
-        elif encoding := _header(scope, b"content-encoding").decode("latin-1"):
-            await _refuse(
-                send,
-                415,
-                f"bodies aren't decoded, and this one is {encoding!r:.40}; send it without Content-Encoding",
-            )
-        elif _announced(scope) > self._limits.body:
-            await _refuse(send, 413, self._too_large())
-        elif self.under_way >= self._limits.requests:
-            await self._overloaded(send)
-        elif (body := await self._read(receive, send)) is None:
-            pass
-        elif self.under_way >= self._limits.requests:
-            await self._overloaded(send)
-        else:
-            self.under_way += 1
+            return
+        try:
+            self._check(Headers(scope=scope))
+            body = await self._read(receive)
+            self._check_room()
+        except _RefusedError as refused:
+            await refused.answer(scope, receive, send)
+            return
+        if body is not None:
+            self._under_way += 1
             try:
                 await self._app(scope, _replaying(body, receive), send)
             finally:
-                self.under_way -= 1
+                self._under_way -= 1
 
-    async def _read(self, receive: Receive, send: Send) -> bytes | None:
-        """Read the body, which may announce no length; None where it was refused, or the caller left."""
+    def _check(self, headers: Headers) -> None:
+        if encoding := headers.get("content-encoding"):
+            said = (
+                f"bodies aren't decoded, and this one is {encoding!r:.40}; send it without Content-Encoding"
+            )
+            raise _RefusedError(415, said)
+        self._check_size(int(headers.get("content-length", 0)))
+        self._check_room()
+
+    def _check_size(self, size: int) -> None:
+        if size > self._limits.body:
+            raise _RefusedError(
+                413, f"the body has more than {self._limits.body:,} bytes; send one file a request"
+            )
+
+    def _check_room(self) -> None:
+        if self._under_way >= self._limits.requests:
+            said = f"{self._under_way} requests are under way, which is the limit; try again later"
+            raise _RefusedError(429, said)
+
+    async def _read(self, receive: Receive) -> bytes | None:
+        """Read the body, which may announce no length; None where the caller left."""
         parts: list[bytes] = []
         size, more, begin = 0, True, time.monotonic()
         while more:
             left = begin + min(self._limits.seconds, BODY_SECONDS + size / BODY_RATE) - time.monotonic()
             try:
                 message = await asyncio.wait_for(receive(), max(left, 0.001))
-            except asyncio.TimeoutError:
-                await _refuse(
-                    send, 408, f"the body came too slowly: {size:,} bytes in {time.monotonic() - begin:.0f} s"
-                )
-                return None
+            except asyncio.TimeoutError as error:
+                took = time.monotonic() - begin
+                said = f"the body came too slowly: {size:,} bytes in {took:.0f} s"
+                raise _RefusedError(408, said) from error
             if message["type"] != "http.request":
                 return None
             parts.append(message.get("body", b""))
             size += len(parts[-1])
             more = message.get("more_body", False)
-            if size > self._limits.body:
-                await _refuse(send, 413, self._too_large())
-                return None
+            self._check_size(size)
         return b"".join(parts)
-
-    async def _overloaded(self, send: Send) -> None:
-        said = f"{self.under_way} requests are under way, which is the limit; try again later"
-        await _refuse(send, 429, said)
-
-    def _too_large(self) -> str:
-        return f"the body has more than {self._limits.body:,} bytes; send one file a request"
 
 
 def _replaying(body: bytes, receive: Receive) -> Receive:
@@ -125,37 +165,6 @@ def _replaying(body: bytes, receive: Receive) -> Receive:
         return whole.pop() if whole else await receive()
 
     return replay
-
-
-def _header(scope: Scope, wanted: bytes) -> bytes:
-    return next((value for name, value in scope["headers"] if name == wanted), b"")
-
-
-def _announced(scope: Scope) -> int:
-    length = _header(scope, b"content-length")
-    return int(length) if length.isdigit() else 0
-
-
-def _page(scope: Scope) -> str | None:
-    """The web page that asks, by its origin, unless it is this machine's: no other's may use what asks for no key."""
-    origin = _header(scope, b"origin").decode("latin-1")
-    if not origin or (origin != "null" and not origin.startswith(("http://", "https://"))):
-        return None
-    try:
-        host = urlsplit(origin).hostname or ""
-        return None if host == "localhost" or ipaddress.ip_address(host).is_loopback else origin
-    except ValueError:
-        return origin
-
-
-async def _refuse(send: Send, status: int, message: str) -> None:
-    name = _ERRORS.get(status, "InvalidInputError")
-    body = json.dumps({"error": name, "message": message, "facts": {}}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    headers += [(b"retry-after", str(RETRY_SECONDS).encode())] if status == 429 else []
-    headers += [(b"connection", b"close")] if status == 408 else []
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
 
 
 HEADER_SECONDS = 10.0
@@ -185,11 +194,7 @@ def server_options(limits: Limits) -> dict[str, Any]:
 class BoundedProtocol(H11Protocol):
     """uvicorn's protocol, which ends connections that ask nothing, or take no answer.
 
-    Of too many connections the one is ended that has waited longest for its request to be whole.
-
-    Args:
-        most: connections at once.
-        options: those of uvicorn's.
+    Of more than `most` connections the one is ended that has waited longest for its request to be whole.
     """
 
     def __init__(self, *, most: int, **options: Any) -> None:
@@ -266,9 +271,7 @@ class BoundedProtocol(H11Protocol):
 class _CountingConnection(h11.Connection):
     """h11's connection, which refuses a body of many tiny chunks: each takes as long to read as some kB."""
 
-    def __init__(self, role: Any, most: int) -> None:
-        super().__init__(role, most)
-        self.begin_body()
+    _pieces = _size = 0
 
     def begin_body(self) -> None:
         """Count from the beginning."""

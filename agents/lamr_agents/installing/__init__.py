@@ -1,7 +1,7 @@
 """Puts lamr into the settings of hosts and takes it out again: every other character of a file stays as it stands.
 
-`jsonc` reads a file with the places of its parts; `json_entries` and `toml_entries` put an entry in there; `change`
-writes, and keeps what was put in. `install` is what commands call, and `presence` what is there.
+`jsonc` reads a file with the places of its parts; `json_entries` puts an entry in there and takes it out; `change`
+writes, and records what was put in. `install` is what commands call, and `presence` what is there.
 """
 
 from lamr_agents.installing.change import Change

@@ -4,56 +4,51 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lamr_contract.private_files import NoHomeError, private_folder, state_folder, write_whole
+from lamr_contract.private_files import (
+    NoHomeError,
+    open_private,
+    private_folder,
+    state_folder,
+    sweep_parts,
+    take_lock,
+    write_whole,
+)
 
 from lamr_agents.errors import SettingsError
 
+_RECORD, _LOCK = "installed.json", "installed.lock"
+_MOST_SECONDS = 30.0
+"""That one run waits for others."""
+MOST_BYTES = 4 << 20
+"""Of settings that are read."""
+UNCHANGED = "nothing was changed"
 
-@dataclass(frozen=True)
-class Splice:
-    """A piece of text that is put in.
 
-    Attributes:
-        at: before which character of the text as it was.
-        text: the piece.
+def read_settings(path: Path) -> str | None:
+    """A file's text; None where there is none.
+
+    Raises:
+        SettingsError: it is no text of an allowed size.
     """
-
-    at: int
-    text: str
-
-
-def put_in(text: str, splices: Sequence[Splice]) -> str:
-    """The text with the pieces, whose places rise."""
-    for splice in reversed(splices):
-        text = text[: splice.at] + splice.text + text[splice.at :]
-    return text
-
-
-def taken_out(text: str, splices: Sequence[Splice]) -> str | None:
-    """The text without the pieces, where it is what `put_in` gave; None where a piece isn't in its place."""
-    for splice in splices:
-        end = splice.at + len(splice.text)
-        if text[splice.at : end] != splice.text:
-            return None
-        text = text[: splice.at] + text[end:]
-    return text
-
-
-def without(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """The text without what lies between these places, of which none overlap."""
-    for start, end in sorted(spans, reverse=True):
-        text = text[:start] + text[end:]
-    return text
-
-
-_NAME = "installed.json"
+    try:
+        status = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_BYTES:
+        raise SettingsError(f"{path}: no file of at most {MOST_BYTES >> 20} MiB; {UNCHANGED}")
+    try:
+        return path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{path}: no UTF-8 ({error}); mend it first, {UNCHANGED}") from error
 
 
 @dataclass(frozen=True)
@@ -61,53 +56,110 @@ class Written:
     """What was put into a file.
 
     Attributes:
-        digest: of the text that the file had then.
-        splices: the pieces that were put in.
-        made: how many containers were made for the entry.
+        text: the piece that was put in.
+        instead: what had stood in its place.
+        at: where, in characters.
         new: whether the file was made.
-        folders: the folders that were made for it, the innermost first.
+        made: how many containers were made for the entry.
+        folders: the folders that were made for the file, the innermost first.
     """
 
-    digest: str
-    splices: tuple[Splice, ...]
-    made: int
-    new: bool
+    text: str
+    instead: str
+    at: int
+    new: bool = False
+    made: int = 0
     folders: tuple[str, ...] = ()
 
+    def put_in(self, text: str) -> str:
+        """The text with the piece."""
+        return text[: self.at] + self.text + text[self.at + len(self.instead) :]
 
-def digest_of(text: str) -> str:
-    """What tells a text from others."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    def taken_out(self, text: str) -> str | None:
+        """The text without the piece; None where it isn't sure which one it is, or there is none."""
+        at = self.at if text.startswith(self.text, self.at) else text.find(self.text)
+        if at < 0 or (at != self.at and text.count(self.text) > 1):
+            return None
+        return text[:at] + self.instead + text[at + len(self.text) :]
 
 
-def recall(host: str, path: Path) -> Written | None:
-    """What was put into a file for a host; None where nothing is known of it."""
-    found = _all().get(_key(host, path))
+def recall(host: str, path: Path) -> tuple[Written, ...]:
+    """What was put into a file for a host, the latest first; an earlier piece stands there if a run was killed."""
     try:
-        return (
-            Written(**{**found, "splices": tuple(Splice(**each) for each in found["splices"])})
-            if found
-            else None
+        return tuple(
+            Written(**{**each, "folders": tuple(each["folders"])})
+            for each in _all().get(_key(host, path), ())
         )
     except (TypeError, KeyError):  # another version's
-        return None
+        return ()
 
 
-def remember(host: str, path: Path, written: Written | None) -> None:
-    """Keep what was put into a file; None where nothing is in it any more.
+def remember(
+    host: str, path: Path, written: Written | None, write: Callable[[], object] = lambda: None
+) -> None:
+    """Record what is put into a file and write the file, while no other run does; what killed ones left beside it goes.
 
-    Where nothing can be kept, the entry is found by its form later, and comes out with the blanks that it needs.
+    The record is written before a piece is put in, and after it was taken out, so that a run that is killed in between
+    leaves a record of whatever stands there. Where nothing can be recorded, the entry is found by its form later, and
+    comes out with the blanks that it needs.
+
+    Args:
+        host: whose settings they are.
+        path: the file.
+        written: what is put in; None where nothing is in it any more.
+        write: writes the file.
     """
+    with _locked() as folder:
+        if folder is not None:
+            sweep_parts(path)
+        if written is None:
+            write()
+        if folder is not None:
+            with contextlib.suppress(OSError):
+                _record(folder / _RECORD, host, path, written)
+        if written is not None:
+            write()
+
+
+@contextlib.contextmanager
+def _locked() -> Iterator[Path | None]:
+    """Hold the lock of all runs, and give the folder of the record; None where nothing can be kept."""
+    try:
+        folder = private_folder(state_folder())
+        lock = _lock(folder / _LOCK)
+    except (OSError, NoHomeError):
+        yield None
+        return
+    try:
+        yield folder
+    finally:
+        if not (folder / _RECORD).exists():
+            with contextlib.suppress(OSError):  # Windows removes no open file
+                (folder / _LOCK).unlink()
+        os.close(lock)
+
+
+def _lock(path: Path) -> int:
+    deadline = time.monotonic() + _MOST_SECONDS
+    while time.monotonic() < deadline:
+        lock = open_private(path)
+        if take_lock(lock) and os.fstat(lock).st_nlink:  # whoever held it may have removed it
+            return lock
+        os.close(lock)
+        time.sleep(0.02)
+    raise SettingsError(f"another run of lamr changes settings and holds {path}; try again, {UNCHANGED}")
+
+
+def _record(file: Path, host: str, path: Path, written: Written | None) -> None:
     everything = {key: value for key, value in _all().items() if key != _key(host, path)}
     if written is not None:
-        everything[_key(host, path)] = asdict(written)
-    with contextlib.suppress(OSError, NoHomeError):
-        file = state_folder() / _NAME
-        if not everything:
-            file.unlink(missing_ok=True)
-            return
-        private_folder(file.parent)
+        earlier = [each for each in recall(host, path) if each.text != written.text]
+        everything[_key(host, path)] = [asdict(each) for each in (written, *earlier)]
+    sweep_parts(file)
+    if everything:
         write_whole(file, json.dumps(everything, indent=1) + "\n")
+    else:
+        file.unlink(missing_ok=True)
 
 
 def _key(host: str, path: Path) -> str:
@@ -116,7 +168,7 @@ def _key(host: str, path: Path) -> str:
 
 def _all() -> Mapping[str, Any]:
     try:
-        found = json.loads((state_folder() / _NAME).read_text(encoding="utf-8"))
+        found = json.loads((state_folder() / _RECORD).read_text(encoding="utf-8"))
     except (OSError, NoHomeError, ValueError, RecursionError):  # without it, entries are found by their form
         return {}
     return found if isinstance(found, dict) else {}
@@ -156,37 +208,31 @@ class Change:
         return self.before != self.after
 
     def write(self) -> None:
-        """Write the file whole or not at all, or remove it.
+        """Write the file whole or not at all, or remove it; see `remember`.
 
         Raises:
-            SettingsError: it is read-only.
+            SettingsError: it is read-only or was changed meanwhile, or another run doesn't end.
             OSError: it can't be written.
         """
-        if not self.is_one:
-            return
         target = self.path.resolve()  # it may be a link into a folder of dotfiles
-        if target.exists() and not target.stat().st_mode & 0o222:
-            raise SettingsError(f"{self.path} is read-only; make it writable first, nothing was changed")
-        if self.after is None:
-            self._remove(target)
-            remember(self.host, self.path, None)
+        if not self.is_one and self.written:
             return
-        made = _make_folder(target.parent)
-        write_whole(self.path, self.after)
-        kept = self.written and replace(self.written, folders=self.written.folders or made)
-        remember(self.host, self.path, kept)
+        if self.is_one and target.exists() and not target.stat().st_mode & 0o222:
+            raise SettingsError(f"{self.path} is read-only; make it writable first, {UNCHANGED}")
+        made = tuple(str(each) for each in target.parents if not each.exists())
+        written = self.written and replace(self.written, folders=self.written.folders or made)
+        remember(self.host, self.path, written, self._write)
 
-    def _remove(self, target: Path) -> None:
-        target.unlink()
-        if self.path.is_symlink():
-            self.path.unlink()
-        with contextlib.suppress(OSError):  # it holds something by now
-            for folder in self.folders:
+    def _write(self) -> None:
+        target = self.path.resolve()
+        if read_settings(self.path) not in {self.before, self.after}:
+            raise SettingsError(f"{self.path} was changed meanwhile; try again, {UNCHANGED}")
+        if self.after is not None:
+            if self.is_one:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                write_whole(self.path, self.after)
+            return
+        target.unlink(missing_ok=True)
+        for folder in self.folders:
+            with contextlib.suppress(OSError):  # it holds something by now
                 Path(folder).rmdir()
-
-
-def _make_folder(folder: Path) -> tuple[str, ...]:
-    """Make a folder, and return it and those above it that were made, the innermost first."""
-    missing = [each for each in (folder, *folder.parents) if not each.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    return tuple(map(str, missing))

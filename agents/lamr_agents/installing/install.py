@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import stat
-from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
 
 from lamr_agents.errors import SettingsError
 from lamr_agents.host import Command, Host, Listed, Named, Settings, Whole
-from lamr_agents.installing import json_entries, toml_entries
-from lamr_agents.installing.change import Change, Splice, Written, digest_of, put_in, recall, taken_out
+from lamr_agents.installing.change import UNCHANGED, Change, Written, read_settings, recall
 from lamr_agents.installing.commands import Scope
-
-MOST_BYTES = 4 << 20
-"""Of settings that are read."""
-_UNCHANGED = "nothing was changed"
+from lamr_agents.installing.json_entries import MARKS, data_of, has, put, take
+from lamr_agents.installing.jsonc import JsoncError
 
 
 def settings_path(host: Host, scope: Scope = Scope.USER) -> Path:
@@ -40,7 +36,7 @@ def settings_path(host: Host, scope: Scope = Scope.USER) -> Path:
     folder = Path.cwd()
     path = folder / below
     if folder.resolve() not in path.resolve().parents:
-        raise SettingsError(f"{path} leads out of the project, to {path.resolve()}; {_UNCHANGED}")
+        raise SettingsError(f"{path} leads out of the project, to {path.resolve()}; {UNCHANGED}")
     return path
 
 
@@ -51,24 +47,23 @@ def installed(host: Host, path: Path, command: Command) -> Change:
         SettingsError: the file isn't of the form that the host reads.
     """
     entry = _settings(host).entry
-    before, known = _read(path), recall(host.name, path)
-    folders = known.folders if known else ()
+    before, known = read_settings(path), recall(host.name, path)
     try:
         if isinstance(entry, Whole):
-            return _installed_whole(host, path, before, entry.make(command), folders)
-        form = _form_of(path)
-        made = entry.make(command)
-        clean = _clean(form, before, entry, known)
-        splices, levels = form.put(clean or "", entry, made)
-        after = put_in(clean or "", splices)
-        if before is not None and form.has(before, entry) and form.data_of(before) == form.data_of(after):
-            after = before
+            if before is not None and not _is_whole(before):
+                raise SettingsError("somebody else's file has this name; move it away first")
+            clean, written = None, Written(entry.make(command), "", 0)
+            after = written.text
+        else:
+            clean = _clean(before, entry, known)
+            written = put(clean or "", entry, entry.make(command))
+            after = written.put_in(clean or "")
+            if before is not None and data_of(before) == data_of(after):
+                after = before
     except SettingsError as error:
-        raise SettingsError(f"{path}: {error}; {_UNCHANGED}") from error
-    return Change(
-        *(host.name, path, before, after),
-        Written(digest_of(after), tuple(splices), levels, clean is None, folders),
-    )
+        raise SettingsError(f"{path}: {error}; {UNCHANGED}") from error
+    folders = known[0].folders if known else ()
+    return Change(host.name, path, before, after, replace(written, new=clean is None, folders=folders))
 
 
 def removed(host: Host, path: Path) -> Change:
@@ -78,18 +73,15 @@ def removed(host: Host, path: Path) -> Change:
         SettingsError: as `installed`.
     """
     entry = _settings(host).entry
-    before, known = _read(path), recall(host.name, path)
-    after = before
-    if before is not None:
-        try:
-            if isinstance(entry, Whole):
-                after = None if _is_whole(before) else before
-            else:
-                form = _form_of(path)
-                after = _clean(form, before, entry, known) if form.has(before, entry) else before
-        except SettingsError as error:
-            raise SettingsError(f"{path}: {error}; {_UNCHANGED}") from error
-    return Change(host.name, path, before, after, folders=known.folders if known else ())
+    before, known = read_settings(path), recall(host.name, path)
+    try:
+        if isinstance(entry, Whole):
+            after = None if before is not None and _is_whole(before) else before
+        else:
+            after = _clean(before, entry, known)
+    except SettingsError as error:
+        raise SettingsError(f"{path}: {error}; {UNCHANGED}") from error
+    return Change(host.name, path, before, after, folders=known[0].folders if known else ())
 
 
 def is_installed(host: Host, path: Path) -> bool:
@@ -98,29 +90,13 @@ def is_installed(host: Host, path: Path) -> bool:
     Raises:
         SettingsError: the file can't be read.
     """
-    entry, text = _settings(host).entry, _read(path)
+    entry, text = _settings(host).entry, read_settings(path)
     if text is None:
         return False
     try:
-        return _is_whole(text) if isinstance(entry, Whole) else _form_of(path).has(text, entry)
+        return _is_whole(text) if isinstance(entry, Whole) else has(text, entry)
     except SettingsError as error:
         raise SettingsError(f"{path}: {error}") from error
-
-
-class _Form(Protocol):
-    """A file's format: how an entry is put in and taken out there."""
-
-    def put(self, text: str, entry: Listed | Named, made: Mapping[str, Any]) -> tuple[list[Splice], int]: ...
-
-    def take(self, text: str, entry: Listed | Named, levels: int | None = None) -> str: ...
-
-    def has(self, text: str, entry: Listed | Named) -> bool: ...
-
-    def data_of(self, text: str) -> Any: ...
-
-
-def _form_of(path: Path) -> _Form:
-    return toml_entries if path.suffix == ".toml" else json_entries
 
 
 def _settings(host: Host) -> Settings:
@@ -129,51 +105,29 @@ def _settings(host: Host) -> Settings:
     return host.settings
 
 
-def _clean(form: _Form, text: str | None, entry: Listed | Named, known: Written | None) -> str | None:
+def _clean(text: str | None, entry: Listed | Named, known: Sequence[Written]) -> str | None:
     """A file's text without lamr's entry; None where lamr made the file, and nothing else is in it.
 
     What was put in comes out to the letter, wherever it stands by now; where somebody has changed it, the entry goes
     alone.
     """
-    if text is None:
-        return None
-    left = None
-    if known is not None and digest_of(text) == known.digest:
-        left = taken_out(text, known.splices)
-    if left is None:
-        left = form.take(text, entry, known.made if known else None)
-        pieces = [splice.text for splice in known.splices] if known else []
-        if len(pieces) == 1 and text.count(pieces[0]) == 1:
-            exact = text.replace(pieces[0], "")
-            left = exact if form.data_of(exact) == form.data_of(left) else left
-    return None if known is not None and known.new and not form.data_of(left) else left
+    if text is None or not has(text, entry):
+        return text
+    left = take(text, entry, known[0].made if known else None)
+    for written in known:
+        exact = written.taken_out(text)
+        if exact is not None and _say_the_same(exact, left):
+            left = exact
+            break
+    return None if known and known[0].new and not data_of(left) else left
 
 
-def _installed_whole(
-    host: Host, path: Path, before: str | None, after: str, folders: tuple[str, ...]
-) -> Change:
-    if before is not None and not _is_whole(before):
-        raise SettingsError("somebody else's file has this name; move it away first")
-    return Change(host.name, path, before, after, Written(digest_of(after), (), 0, True, folders))
+def _say_the_same(exact: str, left: str) -> bool:
+    try:
+        return bool(data_of(exact) == data_of(left))
+    except JsoncError:  # somebody has put something between the piece and what it was put beside
+        return False
 
 
 def _is_whole(text: str) -> bool:
-    return any(mark in text for mark in json_entries.MARKS)
-
-
-def _read(path: Path) -> str | None:
-    """A file's text; None where there is none.
-
-    Raises:
-        SettingsError: it is no text of an allowed size.
-    """
-    try:
-        status = path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_BYTES:
-        raise SettingsError(f"{path}: no file of at most {MOST_BYTES >> 20} MiB; {_UNCHANGED}")
-    try:
-        return path.read_bytes().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise SettingsError(f"{path}: no UTF-8 ({error}); mend it first, {_UNCHANGED}") from error
+    return any(mark in text for mark in MARKS)

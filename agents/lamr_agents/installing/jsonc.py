@@ -60,15 +60,20 @@ class Part:
 
     Attributes:
         key: of a member; empty for an element.
-        start: where its text begins; it ends with its value's.
+        start: where its text begins.
         value: its value.
-        comma: where the comma after it stands; None where there is none.
+        end: where its text ends, after its comma if it has one.
     """
 
     key: str
     start: int
     value: Value
-    comma: int | None
+    end: int
+
+    @property
+    def has_comma(self) -> bool:
+        """Whether a comma follows."""
+        return self.end > self.value.end
 
 
 def read(text: str) -> Value | None:
@@ -104,16 +109,16 @@ def _container(text: str, start: int, depth: int) -> Value:
     parts: list[Part] = []
     place = _blank(text, start + 1)
     while text[place : place + 1] != closing:
-        if parts and parts[-1].comma is None:
+        if parts and not parts[-1].has_comma:
             raise _error(text, place, f"expected a comma or {closing}")
         begin, key = place, ""
         if is_object:
             key, place = _key(text, place)
         value = _value(text, place, depth + 1)
         place = _blank(text, value.end)
-        comma = place if text[place : place + 1] == "," else None
-        parts.append(Part(key, begin, value, comma))
-        place = place if comma is None else _blank(text, comma + 1)
+        end = place + 1 if text[place : place + 1] == "," else value.end
+        parts.append(Part(key, begin, value, end))
+        place = _blank(text, end)
     keys = [part.key for part in parts]
     if is_object and len(set(keys)) < len(keys):
         raise _error(text, start, "a key stands there twice")
@@ -147,4 +152,4 @@ def _blank(text: str, place: int) -> int:
 
 
 def _error(text: str, place: int, why: str) -> JsoncError:
-    return JsoncError(f"line {text.count(chr(10), 0, place) + 1}: {why}")
+    return JsoncError(f"not JSON (line {text.count(chr(10), 0, place) + 1}: {why}); mend it first")

@@ -29,12 +29,10 @@ from lamr_agents.hosts import FIRST, hook_named
 from lamr_agents.intent import Intent
 from lamr_agents.judge import Prunes
 from lamr_agents.local.listener import Listener, Turns
-from lamr_agents.local.places import place_of
-from lamr_agents.local.sessions import HELD_OUT, seen_in
 from lamr_agents.local.store import Shown, Store
 from lamr_agents.local.texts import key_of
 from lamr_agents.policy import DEFAULT, HIDING, PROFILES, Asked, Policy
-from lamr_agents.skim import Archive, skim, unjudged, untouched
+from lamr_agents.skim import Archive, skim, unjudged
 from lamr_agents.skimmed import Skim
 from lamr_agents.thin import AS_IT_CAME, BESIDE, HOST, LEFT, MOST_BYTES, NOTE, beside, check_place, unpruned
 
@@ -60,7 +58,6 @@ class LocalServer:
         archive: keeps the originals of what lies in no file; such results pass without one.
         seconds: for one pruning, at the most; a hook that has less says so in its call.
         effort: how much the encoder reads; it isn't loaded for `instant`. A model without a line model reads all.
-        holdout: share of the sessions that are left alone, for comparison.
     """
 
     def __init__(  # noqa: PLR0913  # keyword-only but for the parts
@@ -73,7 +70,6 @@ class LocalServer:
         archive: Archive | None = None,
         seconds: float = 7.0,
         effort: EffortName = "auto",
-        holdout: float = 0.0,
     ) -> None:
         self._path = path
         self._store = store
@@ -82,7 +78,6 @@ class LocalServer:
         self._archive = archive
         self._seconds = seconds
         self._effort = effort
-        self._holdout = holdout
         self._gave_up = _GaveUp()
         self._turns = Turns()
         self._pruner: Prunes | None = None
@@ -152,28 +147,12 @@ class LocalServer:
         seconds = min(self._seconds, left - SPARE_SECONDS) if isinstance(left, int | float) else self._seconds
         seconds = max(seconds, _LEAST_SECONDS)
         with self._turns.of((call.session, call.asked.label), seconds):
-            place = "" if call.asked.name else place_of(call.asked.path)
-            asked = replace(
-                call.asked,
-                again=call.seen or self._store.was_shown(call.session, call.since, call.asked.label),
-                always_again=bool(place) and self._store.is_always_read_again(place),
-            )
+            again = call.seen or self._store.was_shown(call.session, call.since, call.asked.label)
+            asked = replace(call.asked, again=again)
             left = max(seconds - (time.perf_counter() - begin), _LEAST_SECONDS)
-            if self._is_held_out(host, call, payload):
-                shown = untouched(asked, self._policy.passes(asked) or HELD_OUT)
-            else:
-                shown = self._skim(asked, call.intent, left, call.known if host.tells_context else {})
-            self._record(host, call, shown, place, time.perf_counter() - begin)
+            shown = self._skim(asked, call.intent, left, call.known if host.tells_context else {})
+            self._record(host, call, shown, time.perf_counter() - begin)
         return host.answer(call, shown)
-
-    def _is_held_out(self, host: HookHost, call: Call, payload: Mapping[str, Any]) -> bool:
-        """Record the session of a call, and return whether it is left alone."""
-        session = seen_in(payload, host.name, call.session, time.time(), self._holdout)
-        held_out, is_new = self._store.meet(session)
-        if is_new and self._holdout:
-            what = "left alone, for comparison" if held_out else "pruned"
-            _log.info("session %s is %s (holdout %g)", session.name, what, self._holdout)
-        return held_out
 
     def _skim(self, asked: Asked, intent: Intent, seconds: float, known: Mapping[int, str]) -> Skim:
         """Skim within a time, though neither loading the model nor a run of it can be interrupted."""
@@ -210,9 +189,9 @@ class LocalServer:
             self._gave_up = _GaveUp(len(asked.text), time.monotonic())
         return shown
 
-    def _record(self, host: HookHost, call: Call, shown: Skim, place: str, seconds: float) -> None:
+    def _record(self, host: HookHost, call: Call, shown: Skim, seconds: float) -> None:
         asked = call.asked
-        place = place or key_of(asked.text)
+        place = key_of(asked.text) if asked.name else asked.path
         if not asked.name:
             self._store.look(
                 call.session, call.since, asked.path, self._policy.ranges(asked), shown.tokens_out

@@ -1,12 +1,14 @@
-"""What was decided about each result of a tool: which session saw which file, and what was saved.
+"""What was decided about each result of a tool: which session saw which file, what was saved and what read again.
 
-One SQLite file of the user's; old rows go. It holds no code.
+One SQLite file of the user's; old rows go. It holds no code. Each cut has a row in the table `cuts`, with the hidden
+lines' numbers and what later reads showed of them.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sys
 import time
 from collections.abc import Sequence
@@ -16,15 +18,16 @@ from pathlib import Path
 from lamr_client import InvalidInputError, LamrError
 from lamr_contract.private_files import cache_folder
 
-from lamr_agents.local import looks, sessions
 from lamr_agents.local.database import Database
-from lamr_agents.policy import IN_PARTS, READ_AGAIN
+from lamr_agents.policy import IN_PARTS
 from lamr_agents.thin import NOT_PRUNED, SOCKET
 
 MOST_ROWS = 50_000
 MOST_DAYS = 90
 MOST_NAME = 1000
 """Characters of a session's name and of a path; of a longer one, its beginning and a digest are kept."""
+MOST_HIDDEN = 4000
+"""Characters of a cut's hidden ranges that are kept."""
 MOST_SOCKET_BYTES = 103 if sys.platform == "darwin" else 107
 """Of a Unix socket's path."""
 
@@ -35,7 +38,19 @@ CREATE TABLE IF NOT EXISTS shown (
 );
 CREATE INDEX IF NOT EXISTS shown_to ON shown (session, path);
 CREATE INDEX IF NOT EXISTS shown_at ON shown (at);
+CREATE TABLE IF NOT EXISTS cuts (
+    shown INTEGER PRIMARY KEY, -- rowid of the cut's row in `shown`
+    place TEXT NOT NULL,       -- the file's path, or a kept text's key
+    hidden TEXT NOT NULL,      -- the file's lines that the cut hides, as `7-120,140-300`; empty where they aren't known
+    ranges INTEGER NOT NULL DEFAULT 0, -- later reads of a range of these lines: what the note says to do
+    wholes INTEGER NOT NULL DEFAULT 0, -- later reads of the whole file, which come uncut
+    tokens INTEGER NOT NULL DEFAULT 0  -- that these later reads brought
+);
+CREATE INDEX IF NOT EXISTS cuts_of ON cuts (place);
+CREATE TRIGGER IF NOT EXISTS cuts_go AFTER DELETE ON shown BEGIN DELETE FROM cuts WHERE shown = old.rowid; END;
 """
+Ranges = Sequence[tuple[int, int]]
+_RANGE = re.compile(r"(\d+)-(\d+)")
 
 
 class StoreError(LamrError):
@@ -51,8 +66,7 @@ class Shown:
         reason: `pruned`, `outlined`, or why the result passed.
         tokens_in, tokens_out: as `Skim` counts them.
         seconds: that it took.
-        place: where a cut hides lines, the file within its project (`local.places`) or the key of the kept text; else
-            empty.
+        place: where a cut hides lines, the file's path or the key of the kept text; else empty.
         hidden: first and last line of each run of these, by the file's own numbers.
     """
 
@@ -65,7 +79,7 @@ class Shown:
     tokens_out: int
     seconds: float
     place: str = ""
-    hidden: looks.Ranges = ()
+    hidden: Ranges = ()
 
 
 @dataclass(frozen=True)
@@ -76,14 +90,12 @@ class Decision(Shown):
         at: when, in seconds since 1970.
         ranges, wholes: later reads of lines that this cut had hidden, by range and of the whole file.
         tokens_again: that these brought.
-        looked: whether such reads are counted at all; not for what lies in no file.
     """
 
     at: float = 0.0
     ranges: int = 0
     wholes: int = 0
     tokens_again: int = 0
-    looked: bool = False
 
 
 _AS_THEY_STAND = ("host", "session", "tool", "path", "reason", "tokens_in", "tokens_out", "seconds", "at")
@@ -92,7 +104,6 @@ _DECIDED = {
     "ranges": "coalesce(ranges, 0)",
     "wholes": "coalesce(wholes, 0)",
     "tokens_again": "coalesce(tokens, 0)",
-    "looked": "cuts.shown IS NOT NULL",
 }
 """What a `Decision` is made of: the expression of each field."""
 
@@ -125,11 +136,8 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self._database = Database(
-            path,
-            _TABLE + looks.TABLE + sessions.TABLE,
-            lambda why: StoreError(f"{path}: what was shown can't be kept there ({why})"),
+            path, _TABLE, lambda why: StoreError(f"{path}: what was shown can't be kept there ({why})")
         )
-        self._looks = looks.Looks(self._database)
 
     def was_shown(self, session: str, since: float, path: str) -> bool:
         """Whether an agent saw a file since a time, cut or whole."""
@@ -142,17 +150,37 @@ class Store:
             found = rows.execute(query, (_name(session), _name(path), since, *parts)).fetchone()
         return found is not None
 
-    def look(self, session: str, since: float, path: str, ranges: looks.Ranges, tokens: int) -> None:
-        """Record that an agent reads a file; see `local.looks`."""
-        self._looks.look(_name(session), since, _name(path), ranges, tokens)
+    def look(self, session: str, since: float, path: str, ranges: Ranges, tokens: int) -> None:
+        """Record a read, where it shows something that the latest cut of the file hid from this agent.
+
+        Args:
+            session, since: the agent's context; see `lamr_agents.calls.Call`.
+            path: of the file.
+            ranges: first and last line that it asks for; none where it asks for the whole file.
+            tokens: that it brings.
+        """
+        with self._database.rows() as rows:
+            found = rows.execute(
+                "SELECT cuts.shown, hidden FROM shown JOIN cuts ON cuts.shown = shown.rowid WHERE path = ? "
+                "AND at >= ? AND session = ? ORDER BY cuts.shown DESC LIMIT 1",
+                (_name(path), since, _name(session)),
+            ).fetchone()
+            if found is None or (ranges and not _meet(ranges, _read(found[1]))):
+                return
+            column = "ranges" if ranges else "wholes"
+            rows.execute(
+                f"UPDATE cuts SET {column} = {column} + 1, tokens = tokens + ? WHERE shown = ?",
+                (tokens, found[0]),
+            )
 
     def show(self, key: str, tokens: int) -> None:
         """Record that `lamr show` prints so many tokens of a kept text."""
-        self._looks.show(key, tokens)
-
-    def is_always_read_again(self, place: str, now: float | None = None) -> bool:
-        """Whether each of the latest cuts of a file was in vain; see `local.looks`."""
-        return self._looks.always(_name(place), READ_AGAIN, now)
+        with self._database.rows() as rows:
+            rows.execute(
+                "UPDATE cuts SET ranges = ranges + 1, tokens = tokens + ? "
+                "WHERE shown = (SELECT max(shown) FROM cuts WHERE place = ?)",
+                (tokens, key),
+            )
 
     def add(self, shown: Shown, now: float | None = None) -> None:
         """Record a result, and forget those that are too old or too many."""
@@ -162,29 +190,22 @@ class Store:
         with self._database.rows() as rows:
             added = rows.execute("INSERT INTO shown VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row).lastrowid
             if shown.place and added is not None:
-                looks.record(rows, added, _name(shown.place), shown.hidden)
+                rows.execute(
+                    "INSERT OR REPLACE INTO cuts (shown, place, hidden) VALUES (?, ?, ?)",
+                    (added, _name(shown.place), _written(shown.hidden)),
+                )
             rows.execute("DELETE FROM shown WHERE at < ?", (now - MOST_DAYS * 86_400,))
-            sessions.forget(rows, now - MOST_DAYS * 86_400)
             rows.execute("DELETE FROM shown WHERE rowid <= (SELECT max(rowid) FROM shown) - ?", (MOST_ROWS,))
 
-    def meet(self, session: sessions.Session) -> tuple[bool, bool]:
-        """Record a call of a session; see `local.sessions.meet`."""
-        with self._database.rows() as rows:
-            return sessions.meet(rows, replace(session, name=_name(session.name)))
-
-    def decisions(self) -> Sequence[Decision]:
-        """What was decided so far, the oldest first."""
+    def decisions(self, since: float = 0.0) -> Sequence[Decision]:
+        """What was decided since a time, in seconds since 1970, the oldest first."""
         with self._database.rows() as rows:
             found = rows.execute(
                 f"SELECT {', '.join(_DECIDED.values())} FROM shown LEFT JOIN cuts ON cuts.shown = shown.rowid "
-                "ORDER BY at, shown.rowid"
+                "WHERE at >= ? ORDER BY at, shown.rowid",
+                (since,),
             )
             return [Decision(**dict(zip(_DECIDED, row, strict=True))) for row in found.fetchall()]
-
-    def all_sessions(self) -> Sequence[sessions.Session]:
-        """The sessions that hooks were called in, the oldest first."""
-        with self._database.rows() as rows:
-            return sessions.all_of(rows)
 
     def last_calls(self) -> Sequence[LastCall]:
         """The last call of each host."""
@@ -208,6 +229,20 @@ def _name(text: str) -> str:
     if len(text) > MOST_NAME:
         data = data[: MOST_NAME // 2] + hashlib.blake2b(data, digest_size=16).hexdigest().encode()
     return data.decode("utf-8", "ignore")
+
+
+def _written(ranges: Ranges) -> str:
+    text = ",".join(f"{first}-{last}" for first, last in ranges)
+    return text if len(text) <= MOST_HIDDEN else text[:MOST_HIDDEN].rpartition(",")[0]
+
+
+def _read(text: str) -> list[tuple[int, int]]:
+    return [(int(first), int(last)) for first, last in _RANGE.findall(text)]
+
+
+def _meet(some: Ranges, others: Ranges) -> bool:
+    """Whether any two ranges have a line in common."""
+    return any(a <= d and c <= b for a, b in some for c, d in others)
 
 
 def default_folder() -> Path:

@@ -57,13 +57,8 @@ class Reach:
 
 def _common(own: Sequence[Path], theirs: Sequence[Path]) -> list[Path]:
     """The inner one of each two folders of which one lies in the other."""
-    pairs = [(ours, root) for root in theirs for ours in own]
-    inner = [root if root.is_relative_to(ours) else ours for ours, root in pairs if _nested(ours, root)]
-    return list(dict.fromkeys(inner))
-
-
-def _nested(one: Path, other: Path) -> bool:
-    return one.is_relative_to(other) or other.is_relative_to(one)
+    pairs = [pair for root in theirs for ours in own for pair in ((ours, root), (root, ours))]
+    return list(dict.fromkeys(inner for outer, inner in pairs if inner.is_relative_to(outer)))
 
 
 def _path_of(uri: str) -> Path | None:

@@ -8,27 +8,31 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from functools import wraps
 from importlib.metadata import version
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any
 
 from lamr_client import AsyncPruner, InvalidInputError, LamrError, PruneResult
 from lamr_contract.choices import EffortName
 from lamr_errors import visible
 from lamr_postprocess import BudgetError, split_lines
-from lamr_postprocess.prune import FAILURES_SHOWN
+from lamr_postprocess.prune import FAILURES_SHOWN, UNSEEN_SHOWN
 from lamr_postprocess.render import NAMED
+from lamr_repositories import Using
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.resolve import Resolve
-from mcp_types import ListRootsResult, Tool
+from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, ListRootsResult, Tool
 from pydantic import ValidationError
 
 from lamr_agents.errors import words_of
-from lamr_agents.mcp.numbered import LONGEST_PRUNED, bounded, numbered, ranged
-from lamr_agents.mcp.packing import Packer, Wanted
+from lamr_agents.mcp.answers import LONGEST_PRUNED, bounded, numbered, packed, ranged
 from lamr_agents.mcp.roots import Reach, ask_for_roots
 from lamr_agents.policy import Policy
 from lamr_agents.skim import haste
@@ -43,6 +47,9 @@ MOST_UNPRUNED_LINES = 2000
 MOST_FAULTS = 10
 """Of a call's arguments that are named."""
 Roots = Annotated[ListRootsResult, Resolve(ask_for_roots)]
+_ONE_MESSAGE = (
+    "a message is one request, notification or answer of JSON-RPC; send those of a batch one by one"
+)
 _INSTRUCTIONS = (
     "read_file shows the lines of a file that answer a question; comments mark what was cut, with line numbers and the "
     "names of the definitions in it. expand shows a range of lines as it is."
@@ -52,7 +59,7 @@ _INSTRUCTIONS = (
 def create_server(
     reach: Reach,
     make_pruner: Callable[[], AsyncPruner],
-    packer: Packer,
+    using: Using,
     effort: EffortName = "auto",
     within: float | None = None,
 ) -> MCPServer:
@@ -61,7 +68,7 @@ def create_server(
     Args:
         reach: the folders whose files may be read.
         make_pruner: gives the pruner; called in a thread, when a tool first needs it.
-        packer: packs folders.
+        using: which model ranks files of packs, and what keeps their indexes, as for `lamr_repositories.pack`.
         effort, within: of each pruning, see `lamr_client.Pruner.prune`.
     """
     warm = _Warm(make_pruner)
@@ -80,7 +87,7 @@ def create_server(
         lifespan=lifespan,
         log_level="WARNING",
     )
-    tools = _Tools(reach, warm, packer, {"effort": effort, "within": within})
+    tools = _Tools(reach, warm, using, {"effort": effort, "within": within})
     for tool in (tools.read_file, tools.pack, tools.expand, tools.outline, tools.search, tools.prune_text):
         # Else hosts get the text once more as a field of a structure, and some show the model that one, with its line
         # ends and quotes escaped. `getdoc` takes the source's indentation off what the model is told in every session.
@@ -90,6 +97,13 @@ def create_server(
 
 class _Server(MCPServer):
     """The protocol's server, with fewer words about arguments, and those about wrong ones for a model."""
+
+    async def run_stdio_async(self) -> None:
+        """Serve on standard input and output; what isn't one message of the protocol gets an error."""
+        options = self._lowlevel_server.create_initialization_options()
+        async with stdio_server() as (read, write):
+            messages: Any = _messages(read, write)  # which is as much of a stream as the library uses
+            await self._lowlevel_server.run(messages, write, options)
 
     async def list_tools(self) -> list[Tool]:
         """The tools without the titles that a generator makes from names: a model pays for them in each request."""
@@ -107,20 +121,40 @@ class _Server(MCPServer):
             raise ToolError(visible(f"the arguments of {name} can't be used: {said}")) from error
 
 
+async def _messages(read: Any, write: Any) -> AsyncIterator[SessionMessage]:
+    """A client's messages; what is none is answered here, since the library would say nothing."""
+    async with read:
+        async for each in read:
+            if isinstance(each, SessionMessage):
+                yield each
+            else:
+                await write.send(SessionMessage(_protocol_error(each)))
+
+
+def _protocol_error(error: Exception) -> JSONRPCError:
+    faults = error.errors() if isinstance(error, ValidationError) else ()
+    code, said, message = INVALID_REQUEST, _ONE_MESSAGE, faults[-1]["input"] if faults else ""
+    if faults and faults[0]["type"] == "json_invalid":
+        code, said = PARSE_ERROR, faults[0]["msg"]
+        with suppress(ValueError, RecursionError):  # a text with half a character can be read as well
+            message = json.loads(message)
+    asked = message.get("id") if isinstance(message, dict) and "method" in message else None
+    sendable = type(asked) is int or (isinstance(asked, str) and asked.isprintable())
+    return JSONRPCError(
+        jsonrpc="2.0", id=asked if sendable else None, error=ErrorData(code=code, message=said)
+    )
+
+
 def _untitled(schema: Mapping[str, Any]) -> dict[str, Any]:
     """A tool's schema without titles, of itself or of its arguments."""
-    arguments = {name: _without_title(each) for name, each in schema["properties"].items()}
-    return {**_without_title(schema), "properties": arguments}
+    arguments = {
+        name: {key: value for key, value in each.items() if key != "title"}
+        for name, each in schema["properties"].items()
+    }
+    return {key: value for key, value in schema.items() if key != "title"} | {"properties": arguments}
 
 
-def _without_title(schema: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in schema.items() if key != "title"}
-
-
-_Tool = TypeVar("_Tool", bound=Callable[..., Any])
-
-
-def _telling(tool: _Tool) -> _Tool:
+def _telling(tool: Callable[..., Any]) -> Callable[..., Any]:
     """A tool whose errors of lamr's are the tool's, which the model reads."""
 
     @wraps(tool)
@@ -131,17 +165,17 @@ def _telling(tool: _Tool) -> _Tool:
             raise ToolError(f"{type(error).__name__}: {visible(str(error), lines=True)}") from error
         return bounded(answer)
 
-    return cast(_Tool, told)
+    return told
 
 
+@dataclass(frozen=True)
 class _Tools:
     """The tools; their docstrings and arguments are what a model is told of them, `roots` is asked of the client."""
 
-    def __init__(self, reach: Reach, warm: _Warm, packer: Packer, limits: Mapping[str, Any]) -> None:
-        self._reach = reach
-        self._warm = warm
-        self._packer = packer
-        self._limits = limits
+    _reach: Reach
+    _warm: _Warm
+    _using: Using
+    _limits: Mapping[str, Any]
 
     @_telling
     async def read_file(self, path: str, question: str, task: str = "", *, roots: Roots) -> str:
@@ -181,8 +215,9 @@ class _Tools:
             paths: files or folders to look in; everything without any.
             task: what the question serves.
         """
-        wanted = Wanted(question, max_tokens, paths, task)
-        return await asyncio.to_thread(self._packer.pack, self._reach.workspace(roots), wanted)
+        workspace = self._reach.workspace(roots)
+        using: Using = {**self._using, "task": task}
+        return await asyncio.to_thread(packed, workspace, using, question, max_tokens, paths)
 
     @_telling
     async def expand(self, path: str, first: int, last: int, *, roots: Roots) -> str:
@@ -272,9 +307,10 @@ class _Warm:
 
 
 def _beside(result: PruneResult) -> str:
-    """The last line of an answer that a fault left to the line model, or that leaves out failures; mostly nothing."""
+    """The last line of an answer with a fault, failures left out, or lines that hide something; mostly nothing."""
     shown, failures = result.failures
     said = [FAILURES_SHOWN.format(shown=shown, all=failures)] if shown < failures else []
+    said += [UNSEEN_SHOWN.format(unseen=result.unseen)] if result.unseen else []
     said += [f"{haste(result)}ask again later for a better answer"] if haste(result) else []
     end = "" if result.text.endswith("\n") else "\n"
     return f"{end}{NOTE} {'; '.join(said)}]\n" if said else ""

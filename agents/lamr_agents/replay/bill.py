@@ -1,19 +1,17 @@
 """Tokens to money: what a session cost, and what a text in its context cost from the request that first read it on.
 
 A text is paid for once as new input and again, at the cache's price, in every later request, until the context is
-compacted. A host that keeps accounts is believed; for others the requests are made up from the events, with the whole
-context cached between them.
+compacted. Only what the log itself says of its requests counts: a log without accounts has an empty bill.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
 
-from lamr_postprocess import approximate_tokens
-from lamr_sessions import Event, Request
+from lamr_sessions import Request
 
 from lamr_agents.replay.prices import Price, Prices
 
@@ -28,23 +26,21 @@ class Bill:
     """The requests of one session and their prices.
 
     Attributes:
-        requests: in their order.
+        requests: in their order; none where the log doesn't account for them.
         prices: of the tokens of each.
-        accounted: whether the log accounts for the requests.
     """
 
     requests: Sequence[Request]
     prices: Sequence[Price]
-    accounted: bool
 
     @classmethod
-    def of(cls, requests: Sequence[Request], prices: Prices, accounted: bool = True) -> Bill:
+    def of(cls, requests: Sequence[Request], prices: Prices) -> Bill:
         """The bill by a table: each request costs what its own model costs.
 
         Raises:
             PriceError: the table has no row for a model.
         """
-        return cls(requests, [prices.of(request.model) for request in requests], accounted)
+        return cls(requests, [prices.of(request.model) for request in requests])
 
     @cached_property
     def total(self) -> float:
@@ -59,10 +55,7 @@ class Bill:
 
     def readers(self, record: int) -> range:
         """The places of the requests that read what a log's record brings into the context: until it is compacted."""
-        first = next(
-            (place for place, request in enumerate(self.requests) if request.record > record),
-            len(self.requests),
-        )
+        first = bisect_right(self.requests, record, key=lambda request: request.record)
         for place in range(first + 1, len(self.requests)):
             if self.requests[place].context < COMPACTED * self.requests[place - 1].context:
                 return range(first, place)
@@ -90,35 +83,9 @@ class Bill:
         asking = self.requests[readers[0]].context * price.cache_read + CALL_OUTPUT * price.output
         return asking + self.of_text(tokens + CALL_OUTPUT, record)
 
-    def of_words(self, tokens: int, record: int) -> float:
-        """Dollars for so many tokens that the model wrote into a call and that stay in the context after a record."""
-        readers = self.readers(record)
-        written = tokens * self.prices[readers[0]].output if readers else 0.0
-        return written + self.of_text(tokens, record)
-
     def _is_cached(self, place: int) -> bool:
         return self.requests[place].cached >= COMPACTED * self.requests[place].context
 
     def _new(self, place: int) -> float:
         price = self.prices[place]
         return price.cache_write if self.requests[place].written else price.input
-
-
-def made_up_requests(events: Sequence[Event]) -> list[Request]:
-    """Requests for a log without accounts: one for each run of what the assistant says and calls."""
-    requests: list[Request] = []
-    context = new = 0
-    own = ("assistant", "thought", "call")
-    for is_own, run in groupby(events, lambda event: event.kind in own):
-        run_of = list(run)
-        tokens = sum(map(_tokens, run_of))
-        if is_own and context + new:
-            requests.append(Request(run_of[0].record, 0, new, context, tokens))
-            context, new = context + new, tokens
-        else:
-            new += tokens
-    return requests
-
-
-def _tokens(event: Event) -> int:
-    return approximate_tokens(event.text + "".join(map(str, event.arguments.values())))

@@ -1,4 +1,4 @@
-"""What a way to cut comes to: of one result, and of a whole session as sums that can be added.
+"""What a cut comes to: of one result, and of a whole session as sums that can be added.
 
 Costs are counted as they would arise. When a later event needs lines that were cut and that nothing has shown since,
 the agent makes one more request just before it, which fetches the cuts that hold them, at once for all that one request
@@ -19,7 +19,7 @@ _NEEDS = ("edited", "quoted")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a way makes of one result.
+    """What becomes of one result.
 
     Attributes:
         reason: `pruned`, `outlined`, or why the result passes.
@@ -30,7 +30,6 @@ class Outcome:
         again: requests more, in which the agent fetches what was cut.
         saved: dollars that the cut saves.
         fetching: dollars for fetching again.
-        whole: dollars for that, if the agent fetched the whole text at its first need.
         seconds: that the pruner took.
     """
 
@@ -44,7 +43,6 @@ class Outcome:
     again: int
     saved: float
     fetching: float
-    whole: float
     seconds: float
 
 
@@ -65,7 +63,6 @@ def outcome_of(result: Result, shown: Skim, session: Recorded) -> Outcome:
         again=len(fetches),
         saved=bill.of_text(shown.tokens_in - shown.tokens_out, result.record) if cut else 0.0,
         fetching=sum(bill.of_fetching(tokens, record) for tokens, record in fetches),
-        whole=bill.of_fetching(shown.tokens_in, fetches[0][1]) if fetches else 0.0,
         seconds=shown.result.timings.total if shown.result else 0.0,
     )
 
@@ -108,8 +105,8 @@ def _request_of(session: Recorded, place: int) -> int:
 
 
 @dataclass(frozen=True)
-class Ledger:
-    """Sums over results.
+class Totals:
+    """Sums over results; dollars and `again` are 0 for a session whose log doesn't account for its requests.
 
     Attributes:
         bill: dollars for the session as it was.
@@ -117,11 +114,8 @@ class Ledger:
         reads: big reads; `read_tokens` are theirs.
         cut: results of which something is cut; `tokens_cut` are the tokens that went, markers and notes counted.
         needed, kept: lines of all big reads that were needed later, and how many are shown.
-        needed_cut, kept_cut: the same of the reads that are cut.
-        again: requests more, of `reads_again` reads.
-        saved, fetching, whole: as in `Outcome`.
-        pruning: dollars for the time that the pruner took.
-        control: dollars for the questions that the agent wrote for the pruner's sake; only of a way that asks one.
+        again: requests more.
+        saved, fetching: as in `Outcome`.
         seconds: that agents waited for the pruner.
     """
 
@@ -133,42 +127,22 @@ class Ledger:
     tokens_cut: int = 0
     needed: int = 0
     kept: int = 0
-    needed_cut: int = 0
-    kept_cut: int = 0
     again: int = 0
-    reads_again: int = 0
     saved: float = 0.0
     fetching: float = 0.0
-    whole: float = 0.0
-    pruning: float = 0.0
-    control: float = 0.0
     seconds: float = 0.0
 
     @property
     def net(self) -> float:
         """Dollars that remain of what is saved."""
-        return self.saved - self.fetching - self.pruning - self.control
-
-    @property
-    def net_whole(self) -> float:
-        """The same, if agents fetched whole files again."""
-        return self.net + self.fetching - self.whole
+        return self.saved - self.fetching
 
 
-def ledger_of(session: Recorded, outcomes: Sequence[Outcome], hour: float) -> Ledger:
-    """Add a session's outcomes up, one a result.
-
-    Args:
-        session: as it was.
-        outcomes: in the order of its results.
-        hour: dollars for an hour of pruning.
-    """
+def totals_of(session: Recorded, outcomes: Sequence[Outcome]) -> Totals:
+    """Add a session's outcomes up, one a result, in the order of its results."""
     reads = [done for done, result in zip(outcomes, session.results, strict=True) if result.big]
     cut = [done for done in outcomes if done.cut]
-    seconds = sum(done.seconds for done in outcomes)
-    cut_reads = [done for done in reads if done.cut]
-    asks_a_pruner = seconds > 0
-    return Ledger(
+    return Totals(
         bill=session.bill.total,
         requests=len(session.bill.requests),
         reads=len(reads),
@@ -177,20 +151,14 @@ def ledger_of(session: Recorded, outcomes: Sequence[Outcome], hour: float) -> Le
         tokens_cut=sum(done.tokens_in - done.tokens_out for done in cut),
         needed=sum(done.needed for done in reads),
         kept=sum(done.kept for done in reads),
-        needed_cut=sum(done.needed for done in cut_reads),
-        kept_cut=sum(done.kept for done in cut_reads),
         again=sum(done.again for done in cut),
-        reads_again=sum(done.again > 0 for done in cut),
         saved=sum(done.saved for done in cut),
         fetching=sum(done.fetching for done in cut),
-        whole=sum(done.whole for done in cut),
-        pruning=seconds / 3600 * hour,
-        control=session.control if asks_a_pruner else 0.0,
-        seconds=seconds,
+        seconds=sum(done.seconds for done in outcomes),
     )
 
 
-def added(ledgers: Iterable[Ledger]) -> Ledger:
-    """The sum of ledgers."""
-    ledgers = list(ledgers)
-    return Ledger(**{each.name: sum(getattr(one, each.name) for one in ledgers) for each in fields(Ledger)})
+def added(totals: Iterable[Totals]) -> Totals:
+    """The sum of totals."""
+    totals = list(totals)
+    return Totals(**{each.name: sum(getattr(one, each.name) for one in totals) for each in fields(Totals)})

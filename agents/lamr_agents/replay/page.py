@@ -29,29 +29,34 @@ def render_page(report: Report) -> str:
 
 
 def _session(session: Replayed) -> str:
-    sums = session.ours
-    facts = (
-        f"{session.project} · {session.host} · {session.model or 'model unknown'} · {sums.requests} requests · "
-        f"${sums.bill:,.2f}{'' if session.accounted else ' (estimated)'} · net {share(sums.net, sums.bill)}"
+    totals = session.totals
+    money = f"{totals.requests} requests · ${totals.bill:,.2f} · net {share(totals.net, totals.bill)}"
+    facts = " · ".join(
+        (
+            session.project,
+            session.host,
+            session.model or "model unknown",
+            money if session.accounted else "bill unknown",
+        )
     )
     reads = "".join(map(_read, session.reads))
     return f"<h2>{shown(str(session.log))}</h2>\n<div class=quiet>{shown(facts)}</div>\n{reads}"
 
 
 def _read(read: ReplayedRead) -> str:
-    ours, regretted = read.ours, len(read.regretted)
-    cut = share(ours.tokens_in - ours.tokens_out, ours.tokens_in) if ours.cut else "nothing"
+    outcome, regretted = read.outcome, len(read.regretted)
+    cut = share(outcome.tokens_in - outcome.tokens_out, outcome.tokens_in) if outcome.cut else "nothing"
     regret = f" · <span class=bad>{regretted} regretted</span>" if regretted else ""
-    money = f" · saved ${ours.saved:.4f}, read again ${ours.fetching:.4f}" if ours.cut else ""
+    money = f" · saved ${outcome.saved:.4f}, read again ${outcome.fetching:.4f}" if outcome.saved else ""
     return (
-        f"<details><summary><b>{shown(read.path)}</b> · {shown(ours.reason)} · {len(read.lines)} lines, "
+        f"<details><summary><b>{shown(read.path)}</b> · {shown(outcome.reason)} · {len(read.lines)} lines, "
         f"{cut} cut{regret}{money}</summary>\n<p class=quiet>{shown(read.query)}</p>\n"
         f"<ol>\n{_lines(read)}</ol></details>\n"
     )
 
 
 def _lines(read: ReplayedRead) -> str:
-    kept, needed = {*read.ours.kept_lines}, {*read.later.lines}
+    kept, needed = {*read.outcome.kept_lines}, {*read.later.lines}
     rows = []
     for number, line in enumerate(read.lines, 1):
         kind = _KINDS[number in kept, number in needed]

@@ -1,4 +1,4 @@
-"""A price table: what a model's tokens and an hour of pruning cost."""
+"""A price table: what a model's tokens cost."""
 
 from __future__ import annotations
 
@@ -42,11 +42,9 @@ class Prices:
 
     Attributes:
         rows: in the order in which they are tried.
-        hour: dollars for an hour of pruning.
     """
 
     rows: tuple[Price, ...]
-    hour: float
 
     def of(self, model: str) -> Price:
         """The price of a model's tokens.
@@ -80,9 +78,7 @@ def read_prices(path: Path) -> Prices:
     rows = table.get("price", [])
     if not isinstance(rows, list) or not rows:
         raise PriceError(f"{path}: has no [[price]]; see the table that comes with lamr")
-    pruner = table.get("pruner", {})
-    hour = _number(pruner.get("hour", 0.0) if isinstance(pruner, dict) else None, f"{path}: hour of [pruner]")
-    return Prices(tuple(_price(row, f"{path}: [[price]] {n}") for n, row in enumerate(rows, 1)), hour)
+    return Prices(tuple(_price(row, f"{path}: [[price]] {n}") for n, row in enumerate(rows, 1)))
 
 
 def _price(row: Any, where: str) -> Price:

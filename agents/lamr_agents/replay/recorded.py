@@ -1,7 +1,8 @@
 """A log, read for a replay: its bill, and each result of a tool with what a host knew when it came.
 
 Nothing here depends on how a result is cut. As for hosts, a file counts as shown before if an earlier result that is
-still in the context showed it, and not just a range of it.
+still in the context showed it, and not just a range of it. Nothing is made up for a log that doesn't account for its
+requests: it has an empty bill, and one context from its beginning to its end.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 
 from lamr_postprocess import approximate_tokens
@@ -28,7 +31,6 @@ from lamr_sessions import (
     events_of,
     is_conversation,
     later_uses,
-    moments_of,
     read_log,
     read_records,
     recognize,
@@ -43,7 +45,7 @@ from lamr_agents.errors import LogError, NoSessionError
 from lamr_agents.hosts import HOSTS
 from lamr_agents.intent import Intent, Known, intent_of
 from lamr_agents.policy import FOR_A_SCRIPT, Asked, Policy
-from lamr_agents.replay.bill import Bill, made_up_requests
+from lamr_agents.replay.bill import Bill
 from lamr_agents.replay.prices import Prices
 from lamr_agents.skim import asked_for
 
@@ -100,6 +102,7 @@ LEAST_TOKENS = 200
 """A smaller result that is no big read isn't looked at: no cut of it pays for its marker."""
 _HOSTS = Policy()
 _UNKNOWN = Intent("", "", "nothing")
+_OF_THE_MODEL = ("assistant", "thought", "call")
 
 
 @dataclass(frozen=True)
@@ -137,10 +140,8 @@ class Recorded:
         host: which wrote it.
         about: its name and folder.
         model: that answered most requests; empty where the log doesn't say.
-        bill: its requests and their prices.
-        control: dollars for questions that the agent wrote for a pruner's sake.
+        bill: its requests and their prices; empty where the log doesn't say what its requests read.
         events: what happened.
-        moments: when each of the log's records was written, in seconds since 1970; 0 where it doesn't say.
         own: the first record that isn't a copy from another log.
         broken: lines of the log that can't be read, but for a last one that is being written.
         by_a_script: see `Format`.
@@ -151,9 +152,7 @@ class Recorded:
     about: About
     model: str
     bill: Bill
-    control: float = 0.0
     events: Sequence[Event] = field(default=(), repr=False)
-    moments: Sequence[float] = field(default=(), repr=False)
     own: int = 0
     broken: int = 0
     by_a_script: re.Pattern[str] | None = None
@@ -201,26 +200,23 @@ def record_of(log: Path, prices: Prices, known: Collection[str] = ()) -> Recorde
     except ValueError as error:
         raise NoSessionError(f"a log of {form.name} that can't be read: {error}") from error
     events, requests = events_of(records, form), requests_of(records, form)
-    accounted = bool(requests)
-    requests = requests or made_up_requests(events)
-    if not requests:
+    if not requests and not any(event.kind in _OF_THE_MODEL for event in events):
         raise NoSessionError(f"a session of {form.name} without a request")
     copied = [request.record for request in requests if request.answer in known and request.answer]
-    requests = [request for request in requests if not request.answer or request.answer not in known]
-    if not requests:
+    own = [request for request in requests if not request.answer or request.answer not in known]
+    if requests and not own:
         raise NoSessionError(f"a copy of other sessions of {form.name}")
-    names = [request.model for request in requests]
-    bill = Bill.of(requests, prices, accounted)
+    first = max(copied, default=-1) + 1
+    names = [request.model for request in own]
+    bill = Bill.of(own, prices)
     return Recorded(
         log=log,
         host=form.name,
         about=about_of(records, form),
-        model=max(set(names), key=lambda name: (names.count(name), name)),
-        bill=bill,
-        control=_control(events, bill, max(copied, default=-1)),
+        model=max(set(names), key=lambda name: (names.count(name), name), default=""),
+        bill=bill if _is_complete(bill, [each for each in events if each.record >= first]) else Bill((), ()),
         events=events,
-        moments=moments_of(records, form),
-        own=max(copied, default=-1) + 1,
+        own=first,
         broken=_broken(text, len(records)) if form.records is None else 0,
         by_a_script=form.by_a_script,
     )
@@ -240,10 +236,16 @@ def _broken(text: str, records: int) -> int:
     return len(lines) - records - (not _is_json(lines[-1]))
 
 
-def _control(events: Sequence[Event], bill: Bill, copied: int) -> float:
-    calls = (event for event in events if event.kind == "call" and event.record > copied)
-    questions = ((question_of(call.arguments), call.record) for call in calls)
-    return sum(bill.of_words(approximate_tokens(words), record) for words, record in questions if words)
+def _is_complete(bill: Bill, events: Iterable[Event]) -> bool:
+    """Whether each request says that it read at least the results that were new to it, or one before it did, so that
+    the context may have been compacted meanwhile.
+    """
+    new = Counter[int]()
+    for event in events:
+        if event.kind == "result" and (readers := bill.readers(event.record)):
+            new[readers[0]] += approximate_tokens(event.text)
+    most = list(accumulate((request.context for request in bill.requests), max))
+    return all(most[place] >= tokens for place, tokens in new.items())
 
 
 def _results(events: Sequence[Event], bill: Bill, by_a_script: re.Pattern[str] | None) -> Iterator[Result]:
@@ -258,7 +260,7 @@ def _results(events: Sequence[Event], bill: Bill, by_a_script: re.Pattern[str] |
         opened = read.read if read else read_of(call.tool, call.arguments) if call else None
         readers = bill.readers(event.record)
         again = opened is not None and any(
-            same_file(opened.path, path) and readers[:1] and readers[0] in still for path, still in seen
+            same_file(opened.path, path) and readers.stop == still.stop for path, still in seen
         )
         if read:
             intent = _intent(read)

@@ -1,29 +1,31 @@
-"""Writes a replay as tables for a terminal and as JSON. `figures` computes what it says."""
+"""Writes a replay as a table for a terminal and as JSON.
+
+The interval of the net share draws whole sessions, with the logs of their sub-agents.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lamr_evaluation.resampling import Interval
-from lamr_evaluation.tables import align
+from lamr_evaluation.resampling import Interval, ratio
+from lamr_evaluation.tables import align, without_nan
 
-from lamr_agents.replay.figures import Group, WayFigures, figures_of, grouped
-from lamr_agents.replay.outcome import Ledger, added
+from lamr_agents.replay.outcome import Totals, added
 from lamr_agents.replay.session import Replayed
 
 _NAME = 28  # characters of a session in a table
 MOST_NAMED = 5
 """Files that are named for each reason why they weren't counted."""
-GROUPS: Mapping[str, Callable[[Replayed], str]] = {
-    "host": lambda session: session.host,
-    "project": lambda session: session.project,
-}
-"""What sessions can be grouped by."""
+_HEADINGS = (
+    *("session", "model", "reads", "cut", "tokens", "cut", "needed kept"),
+    *("again", "bill", "saved", "read again", "net"),
+)
 
 
 @dataclass(frozen=True)
@@ -38,21 +40,38 @@ class Report:
     sessions: tuple[Replayed, ...]
     passed_over: Mapping[Path, str] = field(default_factory=dict)
 
+    @property
+    def totals(self) -> Totals:
+        """What the cuts of all sessions come to."""
+        return added(session.totals for session in self.sessions)
+
+    @property
+    def net(self) -> Interval:
+        """The share of the bill that remains, over the sessions whose logs account for requests."""
+        told = [session for session in self.sessions if session.accounted]
+        nets, bills = ([getattr(each.totals, name) for each in told] for name in ("net", "bill"))
+        return ratio(nets, bills, [session.name for session in told])
+
     def table(self) -> str:
-        """Tables for a terminal: the sessions, the ways to cut, and groups."""
-        parts = [
-            _session_table(self.sessions),
-            _way_table(figures_of(self.sessions)),
-            *(_group_table(name, grouped(self.sessions, key)) for name, key in GROUPS.items()),
-        ]
-        estimated = sum(not session.accounted for session in self.sessions)
-        if estimated:
-            parts.append(
-                f"{estimated} of {len(self.sessions)} bills are estimated, without the hosts' own prompts: their logs "
-                "keep no accounts, so that shares of these are too high."
+        """The sessions, what they come to, and what isn't counted."""
+        return "\n\n".join(
+            filter(None, [_session_table(self.sessions), self.summary(), self.said_of_others()])
+        )
+
+    def summary(self) -> str:
+        """The net share with its interval, the agents' waiting, and for how many sessions dollars can't be told."""
+        net, said = self.net, list[str]()
+        if not math.isnan(net.value):
+            interval = "" if math.isnan(net.low) else f" (95 %: {100 * net.low:.1f} to {100 * net.high:.1f})"
+            said.append(f"net {100 * net.value:.1f} % of the bill{interval}")
+        said.append(f"{self.totals.seconds:,.0f} s waiting for the pruner")
+        unknown = sum(not session.accounted for session in self.sessions)
+        if unknown:
+            said.append(
+                f"{unknown} of {len(self.sessions)} logs don't say what their requests read: what is cut and kept of "
+                "them is counted, but the net can't be told"
             )
-        parts.append(self.said_of_others())
-        return "\n\n".join(filter(None, parts))
+        return "\n".join(said)
 
     def said_of_others(self) -> str:
         """Why files weren't counted, and some of their names; nothing where all were."""
@@ -67,17 +86,13 @@ class Report:
 
     def to_json(self) -> str:
         """Everything but the texts, as one JSON object."""
+        total = {"sessions": len(self.sessions), **_with_net(self.totals), "net_share": asdict(self.net)}
         value = {
-            "total": _total(self.sessions),
-            "ways": {way.name: way.as_dict() for way in figures_of(self.sessions)},
-            "groups": {
-                name: {group.name: _by_way(group.ledgers) for group in grouped(self.sessions, key)}
-                for name, key in GROUPS.items()
-            },
+            "total": total,
             "sessions": [_as_dict(session) for session in self.sessions],
             "passed_over": {str(path): why for path, why in self.passed_over.items()},
         }
-        return json.dumps(value, ensure_ascii=False, indent=1)
+        return json.dumps(without_nan(value), ensure_ascii=False, indent=1)
 
 
 def _named(paths: Sequence[Path]) -> str:
@@ -90,35 +105,14 @@ def share(part: float, whole: float) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "-"
 
 
-def _between(interval: Interval) -> str:
-    if interval.low != interval.low:  # NaN
-        return "-"
-    return f"{100 * interval.low:.1f} to {100 * interval.high:.1f}"
-
-
-_HEADINGS = (
-    "session",
-    "model",
-    "reads",
-    "cut",
-    "tokens",
-    "cut",
-    "needed kept",
-    "again",
-    "bill",
-    "saved",
-    "net",
-)
-
-
 def _session_table(sessions: Sequence[Replayed]) -> str:
-    with_reads = [session for session in sessions if session.ours.reads]
-    others = [session for session in sessions if not session.ours.reads]
+    with_reads = [session for session in sessions if session.totals.reads]
+    others = [session for session in sessions if not session.totals.reads]
     rows: list[Sequence[str]] = [_HEADINGS]
-    rows += [_row(_short(session), session.model, session.ours) for session in with_reads]
+    rows += [_row(_short(session), session.model, session.totals) for session in with_reads]
     if others:
-        rows.append(_row(f"{len(others)} without a big read", "", added(each.ours for each in others)))
-    rows.append(_row(f"all {len(sessions)}", "", added(each.ours for each in sessions)))
+        rows.append(_row(f"{len(others)} without a big read", "", added(each.totals for each in others)))
+    rows.append(_row(f"all {len(sessions)}", "", added(each.totals for each in sessions)))
     return align(rows)
 
 
@@ -126,79 +120,23 @@ def _short(session: Replayed) -> str:
     return f"{session.project}/{session.log.stem}"[-_NAME:]
 
 
-def _row(name: str, model: str, sums: Ledger) -> tuple[str, ...]:
+def _row(name: str, model: str, totals: Totals) -> tuple[str, ...]:
     return (
         name,
         model[-20:],
-        str(sums.reads),
-        str(sums.cut),
-        f"{sums.read_tokens:,}",
-        share(sums.tokens_cut, sums.read_tokens),
-        share(sums.kept, sums.needed),
-        str(sums.again),
-        f"${sums.bill:,.2f}",
-        share(sums.saved, sums.bill),
-        share(sums.net, sums.bill),
+        str(totals.reads),
+        str(totals.cut),
+        f"{totals.read_tokens:,}",
+        share(totals.tokens_cut, totals.read_tokens),
+        share(totals.kept, totals.needed),
+        str(totals.again) if totals.requests else "-",
+        f"${totals.bill:,.2f}" if totals.requests else "-",
+        *(share(part, totals.bill) for part in (totals.saved, totals.fetching, totals.net)),
     )
 
 
-_WAY_HEADINGS = ("way to cut", "tokens cut", "needed kept", "of cut reads", "again")
-_MONEY_HEADINGS = (
-    "saved",
-    "read again",
-    "time",
-    "net",
-    "95 %",
-    "net, whole again",
-    "waiting",
-)
-
-
-def _way_table(figures: Sequence[WayFigures]) -> str:
-    if not figures or not figures[0].sums.reads:
-        return ""
-    rows: list[Sequence[str]] = [(*_WAY_HEADINGS, *_MONEY_HEADINGS)]
-    for way in figures:
-        sums = way.sums
-        rows.append(
-            (
-                way.name,
-                share(sums.tokens_cut, sums.read_tokens),
-                share(sums.kept, sums.needed),
-                share(sums.kept_cut, sums.needed_cut),
-                f"{sums.again} in {sums.reads_again}",
-                share(sums.saved, sums.bill),
-                share(sums.fetching, sums.bill),
-                share(sums.pruning + sums.control, sums.bill),
-                share(sums.net, sums.bill),
-                _between(way.net),
-                share(sums.net_whole, sums.bill),
-                f"{sums.seconds:,.0f} s",
-            )
-        )
-    return align(rows)
-
-
-def _group_table(name: str, groups: Sequence[Group]) -> str:
-    """Net by group and way; empty for a single group."""
-    if len(groups) < 2:
-        return ""
-    ways = list(groups[0].ledgers)
-    rows: list[Sequence[str]] = [(f"net by {name}", "sessions", "bill", *ways)]
-    for group in groups:
-        bill = next(iter(group.ledgers.values())).bill
-        nets = (share(group.ledgers[way].net, group.ledgers[way].bill) for way in ways)
-        rows.append((group.name, str(group.sessions), f"${bill:,.2f}", *nets))
-    return align(rows)
-
-
-def _total(sessions: Sequence[Replayed]) -> dict[str, Any]:
-    sums = added(session.ours for session in sessions)
-    return {"sessions": len(sessions), **asdict(sums), "net": sums.net}
-
-
-def _by_way(ledgers: Mapping[str, Ledger]) -> dict[str, Any]:
-    return {name: {**asdict(ledger), "net": ledger.net} for name, ledger in ledgers.items()}
+def _with_net(totals: Totals) -> dict[str, Any]:
+    return {**asdict(totals), "net": totals.net}
 
 
 def _as_dict(session: Replayed) -> dict[str, Any]:
@@ -210,7 +148,7 @@ def _as_dict(session: Replayed) -> dict[str, Any]:
         "model": session.model,
         "accounted": session.accounted,
         "broken": session.broken,
-        "ways": _by_way(session.ledgers),
+        "totals": _with_net(session.totals),
         "reads": [
             {
                 "path": read.path,
@@ -222,12 +160,8 @@ def _as_dict(session: Replayed) -> dict[str, Any]:
                 "reread": read.later.reread,
                 "cuts": read.cuts,
                 "regretted": read.regretted,
-                "ways": {name: _without_lines(asdict(done)) for name, done in read.ways.items()},
+                **{name: value for name, value in asdict(read.outcome).items() if name != "kept_lines"},
             }
             for read in session.reads
         ],
     }
-
-
-def _without_lines(outcome: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in outcome.items() if name != "kept_lines"}

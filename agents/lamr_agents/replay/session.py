@@ -1,21 +1,29 @@
-"""Replays one log: each result of a tool is cut in several ways, and each way is counted by what came later.
+"""Replays one log: each result of a tool is cut as hooks would have cut it, and counted by what came later.
 
-*Regret* are lines that were cut and that the session later edited, quoted, or read again by range. This module joins
-readers of logs, ways to cut and the bill; it adds nothing up over sessions.
+*Regret* are lines that were cut and that the session later edited, quoted, or read again by range.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from lamr_contract.choices import EffortName
 from lamr_sessions import BigRead, LaterUse
+from lamr_sessions.notices import gaps
+from lamr_sessions.shown import shown_lines
 
-from lamr_agents.replay.outcome import Ledger, Outcome, ledger_of, outcome_of
+from lamr_agents.hosts import HOSTS
+from lamr_agents.judge import Prunes
+from lamr_agents.policy import DEFAULT, PROFILES, Policy
+from lamr_agents.replay.outcome import Outcome, Totals, outcome_of, totals_of
 from lamr_agents.replay.recorded import Recorded, Result
-from lamr_agents.replay.ways import Way
-from lamr_agents.skimmed import hidden
+from lamr_agents.skim import skim, untouched
+from lamr_agents.skimmed import Skim, hidden
+from lamr_agents.thin import SMALL
+
+OTHER_TOOL = "no read of a file"
 
 
 @dataclass(frozen=True)
@@ -28,7 +36,7 @@ class ReplayedRead:
         first: the number of the first line.
         query: what it was cut for.
         later: 1-based lines that the session needed later.
-        ways: what each way makes of it; the first is the one that tables are about.
+        outcome: what becomes of it.
     """
 
     path: str
@@ -36,22 +44,18 @@ class ReplayedRead:
     first: int
     query: str
     later: LaterUse
-    ways: Mapping[str, Outcome]
-
-    @property
-    def ours(self) -> Outcome:
-        """What the first way makes of it."""
-        return next(iter(self.ways.values()))
+    outcome: Outcome
 
     @property
     def regretted(self) -> tuple[int, ...]:
-        """The needed lines that the first way cuts."""
-        return tuple(sorted({*self.later.lines} - {*self.ours.kept_lines})) if self.ours.cut else ()
+        """The needed lines that are cut."""
+        kept = self.outcome.kept_lines
+        return tuple(sorted({*self.later.lines} - {*kept})) if self.outcome.cut else ()
 
     @property
     def cuts(self) -> list[tuple[int, int]]:
-        """First and last line, 1-based, of each run of lines that the first way hides."""
-        return hidden(self.ours.kept_lines, len(self.lines)) if self.ours.cut else []
+        """First and last line, 1-based, of each run of lines that are hidden."""
+        return hidden(self.outcome.kept_lines, len(self.lines)) if self.outcome.cut else []
 
 
 @dataclass(frozen=True)
@@ -64,9 +68,8 @@ class Replayed:
         project: that it worked on.
         host: which wrote it.
         model: that answered most requests; empty where the log doesn't say.
-        accounted: whether the log accounts for its tokens; otherwise the bill is estimated.
         broken: lines of the log that can't be read.
-        ledgers: what each way comes to.
+        totals: what the cuts come to.
         reads: the big reads.
     """
 
@@ -75,46 +78,88 @@ class Replayed:
     project: str
     host: str
     model: str
-    accounted: bool
     broken: int
-    ledgers: Mapping[str, Ledger]
+    totals: Totals
     reads: tuple[ReplayedRead, ...]
 
     @property
-    def ours(self) -> Ledger:
-        """What the first way comes to."""
-        return next(iter(self.ledgers.values()))
+    def accounted(self) -> bool:
+        """Whether the log says what its requests read, so that dollars can be told."""
+        return self.totals.requests > 0
 
 
-def replay(session: Recorded, ways: Sequence[Way], hour: float) -> Replayed:
-    """Replay a session that was read; `hour` are dollars for an hour of pruning."""
-    outcomes: dict[str, list[Outcome]] = {}
-    for way in ways:
-        judge = way.begin(session)
-        outcomes[way.name] = [outcome_of(result, judge(result), session) for result in session.results]
+def replay(session: Recorded, show: Callable[[Result], Skim]) -> Replayed:
+    """Replay a session that was read.
+
+    Args:
+        session: as it was.
+        show: says what is shown of each result; called for all, in their order.
+    """
+    outcomes = [outcome_of(result, show(result), session) for result in session.results]
     return Replayed(
         log=session.log,
         name=session.name,
         project=session.project,
         host=session.host,
         model=session.model,
-        accounted=session.bill.accounted,
         broken=session.broken,
-        ledgers={name: ledger_of(session, done, hour) for name, done in outcomes.items()},
+        totals=totals_of(session, outcomes),
         reads=tuple(
-            _read(result, result.big, {name: done[at] for name, done in outcomes.items()})
-            for at, result in enumerate(session.results)
+            _read(result, result.big, outcome)
+            for result, outcome in zip(session.results, outcomes, strict=True)
             if result.big
         ),
     )
 
 
-def _read(result: Result, big: BigRead, ways: Mapping[str, Outcome]) -> ReplayedRead:
+def _read(result: Result, big: BigRead, outcome: Outcome) -> ReplayedRead:
     return ReplayedRead(
         path=big.read.path,
         lines=big.shown.lines,
         first=big.shown.first or big.read.first or 1,
         query=result.intent.query,
         later=result.later,
-        ways=ways,
+        outcome=outcome,
     )
+
+
+def shown_by_hooks(
+    session: Recorded, pruner: Prunes, policy: Policy | None = None, effort: EffortName = "instant"
+) -> Callable[[Result], Skim]:
+    """What hooks would have shown of a session's results, for `replay`; it remembers what it showed before.
+
+    Args:
+        session: as it was.
+        pruner: judges the lines.
+        policy: when a read is pruned; None for the default profile's.
+        effort: how much the encoder reads.
+    """
+    policy = policy or PROFILES[DEFAULT]
+    of_others = replace(policy, prunes=False)
+    hooks = (host.hook for host in HOSTS.values() if host.hook)
+    tells = any(hook.tells_context for hook in hooks if hook.name == session.host)
+    held: dict[str, dict[int, str]] = {}
+    context = 0
+
+    def show(result: Result) -> Skim:
+        nonlocal context
+        asked = result.asked
+        readers = session.bill.readers(result.record)
+        if readers.stop != context:  # compacted since, or the first
+            held.clear()
+            context = readers.stop
+        if not asked.path:
+            return untouched(asked, OTHER_TOOL)
+        known = held.setdefault(asked.path, {}) if tells else {}
+        if len(asked.text) < SMALL:
+            shown = untouched(asked, "small")
+        else:
+            limits = of_others if result.big is None else policy
+            shown = skim(pruner, asked, result.intent, limits, known=known, effort=effort)
+        if shown.cut or gaps(asked.text):
+            known.clear()
+        else:
+            known.update(enumerate(shown_lines(asked.text).lines, asked.from_line))
+        return shown
+
+    return show

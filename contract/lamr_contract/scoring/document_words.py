@@ -14,8 +14,8 @@ from lamr_postprocess.layout import LineLayout
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array
+from lamr_contract.bm25 import rarity
 from lamr_contract.headers import innermost_headers
-from lamr_contract.scoring.bm25 import rarity
 from lamr_contract.words import TermIndex
 
 MOST_USES, LEAST_LETTERS = 30, 5

@@ -19,7 +19,7 @@ import numpy as np
 from lamr_postprocess.layout import LineLayout
 
 from lamr_contract.arrays import Float64Array
-from lamr_contract.scoring.bm25 import length_norm, rarity, saturated
+from lamr_contract.bm25 import length_norm, rarity, saturated
 from lamr_contract.words import TermCounts, TermIndex, query_terms
 
 WINDOW = 20
@@ -137,11 +137,6 @@ def is_code(query: str) -> bool:
 def going_on(query: str, index: TermIndex, lines: int) -> Float64Array:
     """Return how much each of L lines goes on from lines like the query's last ones, float64 [L]: 1 for the line
     behind one that is like the last line alone.
-
-    Args:
-        query: code.
-        index: the terms of the file's lines.
-        lines: L.
     """
     found = np.zeros(lines)
     last = [terms for line in query.splitlines() if (terms := query_terms(line))][-MOST_LINES:]

@@ -63,7 +63,7 @@ class ScoredLines:
 
 
 @dataclass(frozen=True, eq=False)
-class AskedLines:
+class QueryLines:
     """A query and a file's lines, ready for the model.
 
     Attributes:
@@ -147,7 +147,7 @@ class LineModel:
         text: str,
         layout: LineLayout,
         near_named: Float64Array,
-    ) -> tuple[AskedLines, ...]:
+    ) -> tuple[QueryLines, ...]:
         """Prepare a query and a file, for each of some tasks: the words of the file are read once.
 
         Args:
@@ -168,7 +168,7 @@ class LineModel:
         words: DocumentWords,
         positions: Positions,
         near_named: Float64Array,
-    ) -> AskedLines:
+    ) -> QueryLines:
         matches = Matches.of(asked, words, positions)
         weights = self.matching.weights(matches.features)
         exact, shares = np.exp(np.clip(weights[:, ::2], LEAST_WEIGHT, MOST_WEIGHT)).T
@@ -180,7 +180,7 @@ class LineModel:
         known = np.array([self.place.get(term, -1) for term in matches.terms], np.int64)
         told = QueryVectors.of(known, weights[:, 1], shares, self.query, self.matching)
         defined, using = (positions.place[lines] for lines in words.definitions)
-        return AskedLines(
+        return QueryLines(
             positions,
             Relations.of(positions, defined, using),
             LineVectors.of(words, positions, self.place, self.line, told, self.matching.block_prior),
@@ -190,7 +190,7 @@ class LineModel:
             self.understood(asked.terms),
         )
 
-    def score(self, asked: AskedLines) -> ScoredLines:
+    def score(self, asked: QueryLines) -> ScoredLines:
         """Score a file's lines.
 
         Args:

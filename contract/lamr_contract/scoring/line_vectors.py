@@ -154,15 +154,7 @@ class LineVectors:
         query: QueryVectors,
         block_prior: Float32Array,
     ) -> LineVectors:
-        """Add up the vectors of each line's words.
-
-        Args:
-            words, positions: of the lines.
-            vocabulary: the number of each known word.
-            table: the vectors of words in lines.
-            query: the query's.
-            block_prior: `WordMatching.block_prior`.
-        """
+        """Add up the vectors of each line's words."""
         known, position = known_words(words, positions, vocabulary)
         sizes = np.bincount(position, minlength=len(positions))
         counts = sizes.astype(np.float32)

@@ -72,15 +72,7 @@ class ScoreMerger:
     def __init__(
         self, values: Values, width: int, rubrics: Sequence[str], tokens: int, *, want_rubrics: bool
     ) -> None:
-        """Begin with no chunk.
-
-        Args:
-            values: what is averaged.
-            width: F, how many values a token has.
-            rubrics: the names of the model's rubrics.
-            tokens: n, the number of the document's tokens.
-            want_rubrics: whether results must carry `rubric_prob`.
-        """
+        """Begin with no chunk."""
         self._values, self._names = values, tuple(rubrics) if want_rubrics else None
         # float64, so that sums don't depend visibly on the order of arrival.
         self._sums = zeros_by_column(tokens, width)
@@ -91,10 +83,6 @@ class ScoreMerger:
 
     def add(self, tokens: tuple[int, int], result: ChunkResult) -> None:
         """Take in one chunk. Its values are looked at together with others', a few thousand tokens at a time.
-
-        Args:
-            tokens: the chunk's range in the document.
-            result: the answer about exactly these tokens.
 
         Raises:
             ModelMismatchError: no model of these rubrics gives such shapes, or a value of this chunk or an earlier

@@ -53,13 +53,7 @@ _HUNK = re.compile(r"@@ -(?P<first>\d{1,7})(?:,(?P<count>\d{1,7}))? \+\d+(?:,\d+
 
 
 def named_lines(words: str, path: str, lines: int) -> NDArray[np.bool_]:
-    """Return which of a text's L lines a query names, bool [L].
-
-    Args:
-        words: the query, and the task if there is one.
-        path: the file's; where it is empty, only numbers without a path count.
-        lines: L.
-    """
+    """Return which of a text's L lines a query names, bool [L]."""
     named = np.zeros(lines, np.bool_)
     words = words[:MOST_CHARACTERS]
     for first, last in chain(named_ranges(words, path), _hunks(words, path)):
@@ -69,13 +63,7 @@ def named_lines(words: str, path: str, lines: int) -> NDArray[np.bool_]:
 
 
 def placed_lines(words: str, path: str, places: Places) -> NDArray[np.bool_]:
-    """Return which of a listing's L lines a query names, bool [L]: by file and number where they are of several files.
-
-    Args:
-        words: the query, and the task if there is one.
-        path: of the file that the listing is of, where it names none itself.
-        places: where the lines stand in their files.
-    """
+    """Return which of a listing's L lines a query names, bool [L]; by file and number where they are of several."""
     named, words = np.zeros(len(places.number), np.bool_), words[:MOST_CHARACTERS]
     alone = len(places.paths) < 2
     for place, each in enumerate(places.paths or (path,)):

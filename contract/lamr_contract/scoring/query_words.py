@@ -15,8 +15,8 @@ from pathlib import PurePosixPath
 import numpy as np
 
 from lamr_contract.arrays import Float32Array
-from lamr_contract.reading import bounded
-from lamr_contract.scoring.query_kind import asks
+from lamr_contract.query_kind import asks
+from lamr_contract.query_truncation import bounded
 from lamr_contract.words import IDENTIFIER, STOP_WORDS, terms
 
 FEATURES = (

@@ -6,43 +6,49 @@ It calls the other modules of this package in order. A client that prunes, a pac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from lamr_postprocess.layout import LineLayout, token_lines
-from lamr_postprocess.lines import TokenLines
+from lamr_postprocess.lines import CharacterMeans, TokenLines
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array, logit, sigmoid
-from lamr_contract.asked import AskedDocument
 from lamr_contract.errors import ModelMismatchError
 from lamr_contract.model_io import ChunkResult
 from lamr_contract.names import SCORING_FILE
+from lamr_contract.query_kind import is_foreign
+from lamr_contract.rules import (
+    BEST,
+    DEPENDENCY,
+    EMISSION,
+    LINES,
+    MEAN,
+    NAMED,
+    PAPER,
+    PATHLESS,
+    SEMANTIC,
+    TOGETHER,
+    LineRule,
+    Scoring,
+    adapted,
+)
 from lamr_contract.scoring.evidence import going_on, is_code, lexical_views
-from lamr_contract.scoring.line_model import AskedLines, ScoredLines
-from lamr_contract.scoring.merging import Outputs, ScoreMerger
-from lamr_contract.scoring.presence import best_lines, document_features
-from lamr_contract.scoring.query_kind import is_foreign
-from lamr_contract.scoring.reader import (
+from lamr_contract.scoring.fusion import (
     ENCODED,
     RUBRICS,
     EncoderReading,
     encoded_logits,
     features_of_lines,
 )
-from lamr_contract.scoring.rules import (
-    DEPENDENCY,
-    LINES,
-    SEMANTIC,
-    TOKEN_RULES,
-    LineRule,
-    Scoring,
-    TokenRule,
-    adapted,
-)
+from lamr_contract.scoring.line_model import QueryLines, ScoredLines
+from lamr_contract.scoring.merging import Outputs, ScoreMerger
+from lamr_contract.scoring.query_document import QueryDocument
+from lamr_contract.scoring.query_words import name_terms
 from lamr_contract.scoring.weights import LineWeights, load_weights
 from lamr_contract.spec import ModelSpec, client_files
 from lamr_contract.words import TermIndex, query_terms
@@ -57,8 +63,31 @@ GOING_ON = 2.0
 LEAST_GAIN = 0.05
 """Lines' worth of doubt; a chunk with less isn't worth its reading."""
 
+_PART = 10  # the best tenth of the lines
+_LEAST_LETTERS = 3  # a shorter word of a file's name says nothing
 _LEAST_EVIDENCE = 0.05
 """What a line scores by keywords that has none, and how much less than 1 the best line scores."""
+
+
+@dataclass(frozen=True)
+class TokenRule:
+    """A rule that gives each token one of the model's outputs as its score, and each line the mean over its characters.
+
+    Attributes:
+        value: the scores [m] of the tokens that outputs are about.
+        lines: how means over lines are taken.
+    """
+
+    value: Callable[[Outputs], NDArray[Any]]
+    lines: type[TokenLines] = TokenLines
+
+
+TOKEN_RULES = {
+    PAPER: TokenRule(lambda outputs: outputs.keep),
+    EMISSION: TokenRule(lambda outputs: outputs.keep_prob, CharacterMeans),
+}
+"""The rules over tokens by the kind of scoring. For the second one, `keep_prob` is sigmoid(e_keep - e_prune) of the
+fused emission, because its decoder is exported without a chain."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +162,7 @@ class LineScores:
         scores: float32 [L], in [0, 1].
         dependency: bool [L], whether the dependency rubric speaks for a line more than the semantic one does; None
             where the model lacks either or gave no marginals of them.
-        relevance: P(the document holds what is looked for), if the rule knows `Presence`; else that of the most
+        relevance: P(the document holds what is looked for), if the rule knows `AnswerPrior`; else that of the most
             relevant chunk. 0 without any.
         rule: what gave the scores.
         inked: bool [L], which lines aren't blank.
@@ -160,7 +189,7 @@ class DocumentScorer:
     Tokens are made when there is an answer to take in, or a chunk's gain to tell.
     """
 
-    def __init__(self, scorer: Scorer, document: AskedDocument) -> None:
+    def __init__(self, scorer: Scorer, document: QueryDocument) -> None:
         """Begin without an answer.
 
         Args:
@@ -234,7 +263,7 @@ class DocumentScorer:
         """Return what the line model says, with what was read, and what becomes of it by the query's kind."""
         document, rule, scored = self._document, self._rule, self._by_words
         if self._begun:
-            logits = weights.reader.logits(self._asked_lines, scored.logits, self._reading) + rule.bias
+            logits = weights.fusion.logits(self._asked_lines, scored.logits, self._reading) + rule.bias
         else:
             logits = scored.logits + rule.unread
         if self.by_keywords and self.keywords:
@@ -281,13 +310,13 @@ class DocumentScorer:
         return TermIndex.of(self._document.text, self._document.layout)
 
     @cached_property
-    def _asked(self) -> tuple[AskedLines, ...]:
+    def _asked(self) -> tuple[QueryLines, ...]:
         """The document as the line model reads it, by task and history: prepared once, whatever is read later."""
         assert self._scorer.weights is not None
         return self._document.asked_with_history(self._scorer.weights.model)
 
     @property
-    def _asked_lines(self) -> AskedLines:
+    def _asked_lines(self) -> QueryLines:
         return self._asked[0]
 
     @cached_property
@@ -344,12 +373,7 @@ def _token_values(outputs: Outputs, rule: TokenRule, rubrics: Sequence[str]) -> 
 
 
 def encoder_merger(rubrics: Sequence[str], tokens: int) -> ScoreMerger:
-    """Return what averages over chunks the log-odds that the line model reads of an encoder.
-
-    Args:
-        rubrics: the names of the encoder's rubrics, in the order of the K axis.
-        tokens: the number of the document's tokens.
-    """
+    """Return what averages over chunks the log-odds that the line model reads of an encoder."""
     return ScoreMerger(partial(encoded_logits, rubrics=rubrics), ENCODED, rubrics, tokens, want_rubrics=True)
 
 
@@ -363,3 +387,32 @@ def over_blank(scores: Float64Array, layout: LineLayout) -> Float64Array:
     result = scores.copy()
     result[blank] = np.minimum(scores[inked[before]], scores[inked[np.minimum(after, len(inked) - 1)]])
     return result
+
+
+def document_features(
+    opinions: Float64Array, together: float, terms: Iterable[str], path: str
+) -> dict[str, float]:
+    """Return the features of a document, by name.
+
+    Args:
+        opinions: log-odds that parts of the document hold what is looked for, at least one: the relevance of the chunks
+            that an encoder has read, or the scores of the best lines (`best_lines`).
+        together: the largest share of the query's words that one block has.
+        terms: the query's.
+        path: the document's path; empty where it isn't known.
+    """
+    named = {term for term in name_terms(path) if len(term) >= _LEAST_LETTERS}
+    ordered = np.sort(opinions)  # so that the sum doesn't depend on which answer came first
+    return {
+        BEST: float(ordered[-1]),
+        MEAN: float(ordered.mean()),
+        TOGETHER: together,
+        NAMED: len(named & set(terms)) / max(1, len(named)),
+        PATHLESS: float(not path),
+    }
+
+
+def best_lines(logits: Float64Array) -> Float64Array:
+    """Return the best tenth of the log-odds [I] of lines, at least one."""
+    best: Float64Array = np.sort(logits)[-max(1, len(logits) // _PART) :]
+    return best

@@ -1,6 +1,6 @@
-"""`LineWeights`: a line model and a reader, as they lie beside a model's `lamr.json`: arrays without pickles.
+"""`LineWeights`: a line model and a score fusion, as they lie beside a model's `lamr.json`: arrays without pickles.
 
-The module knows the file; what its numbers do, `line_model` and `reader` know.
+The module knows the file; what its numbers do, `line_model` and `fusion` know.
 """
 
 from __future__ import annotations
@@ -20,11 +20,10 @@ from numpy.typing import NDArray
 
 from lamr_contract.errors import ModelMismatchError
 from lamr_contract.files import MIB, read_regular
+from lamr_contract.scoring.fusion import ScoreFusion
 from lamr_contract.scoring.line_layers import Layer, LineLayers
 from lamr_contract.scoring.line_model import LineModel
 from lamr_contract.scoring.line_vectors import WordMatching, WordTable
-from lamr_contract.scoring.network import LineNetwork
-from lamr_contract.scoring.reader import Reader
 
 _Made = TypeVar("_Made")
 _MOST_BYTES, _MOST_UNPACKED_BYTES = 64 * MIB, 256 * MIB
@@ -32,7 +31,7 @@ _LEVELS = 127
 _WORDS, _STRIDES = "words", "strides"
 # The beginnings of the arrays' names in the file.
 _QUERY, _LINE, _MATCHING, _LAYERS, _DECODER = "query.", "line.", "matching.", "layers.", "decoder."
-_READER, _TAKEN = "reader.", "reader.taken"
+_FUSION = "reader."
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +40,11 @@ class LineWeights:
 
     Attributes:
         model: scores the lines of a file by itself.
-        reader: scores them with what an encoder has read.
+        fusion: scores them with what an encoder has read.
     """
 
     model: LineModel
-    reader: Reader
+    fusion: ScoreFusion
 
 
 def word_table(vectors: NDArray[np.floating[Any]], alone: NDArray[np.floating[Any]]) -> WordTable:
@@ -77,8 +76,7 @@ def weights_bytes(weights: LineWeights) -> bytes:
         del parts["stride"]
         arrays |= {f"{_LAYERS}{number}.{name}": values.astype(half) for name, values in parts.items()}
     arrays |= {_DECODER + name: np.asarray(values) for name, values in _fields(model.decoder).items()}
-    arrays |= {_READER + name: values for name, values in weights.reader.network.to_arrays().items()}
-    arrays[_TAKEN] = np.array([weights.reader.scale, weights.reader.shift], np.float64)
+    arrays |= {_FUSION + name: values for name, values in weights.fusion.to_arrays().items()}
     stream = io.BytesIO()
     np.savez(
         stream, **arrays
@@ -92,12 +90,12 @@ def load_weights(path: Path) -> LineWeights:
     Raises:
         ModelMismatchError: the file is missing, or no such file.
     """
-    return _loaded(path, lambda arrays: LineWeights(_line_model(arrays), _reader(arrays)))
+    return _loaded(path, lambda arrays: LineWeights(_line_model(arrays), _fusion(arrays)))
 
 
-def load_reader(path: Path) -> Reader:
-    """Read the reader alone, which knows nothing of the line model's inputs; errors are those of `load_weights`."""
-    return _loaded(path, _reader)
+def load_fusion(path: Path) -> ScoreFusion:
+    """Read the fusion alone, which knows nothing of the line model's inputs; errors are those of `load_weights`."""
+    return _loaded(path, _fusion)
 
 
 def _loaded(path: Path, made: Callable[[Mapping[str, NDArray[Any]]], _Made]) -> _Made:
@@ -118,10 +116,9 @@ def _loaded(path: Path, made: Callable[[Mapping[str, NDArray[Any]]], _Made]) -> 
         ) from error
 
 
-def _reader(arrays: Mapping[str, NDArray[Any]]) -> Reader:
-    network = {name.removeprefix(_READER): arrays[name] for name in arrays if name.startswith(_READER)}
-    scale, shift = arrays[_TAKEN].tolist()
-    return Reader(LineNetwork.from_arrays(network), scale, shift)
+def _fusion(arrays: Mapping[str, NDArray[Any]]) -> ScoreFusion:
+    own = {name.removeprefix(_FUSION): arrays[name] for name in arrays if name.startswith(_FUSION)}
+    return ScoreFusion.from_arrays(own)
 
 
 def _line_model(arrays: Mapping[str, NDArray[Any]]) -> LineModel:

@@ -11,12 +11,8 @@ import itertools
 import re
 from collections.abc import Iterator
 
-import numpy as np
-from lamr_postprocess.lines import code_points
-
 SLICE_CHARS, MOST_SLICE_CHARS = 2048, 8192
 _SLICES_AT_ONCE = 16
-_NEWLINE, _SPACE, _DELETE = 10, 32, 127
 # Where a slice ends: before a single space between two ASCII letters or digits, where that is sure to change nothing.
 _LAST_SAFE = re.compile(r".*[A-Za-z0-9](?= [A-Za-z0-9])", re.DOTALL)
 _NEXT_SAFE = re.compile(r"[A-Za-z0-9](?= [A-Za-z0-9])")
@@ -46,22 +42,7 @@ def _end_of_slice(text: str, start: int) -> int:
     return next((match.end() for match in matches if match), hard)
 
 
-def cuts_inside(text: str) -> bool:
-    """Return whether a slice may begin inside a word, or inside white space that belongs together.
-
-    This takes a stretch as long as a slice without a space behind ink and without a line that isn't indented.
-    """
-    if len(text) <= MOST_SLICE_CHARS:
-        return False
-    points = code_points(text)
-    inked = (points > _SPACE) & (points < _DELETE)
-    places = (
-        np.flatnonzero((inked[:-1] & (points[1:] == _SPACE)) | ((points[:-1] == _NEWLINE) & inked[1:])) + 1
-    )
-    return int(np.diff(places, prepend=0, append=len(text)).max()) > MOST_SLICE_CHARS - 2
-
-
 def in_groups(slices: Iterator[str]) -> Iterator[list[str]]:
-    """Yield slices in groups of as many as are tokenized at once."""
+    """Yield slices, or short texts, in groups of as many as are tokenized at once."""
     while group := list(itertools.islice(slices, _SLICES_AT_ONCE)):
         yield group

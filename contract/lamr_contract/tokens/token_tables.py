@@ -2,8 +2,9 @@
 
 Byte-pair tokenizers part a text into words, each with the mark or space before it, numbers, runs of marks, line ends
 and white space; then a piece has as many tokens as its vocabulary needs. The tables say what pieces of each kind cost
-on average. They are fitted to the real tokenizers (`benchmarks.token_tables`); docs/lab/tokens.md says how well. Costs
-add up: a text costs as much as its lines together. The module knows pieces; it knows no budget.
+on average. They are fitted to the real tokenizers (`benchmarks.token_tables`); docs/lab/tokens.md says how well. One
+more, `ANY`, costs more than each of them, piece by piece. Costs add up: a text costs as much as its lines together. The
+module knows pieces; it knows no budget.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ from functools import lru_cache
 from importlib import import_module
 from importlib.resources import files
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
+from lamr_postprocess.lines import code_points
 from numpy.typing import NDArray
-
-from lamr_contract.tokens.token_limits import cost_beyond
 
 TABLES = ("o200k", "cl100k", "claude", "qwen", "llama")
 """The tokenizers that there are tables of, as they are named in options."""
+ANY = "any"
+"""Stands for a tokenizer: a count that isn't below any table's."""
 
 _SCALE = 1000  # costs are thousandths of tokens, so that sums are exact
 _MARKS = r"!-/:-@\[-`{-~"
@@ -40,7 +41,69 @@ _LONG = 20
 """Letters of a word, and characters of a run of white space, beyond which each costs `_BEYOND`."""
 _BEYOND = {"letters": 0.48, "white": 0.015}
 """What the real tokenizers give letters of chance and columns of spaces: files hold too few such for a fit."""
+_MARGIN = 1.15
+"""By which `ANY` costs more than the dearest table, for tokenizers that there is no table of."""
+_AT_MOST = {"letters": 0.65, "white": 0.02, "beyond": 1, "marks more": 0.82}
+"""What these cost at most, by five tokenizers: GPT's (o200k), Llama 3.1's, Gemma 3's, Qwen 3's and DeepSeek V4's."""
 _MOST, _LONGEST = 1 << 17, 512  # lines that are remembered, and the characters of one
+
+SCRIPTS = (
+    *(
+        (0x80, 2.4),
+        (0xC0, 1.5),
+        (0x2B0, 3),
+        (0x370, 1.1),
+        (0x400, 0.8),
+        (0x530, 2.1),
+        (0x590, 1.3),
+        (0x600, 0.8),
+    ),
+    *(
+        (0x700, 3),
+        (0x900, 1.3),
+        (0x980, 1.6),
+        (0xA00, 2.1),
+        (0xA80, 3),
+        (0xB80, 1.7),
+        (0xC00, 2.05),
+        (0xD00, 2),
+    ),
+    *(
+        (0xD80, 3),
+        (0xE00, 0.8),
+        (0xE80, 3),
+        (0x1000, 2.2),
+        (0x1100, 3),
+        (0x1780, 1.9),
+        (0x1800, 3),
+        (0x1E00, 2.2),
+    ),
+    *(
+        (0x1F00, 3),
+        (0x2000, 1.7),
+        (0x2070, 3),
+        (0x2500, 1.1),
+        (0x2580, 2.5),
+        (0x2700, 2),
+        (0x27C0, 3),
+        (0x3000, 1.25),
+    ),
+    *(
+        (0x3040, 1.05),
+        (0x3100, 3),
+        (0x4E00, 1.35),
+        (0xA000, 3),
+        (0xAC00, 1),
+        (0xD7B0, 3),
+        (0xFF00, 1.3),
+        (0xFFF0, 3),
+    ),
+    *((0x10000, 4), (0x1F000, 3), (0x20000, 4)),
+)
+"""Beyond ASCII, where a block of Unicode begins and what each of its characters costs; as many as its bytes in UTF-8
+where the large models' tokenizers know too little of a script to be measured."""
+_STARTS = np.array([start for start, _ in SCRIPTS])
+_COSTS = np.array([round(_SCALE * cost) for _, cost in SCRIPTS], np.int64)
 
 Features = list[tuple[str, float]]
 
@@ -52,11 +115,11 @@ class TokenTable:
         """Begin with nothing remembered.
 
         Args:
-            name: one of `TABLES`.
+            name: one of `TABLES`, or `ANY`.
             parts: gives how many of the pruning model's tokens each of several words has, which tells rare words.
         """
         self.name, self._parts = name, parts
-        self._weights: dict[str, float] = _tables()[name] | _BEYOND
+        self._weights: dict[str, float] = _weights(name)
         self._pieces: dict[str, int] = {}
         self._lines: dict[str, int] = {}
 
@@ -149,7 +212,8 @@ def _of_word(before: str | None, word: str, parts: int) -> Features:
 def _of_others(piece: str) -> Features:
     inked = piece.strip()
     if not piece.isascii():
-        return [("beyond", float(cost_beyond(piece)))]
+        places = np.searchsorted(_STARTS, code_points(piece), side="right") - 1
+        return [("beyond", float(_COSTS[places].sum()) / _SCALE)]
     if inked.isdigit():
         return [(f"digits {len(piece)}", 1)]
     if _RUN.fullmatch(inked):
@@ -177,11 +241,19 @@ def _of_marks(piece: str, marks: str) -> Features:
     ]
 
 
+def _weights(name: str) -> dict[str, float]:
+    """What a table's rows cost; of `ANY`, as much as in the dearest table, and more."""
+    if name != ANY:
+        return _tables()[name] | _BEYOND
+    tables = [_tables()[each] for each in TABLES]
+    return {row: _MARGIN * max(0, *(table[row] for table in tables)) for row in tables[0]} | _AT_MOST
+
+
 @lru_cache(maxsize=1)
-def _tables() -> dict[str, Any]:
+def _tables() -> dict[str, dict[str, float]]:
     """What each table's rows cost, in tokens."""
     reader = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-    tables: dict[str, Any] = reader.loads(
+    tables: dict[str, dict[str, float]] = reader.loads(
         (files("lamr_contract.tokens") / "data" / "token-tables.toml").read_text("utf-8")
     )
     return tables

@@ -2,7 +2,7 @@
 
 A file of items holds one JSON object a line. Three fields are enough for questions of a user's own: `query`, `answer`,
 and `code` or the `path` of a file. A row of `lamr eval` (`kept_frags` in place of an answer) asks where something must
-change.
+change. `making` makes items by rules.
 """
 
 from __future__ import annotations
@@ -107,19 +107,17 @@ def read_items(path: Path, on_problem: Callable[[Problem], None] | None = None) 
     Raises:
         RecordError: see `read_rows`.
     """
-    rows = read_rows(path, lambda row, number: item_of(row, number, path.parent), on_problem)
-    return [item for item in rows if item is not None]
+    return list(read_rows(path, lambda row, number: item_of(row, number, path.parent), on_problem))
 
 
-def item_of(row: Any, number: int, root: Path) -> Item | None:
-    """Return the item of a parsed row; None for a record whose file doesn't answer, of which nothing can be asked.
+def item_of(row: Any, number: int, root: Path) -> Item:
+    """Return the item of a parsed row.
 
     Raises:
         ValueError: it is no item, or the code that it names can't be read.
     """
     if isinstance(row, dict) and "kept_frags" in row:
-        record = Record.from_row(row, number)
-        return of_record(record) if record.kept_frags else None
+        return of_record(Record.from_row(row, number))
     if not isinstance(row, dict) or "query" not in row:
         raise ValueError("expected an object with query, answer, and code or path")
     given = {name: value for name, value in row.items() if value is not None}
@@ -142,7 +140,7 @@ def of_record(record: Record) -> Item:
     """Return the item of a record: which lines does the query ask to change?
 
     Raises:
-        ValueError: all of its lines are gold.
+        ValueError: it has no gold lines.
     """
     return Item(
         PLACE,

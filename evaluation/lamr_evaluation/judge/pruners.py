@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,7 +20,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from lamr_contract.counters import Counter
-from lamr_contract.perplexity.causal_scorer import CausalScorer
+from lamr_contract.perplexity.causal_scorer import CausalScorer, IntArray
 from lamr_postprocess import BudgetError, detect_language, prune_lines
 from lamr_repositories.compression import Compression, CompressionOptions, compress_chunks
 from lamr_repositories.compression.coarse import function_chunks
@@ -122,18 +123,55 @@ def kept_key(pruner: Pruner, item: Item, budget: int) -> str | None:
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
+MOST_NUMBERS = 4 << 20
+"""Of log-probabilities that are remembered: 16 MiB."""
+
+
+class KeptScorer:
+    """A `CausalScorer` on another one."""
+
+    def __init__(self, scorer: CausalScorer) -> None:
+        """Remember nothing yet."""
+        self._scorer = scorer
+        self.name, self.key, self.max_tokens = scorer.name, scorer.key, scorer.max_tokens
+        self._known: OrderedDict[tuple[bytes, int], NDArray[np.float32]] = OrderedDict()
+        self._numbers = 0
+
+    def encode(self, text: str) -> IntArray:
+        """See `CausalScorer.encode`."""
+        return self._scorer.encode(text)
+
+    def log_probs(
+        self, sequences: Sequence[IntArray], firsts: Sequence[int] | None = None
+    ) -> list[NDArray[np.float32]]:
+        """See `CausalScorer.log_probs`."""
+        places = [1] * len(sequences) if firsts is None else firsts
+        keys = [(ids.tobytes(), first) for ids, first in zip(sequences, places, strict=True)]
+        waiting = {key: ids for key, ids in zip(keys, sequences, strict=True) if key not in self._known}
+        found = (
+            self._scorer.log_probs(list(waiting.values()), [first for _, first in waiting]) if waiting else []
+        )
+        answers = dict(zip(waiting, found, strict=True))
+        result = [answers[key] if key in answers else self._known[key] for key in keys]
+        self._known.update(answers)
+        self._numbers += sum(map(len, answers.values()))
+        while self._numbers > MOST_NUMBERS:
+            self._numbers -= len(self._known.popitem(last=False)[1])
+        return result
+
+
 ROOM = 2
 """Before the fine stage, functions of so many times the budget are taken. The stage then aims at the share of their
 lines that the budget is of their tokens, however large a function is."""
 
 
 class LongCodeZip:
-    """LongCodeZip with the reader's own model."""
+    """LongCodeZip with the reader's own model. What was asked of one item is kept for its other budgets."""
 
     def __init__(self, scorer: CausalScorer, count: Counter) -> None:
         """Ask nothing yet."""
         self.key = None if scorer.key is None else f"longcodezip fitted {scorer.key}"
-        self._scorer, self._count = scorer, count
+        self._scorer, self._count = KeptScorer(scorer), count
 
     def __call__(self, item: Item, budget: int) -> Kept:
         """See `Pruner`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from lamr_postprocess.languages.plain import CONDITIONS_OF_C, LIKE_C
 from lamr_postprocess.languages.table import (
     BLOCK_COMMENT,
     FALLS_THROUGH,
@@ -83,6 +84,8 @@ C = Language(
     frames=_FRAMES,
     ending="}",
     leading=r"[^#/*\s]",
+    wholes=LIKE_C,
+    words=CONDITIONS_OF_C,
     stand_ins=("struct $ {", "void $() {", "{"),
     macros=_MACROS,
     misread=(

@@ -5,8 +5,17 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from lamr_postprocess.languages.plain import BACKSLASH, CLOSERS, LIKE_C, by_lines
-from lamr_postprocess.languages.table import Comment, Language, Whole
+from lamr_postprocess.languages.plain import (
+    BACKSLASH,
+    CLOSERS,
+    CONDITIONS_OF_C,
+    IN_PYTHON,
+    LIKE_C,
+    LIKE_HASKELL,
+    by_lines,
+    conditions,
+)
+from lamr_postprocess.languages.table import Comment, Language, Template, Whole
 
 _ROWS: tuple[tuple[Any, ...], ...] = (
     (Comment("#"), "gherkin", ".feature"),
@@ -63,6 +72,10 @@ _ROWS: tuple[tuple[Any, ...], ...] = (
     (Comment("//"), "cypher", ".cypher .cql"),
     (Comment("//"), "rescript", ".res .resi .re .rei"),
     (Comment("//"), "tablegen", ".td .mlir"),
+    (Comment("//"), "idl", ".idl .odl"),
+    (Comment("#"), "raku", ".raku .rakumod .rakutest .p6"),
+    (Comment("--"), "lean", ".lean"),
+    (Comment("--"), "idris", ".idr"),
     (Comment("--"), "dhall", ".dhall"),
     (Comment("--"), "purescript", ".purs"),
     (Comment("--"), "cabal", ".cabal", "", "cabal.project"),
@@ -70,6 +83,39 @@ _ROWS: tuple[tuple[Any, ...], ...] = (
     (Comment(";"), "llvm", ".ll"),
 )
 """Comment, name, endings, aliases and whole names, separated by spaces."""
+
+
+_SECTIONS_OF_APACHE = Template(
+    "sections",
+    (Whole(r"^[ \t]*</?\w+[^>\n]*>"),),
+    opens=r"\A\s*<(?P<name>\w+)",
+    closes=r"\A\s*</(?P<name>\w+)",
+)
+_OFF: dict[str, dict[str, Any]] = {
+    "apache": {"brackets": "", "wholes": (Whole(r"^[ \t]*#[^\n]*"),), "words": _SECTIONS_OF_APACHE},
+    "asciidoc": {
+        "brackets": "",
+        "wholes": (Whole(r"^(?P<tag>/{4,}|-{4,}|\.{4,}|\+{4,})[ \t]*\n", r"^{tag}[ \t]*$"),),
+        "words": conditions("", r"(?:n?def|eval)?::"),
+    },
+    "dhall": {"wholes": LIKE_HASKELL},
+    "gdscript": {"wholes": IN_PYTHON},
+    "gherkin": {"brackets": "", "wholes": (Whole(r'^[ \t]*"""', r'"""'),)},
+    "idl": {"words": CONDITIONS_OF_C},
+    "idris": {"wholes": LIKE_HASKELL},
+    "just": {"wholes": IN_PYTHON},
+    "lean": {"wholes": (Whole(r"/-", r"-/"), Whole(r"--[^\n]*"))},
+    "m4": {"wholes": (Whole(r"\b(?:ifelse|m4_if)\([^\n]*\[[ \t]*$", r"^[ \t]*\][^\n]*\)"),)},
+    "plantuml": {"brackets": "", "wholes": (Whole(r"/'", r"'/"),), "words": conditions("!")},
+    "purescript": {"wholes": LIKE_HASKELL},
+    "raku": {"wholes": (Whole(r"^[ \t]*=begin[ \t]+(?P<tag>\w+)", r"^[ \t]*=end[ \t]+{tag}"),)},
+    "roff": {"brackets": "", "wholes": (Whole(r"^[.']ig\b.*\n", r"^\.\.[ \t]*$"),)},
+    "velocity": {"brackets": "", "wholes": (Whole(r"#\*", r"\*#"),)},
+    "webassembly": {"wholes": (Whole(r"\(;", r";\)"),)},
+    "windows-resource": {"words": CONDITIONS_OF_C},
+    "yacc": {"words": CONDITIONS_OF_C},
+}
+"""What else, by name, is in one piece or says that lines are switched off."""
 
 
 def _wholes(comment: Comment) -> tuple[Whole, ...]:
@@ -80,6 +126,10 @@ def _wholes(comment: Comment) -> tuple[Whole, ...]:
 
 
 COMMENTED: tuple[Language, ...] = tuple(
-    by_lines(comment, *row, frames=CLOSERS, wholes=_wholes(comment), goes_on=BACKSLASH)
+    by_lines(
+        comment,
+        *row,
+        **{"frames": CLOSERS, "wholes": _wholes(comment), "goes_on": BACKSLASH, **_OFF.get(row[0], {})},
+    )
     for comment, *row in _ROWS
 )

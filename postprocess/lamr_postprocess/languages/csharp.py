@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from lamr_postprocess.languages.plain import CONDITIONS_OF_C, LIKE_C
 from lamr_postprocess.languages.table import BLOCK_COMMENT, ListKind, braced, name_set
 
 _ELEMENTS = ListKind(separators=frozenset({","}))
@@ -52,6 +53,8 @@ CSHARP = braced(
     aliases=frozenset({"c#", "cs"}),
     suffixes=frozenset({".cs", ".csx", ".cake"}),
     leading=r"\[",
+    wholes=LIKE_C,
+    words=CONDITIONS_OF_C,
     stand_ins=("class $ {", "void $() {", "{"),
     preprocessed=True,
     hints=(

@@ -41,7 +41,6 @@ JSONC = with_grammar(
 YAML = with_grammar(
     "yaml",
     grammar="tree_sitter_yaml:language",
-    deepest=100,
     lists={
         "stream": ListKind(items=frozenset({"document"})),
         "block_mapping|block_sequence": _BLOCK,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from lamr_postprocess.languages.plain import LIKE_JAVASCRIPT
 from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, ListKind, braced, name_set
 
 # A name that no `;` ends (`href="a?b=c&d=e"`, `&nbsp&nbsp`), which the grammars of JSX take for half of an entity.
@@ -123,6 +124,7 @@ JAVASCRIPT = braced(
     aliases=name_set("js jsx node ecmascript"),
     suffixes=name_set(".js .jsx .mjs .cjs"),
     leading=r"@\w",
+    wholes=LIKE_JAVASCRIPT,
     stand_ins=("class $ {", "function $() {", "{"),
     macros=_ENTITIES,
     shebangs=frozenset({"node", "nodejs"}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lamr_postprocess.languages.plain import LIKE_JAVASCRIPT
 from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, Language, ListKind, name_set
 
 _CASES = ListKind(items=name_set("expression_case type_case communication_case default_case"))
@@ -51,6 +52,7 @@ GO = Language(
     suffixes=frozenset({".go"}),
     frames=r"[{})\]]|(?:case|default)\b|\w+:$",
     ending="}",
+    wholes=LIKE_JAVASCRIPT,
     stand_ins=("", "func $() {", "{"),
     hints=(
         r"^package \w+[ \t]*$",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lamr_postprocess.languages.plain import LIKE_KOTLIN
 from lamr_postprocess.languages.table import BLOCK_COMMENT, ListKind, braced, name_set
 
 _MEMBERS = ListKind(separators=frozenset({";"}))
@@ -53,6 +54,7 @@ JAVA = braced(
     name="java",
     suffixes=frozenset({".java", ".jav"}),
     leading=r"@(?!interface)\w",
+    wholes=LIKE_KOTLIN,
     stand_ins=("class $ {", "void $() {", "{"),
     hints=(
         r"^package [\w.]+;",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lamr_postprocess.languages.plain import IN_PHP
 from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, ListKind, braced, name_set
 
 _ELEMENTS = ListKind(separators=frozenset({","}))
@@ -53,6 +54,7 @@ PHP = braced(
     name="php",
     suffixes=name_set(".php .phtml .php5 .php7 .inc"),
     leading=r"#\[",
+    wholes=IN_PHP,
     stand_ins=("class $ {", "function $() {", "{"),
     shebangs=frozenset({"php"}),
     hints=(r"^<\?php\b|<\?=", r"\$\w+->\w+|\$this\b", r"^use [\w\\]+;", r"^[ \t]*\$\w+ = "),

@@ -52,13 +52,15 @@ _LINE_OF_C = Whole(r"//[^\n]*")
 _BLOCK_OF_C = Whole(r"/\*", r"\*/")
 _COMMENTS_OF_C = (_LINE_OF_C, _BLOCK_OF_C)
 LIKE_C = (*_COMMENTS_OF_C, *_TEXTS)
-_LIKE_KOTLIN = (*_COMMENTS_OF_C, _TRIPLE, _TEXT, _LETTER)
+LIKE_JAVASCRIPT = (*LIKE_C, Whole("`", r"(?:[^`\\]|\\[\s\S])*`", at_once=True))
+LIKE_KOTLIN = (*_COMMENTS_OF_C, _TRIPLE, _TEXT, _LETTER)
 _AFTER_HASH = Whole(r"#[^\n]*")
+IN_RUST = (*_COMMENTS_OF_C, Whole(r'\br(?P<tag>#*)"', r'"{tag}'), _TEXT, _LETTER)
 _WORD_OF_HASH = Whole(r"(?<![^\s;&|()])#[^\n]*")
 _HASHES = (_AFTER_HASH, *_TEXTS)
 IN_PYTHON = (*_TRIPLES, *_HASHES)
 _AFTER_DASHES = Whole(r"--[^\n]*")
-_LIKE_HASKELL = (Whole(r"\{-", r"-\}"), Whole(r"(?<!\S)--[^\n]*"), _TRIPLE, _TEXT, _LETTER)
+LIKE_HASKELL = (Whole(r"\{-", r"-\}"), Whole(r"(?<!\S)--[^\n]*"), _TRIPLE, _TEXT, _LETTER)
 _LIKE_OCAML = (
     _nesting(r"\(\*", r"[^(*]|\((?!\*)|\*(?!\))", r"\*\)"),
     Whole(r"\{(?P<tag>[a-z_]*)\|", r"\|{tag}\}"),
@@ -80,6 +82,7 @@ _IN_D = (
     _LONG_TEXT,
     _LETTERS,
 )
+_READER_OF_LISP = r"^[ \t]*#(?:[;_]|[+-](?:[^\s()]+|\([^()]*\)))[ \t]*$"
 _LIKE_LISP = (Whole(r"#\|", r"\|#"), Whole(r";[^\n]*"), Whole(r"\\."), Whole(r'"(?:[^"\\]|\\[\s\S])*"'))
 _COMMENT_OF_XML = Whole(r"<!--", r"-->")
 _IN_XML = (
@@ -110,15 +113,18 @@ _AFTER_PERCENT = Whole(r"%[^\n]*")
 _ENTRY_OF_BIBTEX = Whole(
     r"^[ \t]*@\w+[ \t]*[{(]", r"[})][ \t]*,?[ \t]*(?=\s*(?:^[ \t]*[@%]|\Z))|^[ \t]*[})][ \t]*$"
 )
+# A conditional of TeX's own; one that is defined, or takes its branches in braces, begins nothing that `\fi` ends.
+_IF_OF_TEX = r"(?<!\\newif)\\if(?!f\b)[a-zA-Z@]*(?![a-zA-Z@{])"
 _ENVIRONMENTS = Template(
     "environments",
-    (Whole(r"\\(?:begin|end)\{[^{}\n]*\}"),),
-    opens=r"\A\\begin\{(?P<name>.*)\}",
-    closes=r"\A\\end\{(?P<name>.*)\}",
+    (Whole(r"\\(?:begin|end)\{[^{}\n]*\}"), Whole(rf"{_IF_OF_TEX}|\\(?:else|fi)(?![a-zA-Z@])")),
+    opens=r"\A\\(?:begin\{(?P<name>.*)\}|if)",
+    goes_on=r"\A\\else",
+    closes=r"\A\\(?:end\{(?P<name>.*)\}|fi)",
 )
 _CONDITIONS_OF_MAKE = Template(
     "conditions",
-    (Whole(r"^ *(?:ifn?(?:eq|def)|else|endif)\b"),),
+    (Whole(r"^ *(?:if(?:n?(?:eq|def)\b|(?= [A-Z]))|else\b|endif\b)"),),
     opens=r"\A *if",
     goes_on=r"\A *else",
     closes=r"\A *endif",
@@ -130,13 +136,20 @@ _COMMANDS_OF_CMAKE = Template(
     goes_on=r"\A\s*(?i:else)",
     closes=r"\A\s*(?i:end)(?P<name>\w+)",
 )
-_CONDITIONS_OF_C = Template(
-    "conditions",
-    (Whole(r"^[ \t]*#[ \t]*(?:if\w*|el\w+|endif)\b"),),
-    opens=r"\A\s*#\s*if",
-    goes_on=r"\A\s*#\s*el",
-    closes=r"\A\s*#\s*endif",
-)
+
+
+def conditions(sign: str, behind: str = r"\b") -> Template:
+    """Conditions of a preprocessor: what stands before its words and, as expressions, behind them."""
+    return Template(
+        "conditions",
+        (Whole(rf"^[ \t]*(?:{sign})[ \t]*(?i:if\w*|el\w+|end ?if){behind}"),),
+        opens=rf"(?i)\A\s*(?:{sign})\s*if",
+        goes_on=rf"(?i)\A\s*(?:{sign})\s*el",
+        closes=rf"(?i)\A\s*(?:{sign})\s*end",
+    )
+
+
+CONDITIONS_OF_C = conditions("#")
 # A text over several lines, whose expressions may hold such texts.
 _OF_TEXT, _OF_CODE = r"[^'$]|'(?!')|''[$'\\]|\$(?!\{)", r"[^{}'\"]|'(?!')|\"(?:[^\"\\]|\\.)*\"|\{[^{}]*\}"
 _INNER = rf"''(?:{_OF_TEXT}|\$\{{(?:{_OF_CODE})*\}})*''"
@@ -171,6 +184,12 @@ _FENCE = Whole(
 )
 _HEREDOC = Whole(
     r"<<[-~]?\s?(?P<quote>['\"]?)(?P<tag>[A-Za-z_]\w*)(?P=quote)[^\n]*\n", r"^[ \t]*{tag}[ \t]*$"
+)
+IN_RUBY = (Whole(r"^=begin\b", r"^=end\b"), Whole(r"^__END__$", r"\Z"), _HEREDOC, *_HASHES)
+IN_PHP = (
+    Whole(r"<<<[ \t]*(?P<quote>['\"]?)(?P<tag>[A-Za-z_]\w*)(?P=quote)[ \t]*\n", r"^[ \t]*{tag}\b"),
+    Whole(r"#(?!\[)[^\n]*"),
+    *LIKE_C,
 )
 _HEREDOC_OF_SHELL = Whole(
     r"(?<![<\w])<<-?[ \t]*\\?(?P<quote>['\"]?)(?P<tag>[A-Za-z_][\w.-]*)(?P=quote)[^\n]*\n",
@@ -384,7 +403,15 @@ PLAIN: tuple[Language, ...] = (
         frames=CLOSERS,
         wholes=(Whole(r"#\[", r"\]#"), _TRIPLE, _AFTER_HASH, _TEXT),
     ),
-    _hash("tcl", ".tcl", shebangs="tclsh wish", frames=BRACKETS, goes_on=BACKSLASH, skips_mark=False),
+    _hash(
+        "tcl",
+        ".tcl",
+        shebangs="tclsh wish",
+        frames=BRACKETS,
+        wholes=(Whole(r"\\."), Whole(r"^[ \t]*#[^\n]*")),
+        goes_on=BACKSLASH,
+        skips_mark=False,
+    ),
     _hash("awk", ".awk", shebangs="awk gawk mawk", frames=BRACKETS, goes_on=_PIPE, skips_mark=False),
     _hash("puppet", ".pp", frames=BRACKETS, wholes=_HASHES),
     _hash(
@@ -422,10 +449,18 @@ PLAIN: tuple[Language, ...] = (
         wholes=(Whole(r"(?:--)?\[(?P<tag>=*)\[", r"\]{tag}\]"), _AFTER_DASHES, *_TEXTS),
         goes_on=r"(?:(?<!\.)\.\.|\b(?:and|or|not)|(?<![=~<>])=)[ \t]*$",
     ),
-    by_lines(_DASHES, "haskell", ".hs", shebangs="runhaskell stack", frames=CLOSERS, wholes=_LIKE_HASKELL),
-    by_lines(_DASHES, "elm", ".elm", frames=CLOSERS, wholes=_LIKE_HASKELL),
+    by_lines(
+        _DASHES,
+        "haskell",
+        ".hs",
+        shebangs="runhaskell stack",
+        frames=CLOSERS,
+        wholes=LIKE_HASKELL,
+        words=CONDITIONS_OF_C,
+    ),
+    by_lines(_DASHES, "elm", ".elm", frames=CLOSERS, wholes=LIKE_HASKELL),
     by_lines(_DASHES, "ada", ".adb .ads", frames=_ENDS),
-    by_lines(_DASHES, "vhdl", ".vhd .vhdl", frames=_ENDS),
+    by_lines(_DASHES, "vhdl", ".vhd .vhdl", frames=_ENDS, wholes=(_AFTER_DASHES, _BLOCK_OF_C, _TEXT)),
     _page(
         "html",
         ".html .htm .xhtml .ng",
@@ -456,6 +491,7 @@ PLAIN: tuple[Language, ...] = (
         frames=r"\]\]",
         wholes=(
             _COMMENT_OF_XML,
+            Whole(r"<!\[[ \t]*IGNORE[ \t]*\[", r"\]\]>"),
             Whole(r"<!(?:ELEMENT|ATTLIST|ENTITY|NOTATION)\b", r">[ \t]*$"),
         ),
     ),
@@ -486,10 +522,10 @@ PLAIN: tuple[Language, ...] = (
     ),
     _slash("jsonc", ".jsonc .json5 .hjson .code-workspace", aliases="json5", frames=CLOSERS),
     by_lines(Comment('{"//": "', '"}'), "jsonl", ".jsonl .ndjson .jsonlines"),
-    _slash("kotlin", ".kt .kts .ktm", shebangs="kotlin kotlinc", wholes=_LIKE_KOTLIN, goes_on=_OPERATOR),
+    _slash("kotlin", ".kt .kts .ktm", shebangs="kotlin kotlinc", wholes=LIKE_KOTLIN, goes_on=_OPERATOR),
     _slash("swift", ".swift", shebangs="swift", wholes=(*_COMMENTS_OF_C, _TRIPLE, _TEXT), goes_on=_OPERATOR),
     _slash(
-        "scala", ".scala .sc .sbt .mill", shebangs="scala scala-cli", wholes=_LIKE_KOTLIN, goes_on=_OPERATOR
+        "scala", ".scala .sc .sbt .mill", shebangs="scala scala-cli", wholes=LIKE_KOTLIN, goes_on=_OPERATOR
     ),
     _slash("dart", ".dart", wholes=(*_COMMENTS_OF_C, *_TRIPLES, *_TEXTS), goes_on=_OPERATOR),
     _slash("zig", ".zig .zon", goes_on=_OPERATOR),
@@ -517,7 +553,7 @@ PLAIN: tuple[Language, ...] = (
         frames=_BRACED,
         wholes=_COMMENTS_OF_C,
         goes_on=BACKSLASH,
-        words=_CONDITIONS_OF_C,
+        words=CONDITIONS_OF_C,
     ),
     _slash(
         "fsharp",
@@ -527,15 +563,17 @@ PLAIN: tuple[Language, ...] = (
         wholes=(Whole(r"\(\*(?!\))", r"\*\)"), _LINE_OF_C, _TRIPLE, _TEXT),
         documents=r"\[<",
         filled=True,
+        words=CONDITIONS_OF_C,
     ),
     _slash(
         "pascal",
         ".pas .dpr .lpr",
         aliases="delphi",
         frames=_ENDS,
-        wholes=(Whole(r"\{", r"\}"), Whole(r"\(\*", r"\*\)"), _LINE_OF_C, Whole(r"'[^'\n]*'")),
+        wholes=(Whole(r"\{(?!\$)", r"\}"), Whole(r"\(\*", r"\*\)"), _LINE_OF_C, Whole(r"'[^'\n]*'")),
+        words=conditions(r"\{\$"),
     ),
-    _slash("prisma", ".prisma", wholes=(_LINE_OF_C, _TEXT)),
+    _slash("prisma", ".prisma", wholes=(*_COMMENTS_OF_C, _TEXT)),
     _slash("bicep", ".bicep", wholes=(*_COMMENTS_OF_C, _TRIPLES[1], _LETTERS)),
     _slash("apex", ".apex", frames=_BRACED),
     _slash("v", ".vsh .vv", aliases="vlang"),
@@ -547,8 +585,16 @@ PLAIN: tuple[Language, ...] = (
         frames=_ENDS,
         wholes=(*_COMMENTS_OF_C, _TEXT),
         goes_on=BACKSLASH,
+        words=conditions("`"),
     ),
-    by_lines(Comment(";;"), "clojure", ".clj .cljs .cljc .edn", frames=CLOSERS, wholes=_LIKE_LISP),
+    by_lines(
+        Comment(";;"),
+        "clojure",
+        ".clj .cljs .cljc .edn",
+        frames=CLOSERS,
+        wholes=_LIKE_LISP,
+        goes_on=_READER_OF_LISP,
+    ),
     by_lines(
         Comment(";;"),
         "lisp",
@@ -556,8 +602,17 @@ PLAIN: tuple[Language, ...] = (
         aliases="scheme elisp",
         frames=CLOSERS,
         wholes=_LIKE_LISP,
+        goes_on=_READER_OF_LISP,
     ),
-    by_lines(Comment(";"), "assembly", ".asm .nasm", aliases="asm nasm", frames=CLOSERS, goes_on=BACKSLASH),
+    by_lines(
+        Comment(";"),
+        "assembly",
+        ".asm .nasm",
+        aliases="asm nasm",
+        frames=CLOSERS,
+        goes_on=BACKSLASH,
+        words=conditions("%"),
+    ),
     by_lines(
         _BLOCK,
         "gas",
@@ -565,7 +620,7 @@ PLAIN: tuple[Language, ...] = (
         frames=CLOSERS,
         wholes=(_BLOCK_OF_C, _TEXT),
         goes_on=BACKSLASH,
-        words=_CONDITIONS_OF_C,
+        words=conditions(r"#|\."),
     ),
     by_lines(
         Comment("%"),
@@ -592,6 +647,7 @@ PLAIN: tuple[Language, ...] = (
         shebangs="escript",
         frames=_ENDS,
         wholes=(_TRIPLE, Whole(r"%[^\n]*"), Whole(r'"', r'(?<!\\)"')),
+        words=conditions("-"),
     ),
     by_lines(
         Comment("%"),
@@ -610,7 +666,14 @@ PLAIN: tuple[Language, ...] = (
         wholes=(Whole(r"^[ \t]*%\{[ \t]*$", r"^[ \t]*%\}[ \t]*$"),),
         goes_on=r"\.\.\.[ \t]*(?:%.*)?$",
     ),
-    by_lines(Comment("!"), "fortran", ".f90 .f95 .f03 .f08", frames=_ENDS, goes_on=r"&[ \t]*(?:!.*)?$"),
+    by_lines(
+        Comment("!"),
+        "fortran",
+        ".f90 .f95 .f03 .f08 .F90",
+        frames=_ENDS,
+        goes_on=r"&[ \t]*(?:!.*)?$",
+        words=CONDITIONS_OF_C,
+    ),
     by_lines(
         Comment("(*", "*)"),
         "ocaml",
@@ -634,8 +697,17 @@ PLAIN: tuple[Language, ...] = (
         aliases="vba visualbasic",
         frames=_ENDS,
         goes_on=r"(?:^|\s)_[ \t]*$",
+        words=CONDITIONS_OF_C,
     ),
-    by_lines(Comment('"'), "vim", ".vim", filenames=".vimrc", frames=_ENDS),
+    by_lines(
+        Comment('"'),
+        "vim",
+        ".vim",
+        filenames=".vimrc",
+        frames=_ENDS,
+        wholes=(_HEREDOC, Whole(r"^(?P<tag> *)if (?:0|v:false)[ \t]*\n", r"^{indent}en(?:dif?)?\b")),
+        brackets="",
+    ),
     by_lines(
         Comment("REM"),
         "batch",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lamr_postprocess.languages.plain import IN_RUBY
 from lamr_postprocess.languages.table import Comment, Language, ListKind, name_set
 
 _CLAUSES = frozenset({"rescue", "ensure", "else"})
@@ -55,6 +56,7 @@ RUBY = Language(
     shebangs=frozenset({"ruby", "rake", "jruby"}),
     frames=r"[})\]]|(?:end|else|elsif|when|in|rescue|ensure)\b",
     ending="end",
+    wholes=IN_RUBY,
     stand_ins=("", "", "begin"),
     hints=(
         r"^[ \t]*def (self\.)?\w+[?!=]?(\(.*\))?[ \t]*$",

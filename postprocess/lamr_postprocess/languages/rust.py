@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from lamr_postprocess.languages.plain import IN_RUST
 from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, Language, ListKind, name_set
 
 _ELEMENTS = ListKind(separators=frozenset({","}))
@@ -63,6 +64,7 @@ RUST = Language(
     frames=r"[{})\]]",
     ending="}",
     leading=r"#!?\[",
+    wholes=IN_RUST,
     stand_ins=("mod $ {", "fn $() {", "{"),
     hints=(
         r"^[ \t]*(pub(\([\w: ]+\))? )?(async |const |unsafe )*fn \w+",

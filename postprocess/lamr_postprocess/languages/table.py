@@ -206,8 +206,6 @@ class Language:
         preprocessed: whether lines of the preprocessor (`#if`) stand between others, wherever they like.
         extends: the language that this one adds to; where the hints of both match, this one is meant.
         grammar: `module:function` of the grammar wheel; empty where the language is pruned line by line.
-        deepest: levels of indentation beyond which a text is pruned line by line, because the grammar's scanner doesn't
-            stand them; 0 where it takes any number.
         lists: the kind, or `parent>kind`, of every node whose children can be cut one by one; those alike stand
             together, parted by bars.
         embedded: a tree-sitter query for text in other languages; the name of a capture is the language, unless an
@@ -267,7 +265,6 @@ class Language:
     blocks: Callable[[Sequence[str], BoolArray], Frames] | None = None
     extends: str = ""
     grammar: str = ""
-    deepest: int = 0
     lists: Mapping[str, ListKind] = field(default_factory=dict)
     embedded: str = ""
     comments: frozenset[str] = frozenset({"comment"})

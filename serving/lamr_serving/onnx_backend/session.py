@@ -21,15 +21,11 @@ from lamr_serving.onnx_backend.config import ModelConfigError, OnnxModelConfig
 
 THREADS_VARIABLE = "LAMR_THREADS"
 PROVIDERS = {
-    "openvino": "OpenVINOExecutionProvider",
-    "tensorrt": "TensorrtExecutionProvider",
-    "cuda": "CUDAExecutionProvider",
+    "openvino": ("OpenVINOExecutionProvider", "pip install onnxruntime-openvino in place of onnxruntime"),
+    "tensorrt": ("TensorrtExecutionProvider", f"TensorRT, and {how_to_install('gpu')}"),
+    "cuda": ("CUDAExecutionProvider", how_to_install("gpu")),
 }
-PACKAGES = {
-    "OpenVINOExecutionProvider": "pip install onnxruntime-openvino in place of onnxruntime",
-    "TensorrtExecutionProvider": f"TensorRT, and {how_to_install('gpu')}",
-    "CUDAExecutionProvider": how_to_install("gpu"),
-}
+"""Triton's names of execution accelerators: onnxruntime's for them, and what brings them."""
 ONNX_TYPES = {
     "float16": "tensor(float16)",
     "float32": "tensor(float)",
@@ -128,14 +124,16 @@ def choose_providers(config: OnnxModelConfig, kind: str, device: int, available:
         # OpenVINO has threads of its own, by default as many as the machine has cores.
         if name == "openvino":
             options = {"num_of_threads": str(thread_count(config.parameters)), **options}  # noqa: PLW2901
-        chosen.append((PROVIDERS[name], options))
+        chosen.append((PROVIDERS[name][0], options))
     if kind == "GPU":
-        if PROVIDERS["cuda"] not in (name for name, _ in chosen):
-            chosen.append((PROVIDERS["cuda"], {}))
+        cuda = PROVIDERS["cuda"][0]
+        if cuda not in (name for name, _ in chosen):
+            chosen.append((cuda, {}))
         chosen = [(name, {"device_id": str(device), **options}) for name, options in chosen]
+    packages = dict(PROVIDERS.values())
     for name, _ in chosen:
         if name not in available:
-            raise ModelConfigError(f"{name} is not part of the installed onnxruntime; {PACKAGES[name]}")
+            raise ModelConfigError(f"{name} is not part of the installed onnxruntime; {packages[name]}")
     return [*chosen, "CPUExecutionProvider"]
 
 

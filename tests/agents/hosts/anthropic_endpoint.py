@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from lamr_postprocess import approximate_tokens
+
 from tests.agents.hosts.listening import EVENTS, JSON, listening
 from tests.agents.hosts.scripted import Endpoint, Script, Step
 
@@ -52,7 +54,7 @@ def _message(step: Step, body: dict[str, Any]) -> dict[str, Any]:
         "content": content,
         "stop_reason": "tool_use" if step.tool else "end_turn",
         "stop_sequence": None,
-        "usage": {"input_tokens": 10, "output_tokens": 10},
+        "usage": {"input_tokens": approximate_tokens(json.dumps(body)), "output_tokens": 10},
     }
 
 

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from lamr_agents.replay import bundled_prices, find_logs, record_of, replay, ways
+from lamr_agents.replay import bundled_prices, find_logs, record_of, replay, shown_by_hooks
 from lamr_client import Pruner
 
 from tests.agents.hosts.anthropic_endpoint import endpoint, tool_results
@@ -93,11 +93,12 @@ def replay_finds(folder: Path) -> None:
     """The log that the host itself left behind can be replayed, with its accounts."""
     (log,) = find_logs([folder / "conversation"])
     with Pruner() as pruner:
-        replayed = replay(record_of(log, bundled_prices()), ways(pruner), bundled_prices().hour)
+        session = record_of(log, bundled_prices())
+        replayed = replay(session, shown_by_hooks(session, pruner))
     assert replayed.accounted
     assert replayed.model == "anthropic/claude-sonnet-4-5"
-    assert next(iter(replayed.ledgers.values())).requests == 5
-    first, second = (read.ours.reason for read in replayed.reads)
+    assert replayed.totals.requests == 5
+    first, second = (read.outcome.reason for read in replayed.reads)
     assert (first, second in {"shown before", "shortened"}) == ("pruned", True)
 
 

@@ -17,10 +17,8 @@ from lamr_client import ServerUnavailableError
 from tests.agents.http.test_http import CODE, QUERY, Site, site
 
 BODY = {"query": QUERY, "code": CODE}
-SLOW = (
-    b"POST /v1/prune HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n{"
-)
-CHUNKED = b"POST /v1/prune HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+SLOW = b"POST /v1/prune HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n{"
+CHUNKED = b"POST /v1/prune HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 @contextmanager
@@ -64,7 +62,11 @@ def test_a_body_that_comes_steadily_is_awaited(monkeypatch: pytest.MonkeyPatch) 
 def test_connections_that_ask_nothing_are_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "HEADER_SECONDS", 0.4)
     with site() as served:
-        for sends in (b"", b"GET /livez HTTP/1.1\r\nHost:", b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\nGET /"):
+        for sends in (
+            b"",
+            b"GET /livez HTTP/1.1\r\nHost:",
+            b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\nGET /",
+        ):
             with stranger(served, sends) as idle:
                 begin = time.monotonic()
                 while status_of(idle) != "closed":
@@ -112,15 +114,15 @@ def test_a_server_that_stops_waits_for_no_body() -> None:
     [
         (CHUNKED + b"1\r\nx\r\n" * 30_000 + b"0\r\n\r\n", "400"),
         (CHUNKED + b"1\r\nx\r\n" * 5_000 + b"0\r\n\r\n", "422"),
-        (b"GET /livez HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 100_000, "400"),
-        (b"GET /livez HTTP/1.1\r\nHost: x\r\n" + b"X: a\r\n" * 10_000 + b"\r\n", "200|400"),
+        (b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 100_000, "400"),
+        (b"GET /livez HTTP/1.1\r\nHost: localhost\r\n" + b"X: a\r\n" * 10_000 + b"\r\n", "200|400"),
         (SLOW.replace(b"5000", b"5\r\nContent-Length: 6"), "400"),
         (SLOW.replace(b"5000", b"+5"), "400"),
         (SLOW.replace(b"5000", b"9" * 30), "400"),
         (SLOW.replace(b"5000", b"9" * 15), "413"),
         (SLOW.replace(b"1.1", b"1.0").replace(b"5000", b"1"), "422"),
-        (b"GET /v1/show/%2e%2e%2f%00 HTTP/1.1\r\nHost: x\r\n\r\n", "404"),
-        (b"GET /docs/../../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n", "404"),
+        (b"GET /v1/show/%2e%2e%2f%00 HTTP/1.1\r\nHost: localhost\r\n\r\n", "404"),
+        (b"GET /docs/../../etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n", "404"),
         (b"GET /docs\r\n\r\n", "400"),
         (b"\x16\x03\x01\x02\x00" * 4, "400"),
         (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "400|404"),
@@ -179,6 +181,38 @@ def test_web_pages_of_other_places_arent_answered(served: Site, origin: str, sta
     assert served.post("/v1/prune", BODY, {"Origin": origin})[0] == status
 
 
+@pytest.mark.parametrize(
+    ("host", "hosts", "status"),
+    [
+        ("evil.example", (), "403"),
+        ("evil.example:8080", (), "403"),
+        ("localhost.evil.example", (), "403"),
+        ("localhost:8080", (), "200"),
+        ("LOCALHOST", (), "200"),
+        ("127.0.0.1:8080", (), "200"),
+        ("[::1]:8080", (), "200"),
+        ("[::1", (), "403"),
+        ("10.1.2.3", (), "403"),
+        ("10.1.2.3", ("10.1.2.3",), "200"),
+        ("10.1.2.3:80", ("0.0.0.0",), "200"),
+        ("evil.example", ("0.0.0.0",), "403"),
+        ("lamr.example:80", ("0.0.0.0", "Lamr.example"), "200"),
+    ],
+)
+def test_names_of_other_places_arent_answered(host: str, hosts: tuple[str, ...], status: str) -> None:
+    with site(Limits(hosts=hosts)) as served:
+        for path in ("/livez", "/metrics", "/openapi.json"):
+            with stranger(served, f"GET {path} HTTP/1.0\r\nHost: {host}\r\n\r\n".encode()) as asking:
+                answer = b"".join(iter(lambda: asking.recv(4096), b"")).decode()
+            assert answer.split()[1] == status
+            assert ("--allowed-host" in answer) == (status == "403")
+
+
+def test_a_program_that_names_no_host_is_answered(served: Site) -> None:
+    with stranger(served, b"GET /livez HTTP/1.0\r\n\r\n") as asking:
+        assert status_of(asking) == "200"
+
+
 def test_a_dead_server_is_seen_by_those_who_ask_for_readiness(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app, "KEPT_SECONDS", 0.0)
     asked: list[float] = []
@@ -188,7 +222,7 @@ def test_a_dead_server_is_seen_by_those_who_ask_for_readiness(monkeypatch: pytes
         raise ServerUnavailableError("10.0.0.1:1 \x1b[2J can't be reached")
 
     def ask(served: Site, path: str) -> tuple[int, Any]:
-        with stranger(served, f"GET {path} HTTP/1.0\r\nHost: x\r\n\r\n".encode()) as connection:
+        with stranger(served, f"GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n".encode()) as connection:
             answer = b"".join(iter(lambda: connection.recv(4096), b"")).decode()
         return int(answer.split()[1]), answer.partition("\r\n\r\n")[2]
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +28,6 @@ COMMAND = Command(["python", "lamr_agents/thin.py", "--host", "x y"])
 OTHER = Command(["python", "lamr_agents/thin.py", "--serve", '["--no-texts"]'])
 CLAUDE, GEMINI, CURSOR = (HOSTS[name] for name in ("claude-code", "gemini-cli", "cursor"))
 IN_JSON = st.sampled_from([CLAUDE, GEMINI, CURSOR])
-TOML_HOST = Host(
-    *("toml", "A host with TOML", CURSOR.way, "1", "2026-11-25"),
-    settings=CURSOR.settings,
-)
-"""No host of the table keeps its servers in TOML by now; the format is Codex's."""
 
 
 def file_of(text: str) -> Path:
@@ -211,7 +209,7 @@ def test_a_read_only_file_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="is read-only; make it writable first, nothing was changed"):
         installed(CLAUDE, path, COMMAND).write()
     assert path.read_text() == "{}"
-    assert change.recall(CLAUDE.name, path) is None
+    assert change.recall(CLAUDE.name, path) == ()
 
 
 def test_a_record_that_is_broken_costs_nothing_but_blanks(tmp_path: Path) -> None:
@@ -247,32 +245,6 @@ def test_somebody_elses_file_is_not_overwritten(tmp_path: Path) -> None:
     assert not removed(copilot, path).is_one
 
 
-TOML = '# mine\nmodel = "x"\n\n[mcp_servers.other]\ncommand = "o"\n\n[tui]\ntheme = """\n[mcp_servers.lamr]\n"""\n'
-
-
-@pytest.mark.parametrize("text", ["", TOML, TOML.rstrip("\n"), TOML.replace("\n", "\r\n"), "\ufeff" + TOML])
-@pytest.mark.parametrize("forgotten", [False, True])
-def test_toml_comes_out_as_it_was(tmp_path: Path, text: str, forgotten: bool) -> None:
-    path = tmp_path / "config.toml"
-    path.write_bytes(text.encode())
-    installed(TOML_HOST, path, COMMAND).write()
-    assert b"[mcpServers.lamr]" in path.read_bytes()
-    if forgotten:
-        change.remember(TOML_HOST.name, path, None)
-        path.write_bytes(path.read_bytes() + b'[mcpServers.lamr.env]\nA = "b"\n')
-    removed(TOML_HOST, path).write()
-    left = path.read_bytes().decode()
-    assert left == text if not forgotten else left.rstrip("\r\n") == text.rstrip("\r\n")
-
-
-def test_toml_that_a_table_cant_be_added_to_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "config.toml"
-    for text in ("mcpServers = {}", "mcpServers = 1", "a = "):
-        path.write_text(text)
-        with pytest.raises(SettingsError, match="nothing was changed"):
-            installed(TOML_HOST, path, COMMAND)
-
-
 @pytest.mark.parametrize("variable", ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "GEMINI_CLI_HOME"])
 def test_a_folder_that_users_have_moved_is_where_settings_go(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str
@@ -305,3 +277,139 @@ def test_no_row_names_a_program_twice_and_each_has_a_day() -> None:
     assert len(set(programs)) == len(programs)
     assert all(len(host.on) == len("2026-11-25") for host in HOSTS.values())
     assert all(host.settings is None or host.folder for host in HOSTS.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "edit", "left"),
+    [
+        ("{}", ("{", '{\n  "x": 1,'), {"x": 1}),  # before the entry, with a comma that the object needed
+        ('{"hooks": {}}', ("]}}", ']}, "x": 1}'), {"hooks": {}, "x": 1}),
+        ('{"hooks": {}}', ("}]}", '}], "Stop": []}'), {"hooks": {"Stop": []}}),
+        ('{"a": 1,}', ("]}}", ']}, "x": 1}'), {"a": 1, "x": 1}),
+        ('{"a": 1}', ("]}}", ']}, "x": 1}'), {"a": 1, "x": 1}),
+    ],
+)
+def test_what_is_put_beside_the_entry_leaves_json_behind(
+    tmp_path: Path, text: str, edit: tuple[str, str], left: Any
+) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text(text)
+    installed(CLAUDE, path, COMMAND).write()
+    with_entry = path.read_text()
+    assert with_entry.count(edit[0]) >= 1
+    path.write_text(
+        edit[1].join(with_entry.rsplit(edit[0], 1)) if edit[0] != "{" else edit[1] + with_entry[1:]
+    )
+    removed(CLAUDE, path).write()
+    assert json.loads(path.read_text()) == left
+
+
+def test_a_link_that_led_nowhere_does_so_again(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    path.symlink_to(tmp_path / "dotfiles.json")
+    installed(CLAUDE, path, COMMAND).write()
+    removed(CLAUDE, path).write()
+    assert path.is_symlink()
+    assert not path.exists()
+
+
+def test_what_a_host_writes_between_reading_and_writing_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text("{}")
+    planned = installed(CLAUDE, path, COMMAND)
+    path.write_text('{"model": "opus"}')
+    with pytest.raises(SettingsError, match="was changed meanwhile; try again, nothing was changed"):
+        planned.write()
+    assert path.read_text() == '{"model": "opus"}'
+    assert not removed(CLAUDE, path).is_one
+
+
+def test_installs_at_once_keep_each_others_records(tmp_path: Path) -> None:
+    text = (
+        '{"hooks": {"PostToolUse": [ ], "AfterTool": [ ]}, "mcpServers": { }}'  # by its form, less comes out
+    )
+    hosts = (CLAUDE, GEMINI, CURSOR)
+    paths = [tmp_path / f"{number}-{host.name}.json" for number in range(8) for host in hosts]
+    for path in paths:
+        path.write_text(text)
+
+    def change(make: Callable[..., Any]) -> None:
+        with ThreadPoolExecutor(len(paths)) as pool:
+            list(pool.map(make, hosts * 8, paths))
+
+    change(lambda host, path: installed(host, path, COMMAND).write())
+    assert len(json.loads((state_folder() / "installed.json").read_text())) >= len(paths)
+    change(lambda host, path: removed(host, path).write())
+    assert {path.read_text() for path in paths} == {text}
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from lamr_agents.host import Command
+from lamr_agents.hosts import HOSTS
+from lamr_agents.installing import installed, removed
+
+name, text, folder = sys.argv[1:]
+host = HOSTS[name]
+
+def at(count, make):  # whether a child that is killed before its so-manyeth event was killed before it was done
+    home = Path(folder, make, str(count))
+    os.environ.update(HOME=str(home), XDG_STATE_HOME=str(home / "state"))
+    path = home / "a" / "b" / "settings.json"
+    def run(words, killed=False):
+        command = Command(["python", "lamr_agents/thin.py", *words])
+        change = installed(host, path, command) if words else removed(host, path)
+        if not killed:
+            change.write()
+            return 0
+        child = os.fork()
+        if child == 0:
+            left = [count]
+            def hook(event, arguments):
+                if event in {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir"}:
+                    left[0] -= 1
+                    if left[0] < 0:
+                        os._exit(9)
+            sys.addaudithook(hook)
+            change.write()
+            os._exit(0)
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    (home / "state" / "lamr").mkdir(parents=True)
+    if text:
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+    if make != "install":
+        run(["one"])
+    code = run([] if make == "uninstall" else ["two"], killed=True)
+    run([])
+    found = [each for each in home.rglob("*") if each.is_file()]
+    assert [each.read_text() for each in found] == ([text] if text else []), (count, found)
+    assert text or not (home / "a").exists(), count
+    return code
+
+for make in ("install", "install again", "uninstall"):
+    count = 0
+    while at(count, make):
+        count += 1
+    assert count >= 6, (make, count)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("claude-code", ""),
+        ("claude-code", '{"hooks": {"PostToolUse": [ ]}, "a": [1,]} // mine\n'),
+        ("copilot-cli", ""),
+    ],
+)
+def test_a_run_that_is_killed_leaves_what_can_be_taken_out(tmp_path: Path, name: str, text: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, name, text, str(tmp_path)],
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr

@@ -232,8 +232,9 @@ def test_a_small_range_of_a_cut_counts_as_a_look_at_it(
     ranged = {**generation.reader, "offset": 30, "limit": 3}
     calls = [generation.read(), generation.read(input=ranged, text=generation.show("\n".join(LINES[29:32])))]
     play(tmp_path, generation, command(generation, socket), calls)
-    looked = [cut for cut in Store(socket.with_name("shown.sqlite3")).decisions() if cut.looked]
-    assert [(cut.ranges, cut.wholes) for cut in looked] == [(1, 0)]
+    decisions = Store(socket.with_name("shown.sqlite3")).decisions()
+    cuts = [decision for decision in decisions if decision.reason == "pruned"]
+    assert [(cut.ranges, cut.wholes) for cut in cuts] == [(1, 0)]
 
 
 @each

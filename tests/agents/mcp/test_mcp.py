@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import re
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import mcp
 import mcp_types
 import pytest
-from lamr_agents.mcp.numbered import MOST_CHARACTERS
-from lamr_agents.mcp.packing import Packer
+from lamr_agents.mcp.answers import MOST_CHARACTERS
 from lamr_agents.mcp.roots import Reach
 from lamr_agents.mcp.server import MOST_UNPRUNED_LINES, create_server
 from lamr_client import AccessDeniedError, AsyncPruner, ModelMismatchError, ServerUnavailableError
@@ -50,7 +51,7 @@ def in_process(
         asked = transport or AsyncMockTransport(lambda request: uniform_answer(request, 0.5))
         return AsyncPruner(transport=asked, retries=0)
 
-    return mcp.Client(create_server(Reach([root]), make, Packer({})), list_roots_callback=roots, **more)
+    return mcp.Client(create_server(Reach([root]), make, {}), list_roots_callback=roots, **more)
 
 
 def listing(*folders: Path) -> Any:
@@ -173,7 +174,7 @@ async def test_effort_and_time_are_those_of_the_server(root: Path) -> None:
     def make() -> AsyncPruner:
         return AsyncPruner(transport=transport)
 
-    async with mcp.Client(create_server(Reach([root]), make, Packer({}), "instant", 5.0)) as client:
+    async with mcp.Client(create_server(Reach([root]), make, {}, "instant", 5.0)) as client:
         assert re.search(r" 1-\d+ pruned", await text_of(client, "read_file", path="a.py", question=QUESTION))
         await text_of(client, "prune_text", text=CODE, question=QUESTION)
     assert not transport.requests
@@ -233,6 +234,46 @@ async def test_the_command_speaks_over_standard_input_and_output(root: Path) -> 
         assert "handler_30" in await text_of(client, "read_file", path="a.py", question=QUESTION)
 
 
+async def test_what_is_no_message_of_the_protocol_is_answered_with_an_error(root: Path) -> None:
+    command = [sys.executable, "-m", "lamr_cli.main", "mcp", "--root", str(root)]
+    call = '{"jsonrpc": "2.0", "id": ID, "method": "tools/call", "params": {"name": "outline", "arguments": {ARGS}}}'
+    cases: list[tuple[str, int | str | None, int]] = [
+        ('[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]', None, -32600),
+        ("[]", None, -32600),
+        ('"ping"', None, -32600),
+        ('{"jsonrpc": "2.0", "id": 2, "method": 5}', 2, -32600),
+        ('{"jsonrpc": "2.0", "id": 1}', None, -32600),
+        ("{", None, -32700),
+        ("\udcff", None, -32700),
+        ("[" * 10_000, None, -32700),
+        (call.replace("ID", "3").replace("ARGS", '"path": "a\\ud800.py"'), 3, -32700),
+        (call.replace("ID", '"four"').replace("ARGS", '"\\udcff": 1'), "four", -32700),
+        (call.replace("ID", '"\\ud800"').replace("ARGS", '"path": "a.py"'), None, -32700),
+        (call.replace("ID", "5.5").replace("ARGS", '"\\ud800": 1'), None, -32700),
+    ]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for message, known, code in cases:
+            process.stdin.write(message.encode("utf-8", "surrogateescape") + b"\n")
+            process.stdin.flush()
+            answer = json.loads(process.stdout.readline())
+            assert (answer["id"], answer["error"]["code"]) == (known, code), message[:80]
+            assert answer["error"]["message"]
+        process.stdin.write(b'{"jsonrpc": "2.0", "id": 99, "method": "ping"}\n')
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["id"] == 99
+        process.stdin.close()
+        assert process.wait(30) == 0
+
+
+async def test_a_path_with_half_a_character_is_no_file(root: Path) -> None:
+    async with in_process(root) as client:
+        answer = await client.call_tool("outline", {"path": "a\ud800.py"})
+        assert answer.is_error
+        assert "no such file" in answer.content[0].text
+
+
 async def test_wrong_arguments_are_named_without_a_librarys_words(root: Path) -> None:
     async with in_process(root) as client:
         answer = await client.call_tool("expand", {"path": "a.py", "first": "x"})
@@ -248,7 +289,8 @@ async def test_wrong_arguments_are_named_without_a_librarys_words(root: Path) ->
 @pytest.fixture
 def listening(root: Path, free_port: int) -> Iterator[str]:
     command = [sys.executable, "-m", "lamr_cli.main", "mcp", "--root", str(root)]
-    process = subprocess.Popen([*command, "--transport", "http", "--port", str(free_port)])
+    options = ["--transport", "http", "--port", str(free_port), "--allowed-host", "lamr.example"]
+    process = subprocess.Popen([*command, *options])
     try:
         yield f"http://127.0.0.1:{free_port}/mcp"
     finally:
@@ -267,6 +309,29 @@ async def test_the_command_speaks_over_http(listening: str) -> None:
         except Exception:
             assert time.monotonic() < deadline
             time.sleep(0.2)
+
+
+def test_over_http_names_and_pages_of_other_places_arent_answered(listening: str) -> None:
+    port = int(listening.rpartition(":")[2].partition("/")[0])
+
+    def ask(headers: dict[str, str]) -> tuple[int, str]:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        connection.request("POST", "/mcp", b"[]", {"Content-Type": "application/json", **headers})
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+
+    deadline = time.monotonic() + 60
+    while True:
+        with suppress(OSError):
+            assert ask({})[0] != 403
+            break
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    status, said = ask({"Host": "evil.example"})
+    assert (status, "--allowed-host" in said) == (403, True)
+    assert ask({"Origin": "http://evil.example"})[0] == 403
+    assert ask({"Host": "localhost", "Origin": "http://localhost:3000"})[0] != 403
+    assert ask({"Host": "lamr.example:1"})[0] != 403
 
 
 async def test_no_answer_is_longer_than_hosts_take(root: Path) -> None:

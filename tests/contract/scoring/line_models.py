@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from lamr_contract.scoring.line_inputs import IN_FILE
 from lamr_contract.scoring.line_layers import RELATIONS, Layer, LineLayers
-from lamr_contract.scoring.line_model import AskedLines, LineModel, input_count
+from lamr_contract.scoring.line_model import LineModel, QueryLines, input_count
 from lamr_contract.scoring.line_vectors import WordMatching
 from lamr_contract.scoring.query_words import FEATURES
 from lamr_contract.scoring.weights import word_table
@@ -61,7 +61,7 @@ def random_model(seed: int = 0, d: int = 3, width: int = 4, beside: int = 2) -> 
     )
 
 
-def ask(model: LineModel, query: str, text: str, path: str = "", task: str = "") -> AskedLines:
+def ask(model: LineModel, query: str, text: str, path: str = "", task: str = "") -> QueryLines:
     """A query and a text whose lines nobody named."""
     layout = line_layout(text)
     return model.ask(query, (task,), path, text, layout, np.zeros(len(layout.blank)))[0]

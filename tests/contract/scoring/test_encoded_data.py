@@ -6,7 +6,7 @@ import base64
 
 import numpy as np
 import pytest
-from lamr_contract.scoring.encoded_data import LEAST_RUN, EncodedData
+from lamr_contract.scoring.query_document import LEAST_RUN, EncodedData
 from lamr_postprocess.layout import line_layout
 
 IMAGE = base64.b64encode(np.random.default_rng(0).bytes(3000)).decode()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from lamr_contract.model_io import ChunkResult
+from lamr_contract.scoring.fusion import EncoderReading, encoded_logits
 from lamr_contract.scoring.merging import Outputs
-from lamr_contract.scoring.reader import EncoderReading, encoded_logits
 from lamr_contract.scoring.scorer import encoder_merger
 from lamr_postprocess.layout import line_layout
 from lamr_postprocess.lines import TokenLines

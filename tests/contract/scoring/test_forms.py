@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from lamr_contract.scoring.forms import LONGEST, line_forms
+from lamr_contract.scoring.line_inputs import LONGEST, line_forms
 from lamr_postprocess.layout import line_layout
 
 CODE = """import a

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from lamr_contract.errors import InvalidInputError, ModelMismatchError
 from lamr_contract.model_io import ChunkRequest, ChunkResult
+from lamr_contract.scoring.fusion import ENCODED, encoded_logits
 from lamr_contract.scoring.merging import Outputs, ScoreMerger
-from lamr_contract.scoring.reader import ENCODED, encoded_logits
 
 from tests.client.answers import answer
 

@@ -4,19 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lamr_contract.asked import NO_TOKENS, AskedDocument
 from lamr_contract.encoding import PromptEncoder
-from lamr_contract.scoring.presence import (
-    BEST,
-    MEAN,
-    NAMED,
-    PATHLESS,
-    TOGETHER,
-    Presence,
-    best_lines,
-    document_features,
-)
-from lamr_contract.scoring.scorer import DocumentScorer, Scorer
+from lamr_contract.rules import BEST, MEAN, NAMED, PATHLESS, TOGETHER, AnswerPrior
+from lamr_contract.scoring.query_document import NO_TOKENS, QueryDocument
+from lamr_contract.scoring.scorer import DocumentScorer, Scorer, best_lines, document_features
 
 from tests.tiny import BERT_PROMPT, line_weights, lines_scoring, make_spec, wordpiece
 
@@ -44,20 +35,20 @@ def test_a_rule_that_knows_presence_gives_its_probability() -> None:
     words = wordpiece()
     encoder = PromptEncoder(words, make_spec(words, BERT_PROMPT))
 
-    def relevance(path: str, presence: Presence | None) -> float:
+    def relevance(path: str, presence: AnswerPrior | None) -> float:
         lines = line_weights(("save",), own=1.0)
         scorer = Scorer(lines_scoring(unread_presence=presence), ("semantic", "dependency"), lines)
-        asked = AskedDocument.of(encoder, "save", CODE, path=path, tokens=NO_TOKENS)
+        asked = QueryDocument.of(encoder, "save", CODE, path=path, tokens=NO_TOKENS)
         return DocumentScorer(scorer, asked).finish().relevance
 
-    presence = Presence({BEST: 2.0, NAMED: 1.5}, bias=-0.5)
+    presence = AnswerPrior({BEST: 2.0, NAMED: 1.5}, bias=-0.5)
     assert relevance("a/save.py", presence) == pytest.approx(1 / (1 + np.exp(-3.0)), abs=1e-4)
     assert relevance("a/load.py", presence) == pytest.approx(1 / (1 + np.exp(-1.5)), abs=1e-4)
     assert relevance("a/save.py", None) == pytest.approx(1 / (1 + np.exp(-1.0)), abs=1e-4), "its best line's"
 
 
 def test_what_is_hardly_understood_tells_little_of_a_document() -> None:
-    presence = Presence({BEST: 1.0})
+    presence = AnswerPrior({BEST: 1.0})
     known = {BEST: -4.0}
     assert presence.probability({BEST: 4.0}, 0.5) == presence.probability({BEST: 4.0})
     assert presence.probability(known) == pytest.approx(1 / (1 + np.exp(4)))
@@ -80,15 +71,15 @@ def test_what_is_hardly_understood_tells_little_of_a_document() -> None:
 def test_the_less_a_document_may_hold_the_more_a_line_must_score(
     prior: float | None, probability: float, threshold: float
 ) -> None:
-    assert Presence(prior=prior).raised(0.4, probability) == pytest.approx(threshold, abs=1e-5)
+    assert AnswerPrior(prior=prior).raised(0.4, probability) == pytest.approx(threshold, abs=1e-5)
 
 
 @pytest.mark.parametrize("prior", [0.0, 1.0, -0.1, 2.0])
 def test_a_prior_that_is_no_uncertain_probability_is_refused(prior: float) -> None:
     with pytest.raises(ValueError, match="must lie between 0 and 1"):
-        Presence(prior=prior)
+        AnswerPrior(prior=prior)
 
 
 def test_features_that_nobody_knows_are_refused() -> None:
     with pytest.raises(ValueError, match=r"weighs \['size'\]"):
-        Presence({"size": 1.0})
+        AnswerPrior({"size": 1.0})

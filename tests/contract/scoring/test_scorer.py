@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lamr_contract.asked import AskedDocument
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import ModelMismatchError
 from lamr_contract.model_io import ChunkResult
-from lamr_contract.scoring.rules import LineRule, Scoring
+from lamr_contract.rules import LineRule, Scoring
+from lamr_contract.scoring.query_document import QueryDocument
 from lamr_contract.scoring.scorer import DocumentScorer, LineScores, Scorer, over_blank
 from lamr_postprocess.layout import line_layout
 
@@ -33,7 +33,7 @@ def line_scores(query: str, scorer: Scorer, code: str = CODE, **more: str) -> Li
     starts = np.arange(0, len(code), 3)
     offsets = np.stack([starts, np.minimum(starts + 3, len(code))], axis=1)
     tokens = (np.zeros(len(starts), np.int64), offsets)
-    asked = AskedDocument.of(encoder(), query, code, tokens=tokens, **more)
+    asked = QueryDocument.of(encoder(), query, code, tokens=tokens, **more)
     document = DocumentScorer(scorer, asked)
     read = np.random.default_rng(0).random(len(asked.ids)).astype(np.float32)
     rubrics = np.stack([read, 1 - read], axis=1) if scorer.want_rubrics else None
@@ -129,7 +129,7 @@ def _halved() -> tuple[DocumentScorer, np.ndarray]:
     """A document of two chunks, and their ranges."""
     lines = line_weights(own=1.0, keep_prob=1.0)
     offsets = np.stack([np.arange(len(CODE)), np.arange(len(CODE)) + 1], axis=1)
-    asked = AskedDocument.of(encoder(), ASKED, CODE, tokens=(np.zeros(len(CODE), np.int64), offsets))
+    asked = QueryDocument.of(encoder(), ASKED, CODE, tokens=(np.zeros(len(CODE), np.int64), offsets))
     return DocumentScorer(Scorer(lines_scoring(), RUBRICS, lines), asked), np.array([[0, 12], [8, len(CODE)]])
 
 
@@ -166,7 +166,7 @@ def test_a_query_of_code_raises_what_comes_behind_its_like() -> None:
     scorer = Scorer(lines_scoring(), RUBRICS, line_weights(own=1.0, keep_prob=1.0))
 
     def scores(query: str) -> np.ndarray:
-        return DocumentScorer(scorer, AskedDocument.of(encoder(), query, code)).finish().scores
+        return DocumentScorer(scorer, QueryDocument.of(encoder(), query, code)).finish().scores
 
     raised = scores("    while running:\n        item = queue.get()") - scores("while running item queue get")
     assert raised[2] > 0

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lamr_contract.scoring.presence import Presence
-from lamr_contract.scoring.rules import LineRule, adapted
+from lamr_contract.rules import AnswerPrior, LineRule, adapted
 
 
 @pytest.mark.parametrize(
@@ -29,8 +28,8 @@ def test_a_threshold_adapts_to_the_shares(threshold: float, scores: np.ndarray, 
 
 def test_a_document_that_hardly_holds_anything_keeps_its_least_share() -> None:
     scores = np.arange(0.005, 1, 0.01, dtype=np.float32)
-    rule = LineRule(shares=(0.05, 0.7), presence=Presence(prior=0.9))
+    rule = LineRule(shares=(0.05, 0.7), presence=AnswerPrior(prior=0.9))
     kept = [(scores >= adapted(0.4, rule, scores, relevance)).sum() for relevance in (1.0, 0.5, 0.1, 0.001)]
     assert kept == [60, 56, 20, 5]
-    unmoved = LineRule(shares=(0.05, 0.7), presence=Presence())
+    unmoved = LineRule(shares=(0.05, 0.7), presence=AnswerPrior())
     assert adapted(0.4, unmoved, scores, 0.001) == pytest.approx(0.4)

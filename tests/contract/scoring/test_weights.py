@@ -15,7 +15,7 @@ from tests.tiny import line_weights
 
 @pytest.fixture(scope="module")
 def weights() -> LineWeights:
-    return LineWeights(random_model(), line_weights(keep_prob=0.5).reader)
+    return LineWeights(random_model(), line_weights(keep_prob=0.5).fusion)
 
 
 def test_the_file_gives_it_back(weights: LineWeights, tmp_path: Path) -> None:
@@ -32,8 +32,7 @@ def test_the_file_gives_it_back(weights: LineWeights, tmp_path: Path) -> None:
             np.testing.assert_allclose(getattr(own, name), values, atol=4e-3, err_msg=name)
     for name in ("first", "bias", "last", "last_bias"):
         np.testing.assert_allclose(getattr(read.layers, name), getattr(model.layers, name), atol=4e-3)
-    np.testing.assert_array_equal(given.reader.network.weights, weights.reader.network.weights)
-    assert (given.reader.scale, given.reader.shift) == (weights.reader.scale, weights.reader.shift)
+    np.testing.assert_array_equal(given.fusion.weights, weights.fusion.weights)
 
 
 def test_vectors_come_back_within_a_step_of_int8() -> None:
@@ -67,7 +66,6 @@ def test_damaged_files_are_named_with_the_remedy(
         {"decoder.gate_bias": np.array([np.inf, 0], np.float32)},
         {"words": None},
         {"reader.features": np.frombuffer(b"one", np.uint8)},
-        {"reader.taken": np.zeros(1)},
         {"line.vectors": np.array(["a"])},
     ],
 )

@@ -5,13 +5,15 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.spec import bundled_repository
-from lamr_contract.tokens.token_limits import SCRIPTS
+from lamr_contract.tokens.token_tables import ANY, SCRIPTS, TABLES
 
+FIXTURES = Path(__file__).parents[2] / "postprocess" / "fixtures"
 REPEATED = 10
 MOST = {
     "Prüft, ob die Anzahl der Versuche die Grenze überschreitet, und löst dann einen Fehler aus": 290,
@@ -51,13 +53,13 @@ def bundled() -> PromptEncoder:
 @pytest.mark.parametrize("words", MOST)
 def test_no_large_models_tokenizer_has_more(bundled: PromptEncoder, words: str) -> None:
     text = f"# {words}\n" * REPEATED
-    count = bundled.limits.count_tokens(text)
+    count = bundled.table(ANY).count_tokens(text)
     assert MOST[words] <= count <= max(3 * MOST[words], len(text.encode()))
 
 
 def test_counts_add_up_and_are_the_same_again(bundled: PromptEncoder) -> None:
     texts = [f"# {words}\n" for words in MOST] + ["", "\n", " ", "\t\tx\r\n", "a\rb", "\x00\x7f", "\ud800"]
-    limits = bundled.limits
+    limits = bundled.table(ANY)
     counts = limits.count_each(texts)
     assert counts.tolist() == [limits.count_tokens(text) for text in texts]
     assert (counts >= 0).all()
@@ -70,12 +72,12 @@ def test_counts_add_up_and_are_the_same_again(bundled: PromptEncoder) -> None:
 
 def test_a_line_of_millions_of_characters_is_counted(bundled: PromptEncoder) -> None:
     for part in ("x", "a1_", "재", "=", " ", "({"):
-        assert bundled.limits.count_tokens(part * 300_000) > 0
+        assert bundled.table(ANY).count_tokens(part * 300_000) > 0
 
 
 def test_every_encoder_has_limits(encoder: PromptEncoder) -> None:
     text = "def f(a):\n    # 재시도 횟수가\n    return a_b + 12345\n" * 20
-    assert encoder.limits.count_tokens(text) > 20 * 25
+    assert encoder.table(ANY).count_tokens(text) > 20 * 25
 
 
 def test_scripts_rise_and_cost_no_more_than_their_bytes() -> None:
@@ -83,3 +85,12 @@ def test_scripts_rise_and_cost_no_more_than_their_bytes() -> None:
     assert (np.diff(starts) > 0).all()
     for start, cost in SCRIPTS:
         assert 0 < cost <= len(chr(start).encode()) + 1
+
+
+def test_no_table_counts_more(bundled: PromptEncoder) -> None:
+    files = [path for path in FIXTURES.iterdir() if path.is_file()]
+    texts = [path.read_text(encoding="utf-8") for path in files] + [f"# {words}\n" for words in MOST]
+    most = np.max([bundled.table(name).count_each(texts) for name in TABLES], axis=0)
+    counts = bundled.table(ANY).count_each(texts)
+    assert (counts >= most).all()
+    assert counts.sum() < 1.5 * most.sum()

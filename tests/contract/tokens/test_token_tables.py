@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lamr_contract.counters import ANY, DEFAULT, MODELS_OWN, TOKENIZERS, token_counter
+from lamr_contract.counters import DEFAULT, MODELS_OWN, TOKENIZERS, token_counter
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.spec import bundled_repository
-from lamr_contract.tokens.token_tables import TABLES
+from lamr_contract.tokens.token_tables import ANY, TABLES
 from lamr_postprocess import split_lines
 
 FIXTURES = Path(__file__).parents[2] / "postprocess" / "fixtures"
@@ -66,6 +66,11 @@ def test_tables_are_near_the_real_tokenizers(encoder: PromptEncoder, name: str) 
     assert abs(np.mean(shares) - 1) < 0.015
 
 
+def test_no_real_tokenizer_has_more_than_the_bound(encoder: PromptEncoder) -> None:
+    texts = [(FIXTURES / file).read_text(encoding="utf-8") for file in REAL]
+    assert (encoder.table(ANY).count_each(texts) >= np.max(list(REAL.values()), axis=1)).all()
+
+
 def test_lines_add_up_to_the_text(encoder: PromptEncoder) -> None:
     text = "\r\n".join([*(f"name_{n} = call({n}, 'é漢\ud800')" for n in range(99)), "", "\t\x0c", "a\rb"])
     for name in TABLES:
@@ -90,4 +95,4 @@ def test_words_of_chance_and_columns_of_spaces_have_the_tokens_that_the_real_one
     for text, least, most in ((letters, 1_700, 3_000), ((" " * 200 + "\n") * 100, 100, 320)):
         for name in TABLES:
             assert least < token_counter(name, encoder).count_tokens(text) < most, name
-    assert encoder.limits.count_tokens(letters) > 2_700
+    assert encoder.table(ANY).count_tokens(letters) > 2_700

@@ -39,7 +39,6 @@ def test_choices_make_a_choice_and_gold_lines_a_place(tmp_path: Path) -> None:
     rows = (
         {"query": "q", "code": "a\n", "answer": "x", "choices": ["x", "y"]},
         {"query": "q", "code": "a\nb\n", "kept_frags": [2]},
-        {"query": "a file without an answer", "code": "a\nb\n", "kept_frags": []},
     )
     assert [each.task for each in read_items(written(tmp_path, *rows))] == ["choice", "place"]
 

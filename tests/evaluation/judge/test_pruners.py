@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from lamr_client import Pruner
 from lamr_contract.counters import token_counter
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.spec import bundled_repository
 from lamr_evaluation.judge import PRUNERS, Setup, pruners
-from lamr_evaluation.judge.pruners import kept_key, timed
+from lamr_evaluation.judge.pruners import KeptScorer, kept_key, timed
 from lamr_export import TorchScorer
 from lamr_repositories.compression import compress_chunks
 
@@ -71,6 +72,14 @@ def test_what_needs_a_model_is_left_out_without_it(setup: Setup) -> None:
     assert missing == {"longcodezip"}
 
 
+def test_longcodezip_asks_once_for_all_budgets_of_an_item(setup: Setup) -> None:
+    asked = Counting(setup.scorer)
+    pruner = PRUNERS["longcodezip"](Setup(COUNT, setup.pruner, scorer=asked))
+    for share in (2, 4, 8):
+        pruner(CHOICE_ITEM, COUNT.count_tokens(CODE) // share)
+    assert len(asked.sequences) == len(set(asked.sequences)) > 0
+
+
 def test_longcodezip_aims_at_its_budget_within_a_function_that_is_larger(
     setup: Setup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -86,6 +95,31 @@ def test_longcodezip_aims_at_its_budget_within_a_function_that_is_larger(
     PRUNERS["longcodezip"](setup)(item, COUNT.count_tokens(item.code) // 5)
     assert [options.rank_only for options in asked] == [True, False]
     assert asked[1].fine_ratio == pytest.approx(0.2, abs=0.02)
+
+
+def test_kept_answers_are_those_of_the_scorer(setup: Setup) -> None:
+    kept = KeptScorer(setup.scorer)
+    ids = [kept.encode(text) for text in ("def area():\n", "def area():\n    return 1\n")]
+    for _ in range(2):
+        for mine, own in zip(kept.log_probs(ids, [2, 3]), setup.scorer.log_probs(ids, [2, 3]), strict=True):
+            np.testing.assert_allclose(mine, own, atol=1e-5)
+
+
+class Counting:
+    """A scorer that notes what it is asked."""
+
+    def __init__(self, scorer: TorchScorer) -> None:
+        self.scorer, self.sequences = scorer, []
+        self.name, self.key, self.max_tokens, self.encode = (
+            scorer.name,
+            scorer.key,
+            scorer.max_tokens,
+            scorer.encode,
+        )
+
+    def log_probs(self, sequences, firsts=None):
+        self.sequences += [(ids.tobytes(), first) for ids, first in zip(sequences, firsts, strict=True)]
+        return self.scorer.log_probs(sequences, firsts)
 
 
 def test_keys_tell_budgets_items_and_pruners_apart(setup: Setup) -> None:

@@ -194,8 +194,8 @@ def test_a_killed_run_goes_on_where_it_was(
         return reader_of_shown_code(body)
 
     server.answer = answer
-    command = [sys.executable, "-m", "lamr_cli.main", "judge", "-d", str(data), "--reader", server.url]
-    command += ["--model", "scripted", "--json"]
+    command = [sys.executable, "-m", "lamr_cli.main", "research", "judge", "-d", str(data)]
+    command += ["--reader", server.url, "--model", "scripted", "--json"]
     command += [word for name in NAMES for word in ("--pruner", name)]
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ))
     assert half.wait(120)

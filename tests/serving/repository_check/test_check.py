@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 from lamr_contract.names import SPEC_FILE
-from lamr_contract.scoring.rules import Scoring
+from lamr_contract.rules import Scoring
 from lamr_contract.spec import client_files, load_spec
 from lamr_decoding import DecoderWeights
 from lamr_serving import ModelRepositoryError, check_repository

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from lamr_contract.asked import AskedDocument
 from lamr_contract.encoding import PromptEncoder
+from lamr_contract.scoring.query_document import QueryDocument
 from lamr_evaluation.records import Record
 from lamr_training.fits.line_examples import LineExample, asked_without_tokens, line_example
 
@@ -27,7 +27,7 @@ def records(count: int, gold: str = "timeout") -> list[Record]:
     return found
 
 
-def asked(record: Record) -> AskedDocument:
+def asked(record: Record) -> QueryDocument:
     """A record as the line model learns from it."""
     words = wordpiece()
     return asked_without_tokens(PromptEncoder(words, make_spec(words, BERT_PROMPT)), record)

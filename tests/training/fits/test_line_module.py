@@ -76,7 +76,7 @@ def test_inputs_are_those_of_the_served_model(module: LineModule) -> None:
 def test_log_odds_are_those_of_the_served_model(module: LineModule, tmp_path) -> None:
     assert max(differences(module, unrounded(module))) < 1e-2
     path = tmp_path / "scoring.npz"
-    path.write_bytes(weights_bytes(LineWeights(module.model(), line_weights().reader)))
+    path.write_bytes(weights_bytes(LineWeights(module.model(), line_weights().fusion)))
     assert max(differences(module, load_weights(path).model)) < 0.3, "int8 vectors and float16 layers"
 
 

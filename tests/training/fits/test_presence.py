@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from lamr_client import MockTransport
 from lamr_contract.encoding import PromptEncoder
-from lamr_contract.scoring.presence import FEATURES, TOGETHER, Presence
+from lamr_contract.rules import FEATURES, TOGETHER, AnswerPrior
 from lamr_contract.scoring.scorer import Scorer
 from lamr_evaluation.records import Record
 from lamr_training.fits.scored_files import ScoredFile, score_files
@@ -36,7 +36,7 @@ def files(count: int, present: bool) -> list[ScoredFile]:
     return score_files(MockTransport(answer).infer_many, encoder, records)
 
 
-def relevances(scored: list[ScoredFile], presence: Presence) -> list[float]:
+def relevances(scored: list[ScoredFile], presence: AnswerPrior) -> list[float]:
     scorer = Scorer(lines_scoring(unread_presence=presence), RUBRICS, LINES)
     return [file.unread(scorer).finish().relevance for file in scored]
 

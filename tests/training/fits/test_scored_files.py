@@ -13,7 +13,7 @@ from lamr_client.prune_options import CallDefaults, PruneOptions
 from lamr_client.reading_plan import Pace
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.model_io import ChunkRequest
-from lamr_contract.scoring.rules import Scoring
+from lamr_contract.rules import Scoring
 from lamr_contract.scoring.scorer import Scorer
 from lamr_evaluation.records import Record
 from lamr_training.fits.scored_files import compare, score_files

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from lamr_contract.scoring.presence import BEST, Presence
-from lamr_contract.scoring.rules import LineRule
+from lamr_contract.rules import BEST, AnswerPrior, LineRule
 from lamr_contract.scoring.scorer import Scorer
 from lamr_training.errors import RunError
 from lamr_training.fits import scoring as fit
@@ -30,11 +29,11 @@ def test_each_sort_of_query_keeps_its_share(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_few_files_with_questions_take_the_bias_of_all_and_the_presence_of_before() -> None:
-    before = lines_scoring(presence=Presence({BEST: 1.0}))
+    before = lines_scoring(presence=AnswerPrior({BEST: 1.0}))
     scoring = fit.fit_scoring(files(3, "area = "), LINES, RUBRICS, 0.4, before=before)
     assert scoring.asked is not None
     assert scoring.asked.bias != 0
-    assert scoring.asked.presence == Presence({BEST: 1.0})
+    assert scoring.asked.presence == AnswerPrior({BEST: 1.0})
 
 
 def test_files_without_an_answer_give_no_bias() -> None:

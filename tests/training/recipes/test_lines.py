@@ -12,7 +12,7 @@ import pytest
 from lamr_client import Pruner
 from lamr_contract.errors import ModelMismatchError
 from lamr_contract.names import ENCODER, ONNX_FILE, REPORT_FILE, SCORING_FILE, version_folder
-from lamr_contract.scoring.weights import load_reader, load_weights
+from lamr_contract.scoring.weights import load_fusion, load_weights
 from lamr_contract.spec import bundled_repository, client_files, load_spec
 from lamr_evaluation.records import Record
 from lamr_export.target import files_of
@@ -87,9 +87,8 @@ def test_a_new_input_of_lines_takes_a_fresh_model_alone(data: Path, tmp_path: Pa
     with pytest.raises(ModelMismatchError, match="can't be read"):
         train_lines(base, data, tmp_path / "made", replace(SMALL, fresh=False))
     train_lines(base, data, tmp_path / "made", SMALL)
-    assert (
-        load_weights(client_files(tmp_path / "made") / SCORING_FILE).reader.scale == load_reader(place).scale
-    )
+    made = load_weights(client_files(tmp_path / "made") / SCORING_FILE)
+    assert made.fusion.strides == load_fusion(place).strides
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 from lamr_contract.arrays import Float32Array
-from lamr_contract.asked import NO_TOKENS, AskedDocument
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.scoring.document_words import DocumentWords
 from lamr_contract.scoring.line_inputs import (
@@ -29,6 +28,7 @@ from lamr_contract.scoring.line_inputs import (
 from lamr_contract.scoring.line_layers import Relations
 from lamr_contract.scoring.line_vectors import LINE_POWER, known_words
 from lamr_contract.scoring.named_lines import nearness
+from lamr_contract.scoring.query_document import NO_TOKENS, QueryDocument
 from lamr_contract.scoring.query_words import QueryWords
 from lamr_contract.words import TermIndex
 from lamr_evaluation.records import Record
@@ -74,14 +74,14 @@ class LineExample:
         return replace(self, forms=forms)
 
 
-def asked_without_tokens(encoder: PromptEncoder, record: Record) -> AskedDocument:
+def asked_without_tokens(encoder: PromptEncoder, record: Record) -> QueryDocument:
     """Return a record's file and query as a client prepares them, without tokens, which lines and words don't need."""
-    return AskedDocument.of(
+    return QueryDocument.of(
         encoder, record.query, record.code, task=record.task, path=record.path, tokens=NO_TOKENS
     )
 
 
-def line_example(asked: AskedDocument, record: Record, vocabulary: Mapping[str, int]) -> LineExample:
+def line_example(asked: QueryDocument, record: Record, vocabulary: Mapping[str, int]) -> LineExample:
     """Return what is learned from a record."""
     words = DocumentWords.of(TermIndex.of(asked.text, asked.layout), asked.layout)
     positions = Positions.of(words)

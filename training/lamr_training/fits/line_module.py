@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
+from lamr_contract.rules import DEPENDENCY, SEMANTIC
 from lamr_contract.scoring.line_inputs import IN_FILE
 from lamr_contract.scoring.line_layers import RELATIONS, Layer, LineLayers
 from lamr_contract.scoring.line_model import LEAST_WEIGHT, MOST_WEIGHT, LineModel, input_count
@@ -26,7 +27,6 @@ from lamr_contract.scoring.line_vectors import (
     WordTable,
 )
 from lamr_contract.scoring.query_words import FEATURES
-from lamr_contract.scoring.rules import DEPENDENCY, SEMANTIC
 from lamr_contract.scoring.weights import word_table
 from lamr_decoding import DecoderWeights
 from lamr_export.heads import RubricHeads

@@ -1,4 +1,4 @@
-"""Trains a `Reader` on: how much an encoder's reading of lines counts beside a line model's log-odds.
+"""Trains a `ScoreFusion` on: how much an encoder's reading of lines counts beside a line model's log-odds.
 
 It begins with the reader that there is, because an encoder's weights and the forms of lines stay as they were when only
 the line model is new. Files are learned from as read wholly and as read in part, since clients read what time allows.
@@ -15,8 +15,7 @@ from itertools import islice
 import numpy as np
 import torch
 from lamr_contract.arrays import Float32Array
-from lamr_contract.scoring.network import LineNetwork
-from lamr_contract.scoring.reader import FEATURES, LINES, Reader
+from lamr_contract.scoring.fusion import ScoreFusion
 from lamr_contract.scoring.scorer import Scorer
 from numpy.typing import NDArray
 from torch import Tensor, nn
@@ -57,19 +56,18 @@ class ReadFile:
         return bool((self.gold & self.inked).any() and (self.inked & ~self.gold).any())
 
 
-def train_reader(reader: Reader, files: Sequence[ReadFile], seed: int = 0) -> Reader:
+def train_reader(reader: ScoreFusion, files: Sequence[ReadFile], seed: int = 0) -> ScoreFusion:
     """Return a reader that has learned from files; the one that there is, where they are too few."""
     taught = [file for file in files if file.teaches]
     if len(taught) < LEAST_FILES:
         return reader
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        members = [_ReaderModule(reader, member, taught) for member in reader.network.members]
+        members = [_ReaderModule(reader, member, taught) for member in reader.members]
         for number, module in enumerate(members):
             _fit(module, taught, random.Random(seed + number))
-    network = reader.network
     parts = [module.parameters_of_lines() for module in members]
-    return Reader(LineNetwork.of(FEATURES, network.reach, network.strides, *parts))
+    return ScoreFusion.of(reader.reach, reader.strides, *parts)
 
 
 def _fit(module: _ReaderModule, files: Sequence[ReadFile], rng: random.Random) -> None:
@@ -94,25 +92,22 @@ def _order(files: Sequence[ReadFile], rng: random.Random) -> Iterator[ReadFile]:
 
 
 class _ReaderModule(nn.Module):
-    """A member of a reader's network as it is trained: see `LineNetwork`. Features are standardized."""
+    """A member of a reader's network as it is trained: see `ScoreFusion`. Features are standardized."""
 
     mean: Tensor
     spread: Tensor
 
     def __init__(
-        self, reader: Reader, member: Sequence[NDArray[np.float32]], files: Sequence[ReadFile]
+        self, reader: ScoreFusion, member: Sequence[NDArray[np.float32]], files: Sequence[ReadFile]
     ) -> None:
         """Begin with what a member says of files, whose features say how they are spread."""
         super().__init__()
         lines = torch.from_numpy(np.concatenate([file.ways[0][file.inked] for file in files]))
-        self.reach, self.strides = reader.network.reach, reader.network.strides
+        self.reach, self.strides = reader.reach, reader.strides
         self.register_buffer("mean", lines.mean(dim=0))
         self.register_buffer("spread", lines.std(dim=0, correction=0) + LEAST_SPREAD)
         first, bias, *layers, last = (torch.from_numpy(part).clone() for part in member)
-        width, place = len(bias), FEATURES.index(LINES)
-        bias += reader.shift * first[place]
-        first[place] *= reader.scale
-        last[width + place] *= reader.scale
+        width = len(bias)
         self.bias = nn.Parameter(bias + self.mean @ first)
         self.first = nn.Parameter(first * self.spread[:, None])
         self.layers = nn.ParameterList(nn.Parameter(part) for part in layers)
@@ -133,7 +128,7 @@ class _ReaderModule(nn.Module):
 
     @torch.no_grad()
     def parameters_of_lines(self) -> list[NDArray[np.float32]]:
-        """The parameters as `LineNetwork` has them: for features that aren't standardized.
+        """The parameters as `ScoreFusion` has them: for features that aren't standardized.
 
         What standardizing adds to all lines alike is lost at the end, where it changes no rank.
         """

@@ -16,14 +16,16 @@ import torch
 from lamr_contract.encoder.local_model import LocalModel
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.names import SCORING_FILE
+from lamr_contract.private_files import replaced
 from lamr_contract.scoring.scorer import Scorer
 from lamr_contract.scoring.weights import load_weights
 from lamr_contract.spec import bundled_repository, client_files
 from lamr_decoding import Decoder
 from lamr_evaluation.records import Record
-from lamr_export.checkpoint import CHECKPOINT_WEIGHTS, save_checkpoint
+from lamr_export.checkpoint import save_checkpoint
 from lamr_export.model import LamrModel
 from lamr_export.repository_writer import export_repository, weights_digest
+from lamr_export.sources import CHECKPOINT_WEIGHTS
 from lamr_export.verify import standard_texts
 
 from lamr_training.fits.scored_files import (
@@ -54,7 +56,8 @@ def write_scored(model: LamrModel, work: WorkFolder, out: Path, records: Sequenc
     """
     save_checkpoint(model, out, work.tokenizer_file)
     if not (out / SCORING_FILE).exists():
-        shutil.copyfile(client_files(bundled_repository()) / SCORING_FILE, out / SCORING_FILE)
+        with replaced(out / SCORING_FILE) as part:
+            shutil.copyfile(client_files(bundled_repository()) / SCORING_FILE, part)
     weights = load_weights(out / SCORING_FILE)
     exported = _exported(out, work)
     encoder = PromptEncoder.from_repository(exported)

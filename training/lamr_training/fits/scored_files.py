@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from lamr_contract.asked import AskedDocument
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.model_io import ChunkRequest, ChunkResult
+from lamr_contract.scoring.query_document import QueryDocument
 from lamr_contract.scoring.scorer import DocumentScorer, Scorer
 from lamr_evaluation.metrics import recall_curve
 from lamr_evaluation.records import Record
@@ -27,7 +27,7 @@ class ScoredFile:
     """A model's answers about one whole file."""
 
     record: Record  # query, code and gold lines
-    asked: AskedDocument  # the file as a client prepares it
+    asked: QueryDocument  # the file as a client prepares it
     ranges: list[tuple[int, int]]  # each chunk's token range in the file
     results: Sequence[ChunkResult]  # each chunk's outputs
 
@@ -69,13 +69,13 @@ def score_files(ask: Ask, encoder: PromptEncoder, records: Iterable[Record]) -> 
     return files
 
 
-def asked_document(encoder: PromptEncoder, record: Record) -> AskedDocument:
+def asked_document(encoder: PromptEncoder, record: Record) -> QueryDocument:
     """Return a record's file and query as a client prepares them."""
-    return AskedDocument.of(encoder, record.query, record.code, task=record.task, path=record.path)
+    return QueryDocument.of(encoder, record.query, record.code, task=record.task, path=record.path)
 
 
 def requests_of(
-    encoder: PromptEncoder, asked: AskedDocument
+    encoder: PromptEncoder, asked: QueryDocument
 ) -> tuple[list[ChunkRequest], list[tuple[int, int]]]:
     """Return what a client asks about a document: the requests, and each one's token range."""
     chunks = list(asked.chunks(encoder))

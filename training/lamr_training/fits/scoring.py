@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from lamr_contract.arrays import logit
+from lamr_contract.query_kind import asks
+from lamr_contract.rules import FEATURES, LINES, AnswerPrior, LineRule, Scoring
 from lamr_contract.scoring.line_model import LineModel
-from lamr_contract.scoring.presence import FEATURES, Presence, best_lines, document_features
-from lamr_contract.scoring.query_kind import asks
-from lamr_contract.scoring.rules import LINES, LineRule, Scoring
-from lamr_contract.scoring.scorer import Scorer
+from lamr_contract.scoring.scorer import Scorer, best_lines, document_features
 from lamr_contract.scoring.weights import LineWeights
 from lamr_decoding import LinearChainCrf, viterbi
 from numpy.typing import NDArray
@@ -33,7 +32,7 @@ _RIDGE = 1.0
 """The weight of the squared weights, in files."""
 
 
-def fit_presence(files: Sequence[ScoredFile], lines: LineModel, *, read: bool) -> Presence | None:
+def fit_presence(files: Sequence[ScoredFile], lines: LineModel, *, read: bool) -> AnswerPrior | None:
     """Fit a presence by files with and without gold lines; None if there are fewer than `LEAST` of either.
 
     Both sorts count the same in all, so 0.5 is where a file is as likely to hold an answer as not. Each file counts
@@ -47,7 +46,7 @@ def fit_presence(files: Sequence[ScoredFile], lines: LineModel, *, read: bool) -
     each = np.where(present, 1 / present.sum(), 1 / (~present).sum()) * len(files) / 4
     weights, bias = logistic_regression(np.array(rows), np.tile(present, 2), np.tile(each, 2), _RIDGE)
     fitted = {name: round(float(weight), 4) for name, weight in zip(FEATURES, weights, strict=True)}
-    return Presence(fitted, round(bias, 4), PRIOR)
+    return AnswerPrior(fitted, round(bias, 4), PRIOR)
 
 
 def _features(file: ScoredFile, lines: LineModel, read: bool) -> list[list[float]]:

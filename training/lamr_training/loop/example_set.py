@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from lamr_contract.private_files import replaced
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -70,10 +71,8 @@ class ExampleSet:
 
     def save(self, path: Path) -> None:
         """Write one `.npz`, which appears when it is whole."""
-        part = path.with_name(path.name + ".part")
-        with part.open("wb") as stream:
+        with replaced(path) as part, part.open("wb") as stream:
             np.savez(stream, **{name: getattr(self, name) for name in _SAVED})
-        part.replace(path)
 
     @classmethod
     def load(cls, path: Path) -> ExampleSet:

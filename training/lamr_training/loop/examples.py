@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from lamr_contract.asked import AskedDocument
 from lamr_contract.encoding import Chunk, PromptEncoder
 from lamr_contract.scoring.evidence import lexical_views
+from lamr_contract.scoring.query_document import QueryDocument
 from lamr_contract.words import TermIndex, query_terms
 from lamr_evaluation.records import Record
 from lamr_postprocess.layout import token_lines
@@ -66,7 +66,7 @@ def two_rubrics(record: Record) -> NDArray[np.uint8]:
 def encode_record(record: Record, encoder: PromptEncoder) -> EncodedRecord:
     """Tokenize and label a record."""
     by_line = two_rubrics(record)
-    asked = AskedDocument.of(encoder, record.query, record.code, task=record.task, path=record.path)
+    asked = QueryDocument.of(encoder, record.query, record.code, task=record.task, path=record.path)
     line = token_lines(asked.offsets, asked.layout)
     counts = TermIndex.of(asked.text, asked.layout).counts(query_terms(asked.query))
     views = lexical_views(counts, asked.layout)

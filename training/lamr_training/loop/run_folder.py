@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from lamr_contract.private_files import replaced, write_whole
 from lamr_export.model import LamrModel
 from torch import Tensor
 
@@ -29,24 +30,18 @@ def write_checkpoint(path: Path, state: dict[str, Any]) -> None:
     Raises:
         RunError: the disk is full, or the file can't be written.
     """
-    part = path.with_name(path.name + ".part")
     try:
-        with part.open("wb") as stream:
+        with replaced(path) as part, part.open("wb") as stream:
             torch.save(state, stream)
             stream.flush()
             os.fsync(stream.fileno())
-        part.replace(path)
     except (OSError, RuntimeError) as error:  # torch wraps some write errors in the latter
-        part.unlink(missing_ok=True)
         kept = "; the one before it is intact" if path.exists() else ""
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise RunError(
             f"{path}: the checkpoint of step {state.get('step', '?')} couldn't be written ({reason}){kept}. Make room "
             "and run the same command again"
         ) from error
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
 
 
 def read_checkpoint(path: Path) -> dict[str, Any] | None:
@@ -89,9 +84,7 @@ class RunLog:
         lines = self._path.read_text(encoding="utf-8").splitlines(keepends=True)
         kept = [line for line in lines if _step(line) <= step]
         if len(kept) < len(lines):
-            part = self._path.with_name(LOG + ".part")
-            part.write_text("".join(kept), encoding="utf-8")
-            part.replace(self._path)
+            write_whole(self._path, "".join(kept))
 
 
 def _step(line: str) -> float:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.names import TOKENIZER_FILE
+from lamr_contract.private_files import replaced
 from lamr_export.checkpoint import copy_client_files, load_checkpoint, save_checkpoint
 from lamr_export.config import CHECKPOINT_CONFIG
 from lamr_export.model import LamrModel
@@ -65,7 +66,8 @@ class WorkFolder:
         self.start.mkdir(parents=True, exist_ok=True)
         if beside is not None:
             copy_client_files(beside, self.start)
-        tokenizer.save(str(self.tokenizer_file))
+        with replaced(self.tokenizer_file) as part:
+            tokenizer.save(str(part))
         save_checkpoint(model, self.start, self.tokenizer_file)
 
     def load_start(self) -> tuple[LamrModel, PromptEncoder]:

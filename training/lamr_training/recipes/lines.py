@@ -25,11 +25,11 @@ from lamr_contract.names import (
     SPEC_FILE,
     version_folder,
 )
+from lamr_contract.query_kind import asks
+from lamr_contract.rules import LINES, LineRule, Scoring
 from lamr_contract.scoring.line_model import LineModel
-from lamr_contract.scoring.query_kind import asks
-from lamr_contract.scoring.rules import LINES, LineRule, Scoring
 from lamr_contract.scoring.scorer import Scorer
-from lamr_contract.scoring.weights import LineWeights, load_reader, load_weights, weights_bytes
+from lamr_contract.scoring.weights import LineWeights, load_fusion, load_weights, weights_bytes
 from lamr_contract.spec import ModelSpec, bundled_repository, client_files, load_spec
 from lamr_evaluation.records import Record, read_records
 from lamr_export.report import with_files
@@ -87,7 +87,7 @@ def train_lines(
     progress("counting records")
     files = records.count()
     place = client_files(base if spec.scoring.kind == LINES else bundled_repository()) / SCORING_FILE
-    reader, before = load_reader(place), _model(place, settings.fresh)
+    reader, before = load_fusion(place), _model(place, settings.fresh)
     with torch.random.fork_rng():
         torch.manual_seed(training.seed)
         module = _start(records, before)
@@ -104,8 +104,7 @@ def train_lines(
     rng = random.Random(training.seed)
     by_lines = Scorer(Scoring(LINES, LineRule(), LineRule()), spec.rubrics, LineWeights(model, reader))
     weights = LineWeights(model, train_reader(reader, [ReadFile.of(file, by_lines, rng) for file in checks]))
-    fitted = fit_scoring(checks, weights, spec.rubrics, spec.threshold, before=spec.scoring)
-    scoring = replace(fitted, usual=spec.scoring.usual)  # the encoder stays as it is
+    scoring = fit_scoring(checks, weights, spec.rubrics, spec.threshold, before=spec.scoring)
     told, asked = _reports(checks, Scorer(scoring, spec.rubrics, weights), spec)
     _write(base, out, replace(spec, scoring=scoring), weights)
     return LinesReport(len(model.words), files, told, asked)

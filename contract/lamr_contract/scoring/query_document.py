@@ -1,4 +1,4 @@
-"""`AskedDocument`: a document, what is asked about it, and what a model reads of both, prepared once.
+"""`QueryDocument`: a document, what is asked about it, and what a model reads of both, prepared once.
 
 Client, packs, fits and training all prepare their documents here, so that a model learns from and is fitted on what it
 is served with. The module calls the others in order: a listing's numbers are put aside, the reading of query and task
@@ -8,6 +8,7 @@ because what reads words alone needs none. The module knows no scores.
 
 from __future__ import annotations
 
+import string
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,22 +22,76 @@ from lamr_postprocess.minified import minified
 from lamr_postprocess.outputs import failing_lines, output_frames
 from numpy.typing import NDArray
 
-from lamr_contract.arrays import Float64Array
+from lamr_contract.arrays import Float64Array, ranges
 from lamr_contract.encoding import Chunks, PromptEncoder
 from lamr_contract.errors import InvalidInputError
-from lamr_contract.reading import Reading
-from lamr_contract.scoring.encoded_data import EncodedData
-from lamr_contract.scoring.line_model import AskedLines, LineModel
+from lamr_contract.query_truncation import TruncatedQuery
+from lamr_contract.scoring.line_model import LineModel, QueryLines
 from lamr_contract.scoring.named_lines import named_lines, nearness, placed_lines
 from lamr_contract.scoring.named_text import named_text
 
 Tokens = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Ids int64 [n], and offsets int64 [n, 2]: first and one-past-last character of each token."""
 NO_TOKENS: Tokens = (np.zeros(0, np.int64), np.zeros((0, 2), np.int64))
+LEAST_RUN = 512
+"""Characters that data has at least: more than any identifier, path or hash."""
+_LEAST_SHARE = 0.8  # of a line's characters, for the line to be nothing but data
+# Base64 and hexadecimal. The backslash is that of line ends in JSON's strings.
+_LETTERS = frozenset(string.ascii_letters + string.digits + "+/=\\")
+_WRITES_DATA = np.array([chr(point) in _LETTERS for point in range(128)] + [False])
 
 
 @dataclass(frozen=True, eq=False)
-class AskedDocument:
+class EncodedData:
+    """Where a text of c characters and L lines holds bytes that are written out as letters, as notebooks hold images.
+
+    Nobody reads them, and a model would make thousands of tokens of them, against which the rest would be judged.
+
+    Attributes:
+        spans: int64 [k, 2], first and one-past-last character of each piece of data, ascending.
+        lines: bool [L], lines that hold hardly anything else.
+    """
+
+    spans: NDArray[np.int64]
+    lines: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, layout: LineLayout) -> EncodedData:
+        """Find a text's data: unbroken runs of at least `LEAST_RUN` characters that could be base64."""
+        sizes = layout.spans[:, 1] - layout.spans[:, 0]
+        long = np.flatnonzero(sizes >= LEAST_RUN)  # a run lies in one line, because no line end is data
+        places = ranges(layout.spans[long, 0], sizes[long])
+        written = np.zeros(len(places) + 2, np.int8)
+        written[1:-1] = _WRITES_DATA[np.minimum(layout.points[places], 128)]
+        edges = np.diff(written)
+        begins, ends = np.flatnonzero(edges > 0), np.flatnonzero(edges < 0)
+        runs = ends - begins >= LEAST_RUN
+        spans = np.stack([places[begins[runs]], places[ends[runs] - 1] + 1], axis=1)
+        line = np.searchsorted(layout.spans[:, 1], spans[:, 0], side="right")
+        lengths = np.bincount(line, spans[:, 1] - spans[:, 0], minlength=len(layout.spans))
+        return cls(spans, lengths > _LEAST_SHARE * sizes)
+
+    def outside(self, offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which of n tokens begin outside all data, bool [n].
+
+        Args:
+            offsets: int64 [n, 2], first and one-past-last character of each token.
+        """
+        begun = np.searchsorted(self.spans[:, 0], offsets[:, 0], side="right")
+        ended = np.searchsorted(self.spans[:, 1], offsets[:, 0], side="right")
+        outside: NDArray[np.bool_] = begun == ended
+        return outside
+
+    def note(self) -> str:
+        """Return what a user should know of the data, in words."""
+        count = int(self.lines.sum())
+        if not count:
+            return "encoded data (images and the like) within lines was not judged"
+        return f"{count} line{'s' * (count != 1)} of encoded data (images and the like) scored 0"
+
+
+@dataclass(frozen=True, eq=False)
+class QueryDocument:
     """A document of L lines and a query.
 
     Attributes:
@@ -53,7 +108,7 @@ class AskedDocument:
         listing: what the text was shown as; None if it wasn't a listing.
     """
 
-    reading: Reading
+    reading: TruncatedQuery
     query_ids: NDArray[np.int64]
     text: str
     given: str
@@ -76,11 +131,11 @@ class AskedDocument:
         task: str = "",
         history: str = "",
         path: str = "",
-        reading: Reading | None = None,
+        reading: TruncatedQuery | None = None,
         tokens: Tokens | None = None,
         judge_data: bool = False,
         check: Callable[[], object] = lambda: None,
-    ) -> AskedDocument:
+    ) -> QueryDocument:
         """Prepare a document.
 
         Args:
@@ -193,7 +248,7 @@ class AskedDocument:
         """How near each line is to one that is named, float64 [L]."""
         return nearness(self.named)
 
-    def asked_lines(self, model: LineModel) -> AskedLines:
+    def asked_lines(self, model: LineModel) -> QueryLines:
         """Return the query and the lines as a line model reads them: query and task whole, however long they are.
 
         Args:
@@ -201,15 +256,11 @@ class AskedDocument:
         """
         return self._asked_for(model, self.task)[0]
 
-    def asked_with_history(self, model: LineModel) -> tuple[AskedLines, ...]:
-        """Return the same, and where it is known once more with what the session said before in place of the task.
-
-        Args:
-            model: the line model.
-        """
+    def asked_with_history(self, model: LineModel) -> tuple[QueryLines, ...]:
+        """Return the same, and where it is known once more with what the session said before in place of the task."""
         return self._asked_for(model, self.task, *((self.history,) if self.history.strip() else ()))
 
-    def _asked_for(self, model: LineModel, *tasks: str) -> tuple[AskedLines, ...]:
+    def _asked_for(self, model: LineModel, *tasks: str) -> tuple[QueryLines, ...]:
         return model.ask(self.intent, tasks, self.path, self.text, self.layout, self.near_named)
 
     def chunks(self, encoder: PromptEncoder) -> Chunks:

@@ -5,18 +5,17 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from lamr_contract.scoring.presence import BEST, TOGETHER, Presence
-from lamr_contract.scoring.rules import LineRule, Scoring, Usual
+from lamr_contract.rules import BEST, TOGETHER, AnswerPrior, LineRule, Scoring
 
 from tests.tiny import BERT_PROMPT, lines_scoring, make_spec, wordpiece
 
-ASKED = LineRule(bias=-1.0, shares=(0.2, 0.5), presence=Presence({TOGETHER: 3.0}, bias=-1.0))
-TOLD = LineRule(presence=Presence({BEST: 1.0}, prior=0.9))
+ASKED = LineRule(bias=-1.0, shares=(0.2, 0.5), presence=AnswerPrior({TOGETHER: 3.0}, bias=-1.0))
+TOLD = LineRule(presence=AnswerPrior({BEST: 1.0}, prior=0.9))
 
 
 @pytest.mark.parametrize(
     "scoring",
-    [Scoring(), Scoring("emission", usual=Usual((-1.0, 2.0), (-3.0, 0.5))), Scoring("lines", ASKED, TOLD)],
+    [Scoring(), Scoring("emission"), Scoring("lines", ASKED, TOLD)],
 )
 def test_it_reads_back_equal(scoring: Scoring) -> None:
     assert Scoring.from_dict(scoring.to_dict()) == scoring
@@ -52,9 +51,8 @@ def test_what_is_no_rule_is_refused(kind: str, rules: tuple[LineRule, ...], mess
         Scoring(kind, *rules)
 
 
-def test_a_spread_of_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="spreads must be above 0"):
-        Usual(relevance=(0.0, 0.0))
+def test_an_older_models_entry_that_nothing_reads_is_passed_over() -> None:
+    assert Scoring.from_dict({"kind": "paper", "usual": {"keep": [-10.9, 2.3]}}) == Scoring()
 
 
 @pytest.mark.parametrize("shares", [(0.5, 0.2), (-0.1, 0.2), (0.5, 1.1), (0.5, float("nan"))])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lamr_contract.scoring.query_kind import asks
+from lamr_contract.query_kind import asks
 
 QUESTIONS = [
     "How are timeouts handled when the pool is full?",

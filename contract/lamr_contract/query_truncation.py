@@ -17,7 +17,7 @@ from lamr_postprocess.layout import LineLayout
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array
-from lamr_contract.scoring.bm25 import rarity
+from lamr_contract.bm25 import rarity
 from lamr_contract.words import TermIndex, query_terms
 
 CountEach = Callable[[Sequence[str]], NDArray[np.int64]]
@@ -32,7 +32,7 @@ _TITLE, _SHARED = 2.0, 1.5
 
 
 @dataclass(frozen=True)
-class Reading:
+class TruncatedQuery:
     """What a model reads.
 
     Attributes:
@@ -46,7 +46,7 @@ class Reading:
 
 def read(  # noqa: PLR0913, PLR0917  # what is asked, the document, and the room for both
     query: str, task: str, code: str, layout: LineLayout, count_each: CountEach, room: int
-) -> Reading:
+) -> TruncatedQuery:
     """Choose what is read of a query and a task.
 
     Args:
@@ -60,14 +60,14 @@ def read(  # noqa: PLR0913, PLR0917  # what is asked, the document, and the room
     whole = "\n\n".join(filter(None, (query.strip(), task.strip()))) if task.strip() else query
     # A token is at least one byte, so a text that is so much longer than its room needn't be counted.
     if len(whole) <= MOST_CHARACTERS and count_each([whole])[0] <= room:
-        return Reading(whole, True)
+        return TruncatedQuery(whole, True)
     query, task = bounded(query.strip()), bounded(task.strip())
     spent = int(count_each([query])[0]) + 1
     if spent > room:  # the intent itself is too long, and then the task is no more than a part of it
         told = _most_telling(_parts(f"{query}\n{task}"), "", TermIndex.of(code, layout), count_each, room)
-        return Reading("\n".join(told) or query[: room // 4 + 1], False)
+        return TruncatedQuery("\n".join(told) or query[: room // 4 + 1], False)
     told = _most_telling(_parts(task), query, TermIndex.of(code, layout), count_each, room - spent)
-    return Reading("\n".join([query, *told]), False)
+    return TruncatedQuery("\n".join([query, *told]), False)
 
 
 def bounded(text: str) -> str:

@@ -2,50 +2,80 @@
 
 Three kinds are known. Two are rules over tokens and need nothing that is learned: `paper`, which averages the decisions
 of Viterbi's path (paper section 3.4), and `emission`, which is SWE-Pruner's. With `lines`, a network scores lines, and
-its weights lie beside the description (`weights`). The module knows rules and numbers; it computes no score.
+its weights lie beside the description. The module knows rules and numbers; it computes no score.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-from lamr_postprocess.lines import CharacterMeans, TokenLines
 from numpy.typing import NDArray
 
-from lamr_contract.scoring.merging import Outputs
-from lamr_contract.scoring.presence import Presence
-from lamr_contract.scoring.query_kind import asks
+from lamr_contract.arrays import logit, sigmoid
+from lamr_contract.query_kind import asks
 
 SEMANTIC, DEPENDENCY = "semantic", "dependency"
 PAPER, EMISSION, LINES = "paper", "emission", "lines"
+KINDS = (PAPER, EMISSION, LINES)
+"""The kinds of scoring."""
+BEST, MEAN, TOGETHER, NAMED, PATHLESS = "best", "mean", "together", "named", "pathless"
+FEATURES = (BEST, MEAN, TOGETHER, NAMED, PATHLESS)
+"""What is known of a document: the log-odds of its best part, and their mean over parts; the largest share of the
+query's words that one block has; the share of the file's name that the query has; 1 where no path is known."""
 
 
 @dataclass(frozen=True)
-class TokenRule:
-    """A rule that gives each token one of the model's outputs as its score, and each line the mean over its characters.
+class AnswerPrior:
+    """A logistic regression over a document's features.
 
     Attributes:
-        value: the scores [m] of the tokens that outputs are about.
-        lines: how means over lines are taken.
-        unchained: whether the decoder must be exported without a chain. Then `keep_prob` is
-            sigmoid(e_keep - e_prune) of the fused emission.
+        weights: the weight of each feature, by its name in `FEATURES`.
+        bias: added to what they weigh. They are fitted where half of the documents hold what is looked for.
+        prior: the share of documents that hold what is looked for, among those that are read for it; None if
+            presence says nothing about what is kept.
+
+    Raises:
+        ValueError: a weight's feature is unknown, or the prior doesn't lie between 0 and 1.
     """
 
-    value: Callable[[Outputs], NDArray[Any]]
-    lines: type[TokenLines] = TokenLines
-    unchained: bool = False
+    weights: dict[str, float] = field(default_factory=dict)
+    bias: float = 0.0
+    prior: float | None = None
 
+    def __post_init__(self) -> None:
+        unknown = self.weights.keys() - set(FEATURES)
+        if unknown:
+            raise ValueError(f"presence weighs {sorted(unknown)}, but knows {', '.join(FEATURES)}")
+        if self.prior is not None and not 0 < self.prior < 1:
+            raise ValueError(f"the prior of presence must lie between 0 and 1, not be {self.prior}")
 
-TOKEN_RULES = {
-    PAPER: TokenRule(lambda outputs: outputs.keep),
-    EMISSION: TokenRule(lambda outputs: outputs.keep_prob, CharacterMeans, unchained=True),
-}
-"""The rules over tokens by the kind of scoring."""
-KINDS = (*TOKEN_RULES, LINES)
-"""The kinds of scoring."""
+    def probability(self, features: Mapping[str, float], understood: float = 1.0) -> float:
+        """Return P(the document holds what is looked for).
+
+        Args:
+            features: the value of each feature, from `document_features`.
+            understood: how much the model understands of the query (`LineModel.understood`). Log-odds below 0 are
+                multiplied by it, since words that mean nothing to the model say nothing of what a document lacks.
+        """
+        odds = self.bias + sum(weight * features[name] for name, weight in self.weights.items())
+        return float(sigmoid(np.array([odds if odds > 0 else understood * odds]))[0])
+
+    def raised(self, threshold: float, probability: float) -> float:
+        """Return the threshold for the lines of a document that holds what is looked for with some probability.
+
+        A line's score speaks of a document that holds it. Without that knowledge the line is needed with the product of
+        both probabilities, so the threshold is divided by the document's, after the prior.
+
+        Args:
+            threshold: that of a document which surely holds what is looked for, in [0, 1].
+            probability: `probability` of this one.
+        """
+        if self.prior is None:
+            return threshold
+        return min(1.0, threshold / float(sigmoid(logit(probability) + logit(self.prior))))
 
 
 @dataclass(frozen=True)
@@ -72,8 +102,8 @@ class LineRule:
     unread: float = 0.0
     named: float = 0.0
     shares: tuple[float, float] | None = None
-    presence: Presence | None = None
-    unread_presence: Presence | None = None
+    presence: AnswerPrior | None = None
+    unread_presence: AnswerPrior | None = None
 
     def __post_init__(self) -> None:
         if self.shares is not None and not 0.0 <= self.shares[0] <= self.shares[1] <= 1.0:
@@ -90,34 +120,8 @@ class LineRule:
         shares = data.get("shares")
         parts: dict[str, Any] = {"shares": None if shares is None else tuple(map(float, shares))}
         for name in ("presence", "unread_presence"):
-            parts[name] = None if data.get(name) is None else Presence(**data[name])
+            parts[name] = None if data.get(name) is None else AnswerPrior(**data[name])
         return cls(**{**data, **parts})
-
-
-@dataclass(frozen=True)
-class Usual:
-    """What a model says of lines usually, by which its opinions about lines of several files are put on one scale.
-
-    Attributes:
-        relevance, keep: mean and spread of the log-odds of chunks' relevance, and of lines' being needed
-            (`lamr_repositories.judging`), over judged lines of validation projects.
-
-    Raises:
-        ValueError: a spread isn't above 0.
-    """
-
-    relevance: tuple[float, float] = (0.0, 1.0)
-    keep: tuple[float, float] = (0.0, 1.0)
-
-    def __post_init__(self) -> None:
-        if min(self.relevance[1], self.keep[1]) <= 0:
-            raise ValueError(f"spreads must be above 0, not {self.relevance[1]} and {self.keep[1]}")
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Usual:
-        """Return what `dataclasses.asdict` has made a dictionary of."""
-        pairs = {name: (float(mean), float(spread)) for name, (mean, spread) in data.items()}
-        return cls(**pairs)
 
 
 @dataclass(frozen=True)
@@ -129,8 +133,6 @@ class Scoring:
         asked, told: for the kind `lines`, what becomes of log-odds where the query is a question, and where it isn't
             (`query_kind`): a question is answered by a passage, but what a task changes are single lines. Other kinds
             have neither.
-        usual: what packs compare the model's opinions with; None for a model that nobody has measured, whose opinions
-            are compared with those about the other lines of the same pack.
 
     Raises:
         ValueError: the kind is unknown, or has not the rules for lines that it needs.
@@ -139,7 +141,6 @@ class Scoring:
     kind: str = PAPER
     asked: LineRule | None = None
     told: LineRule | None = None
-    usual: Usual | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -157,13 +158,11 @@ class Scoring:
             TypeError: a field is unknown or of another type.
             ValueError: see the classes.
         """
-        parts: dict[str, Callable[[dict[str, Any]], Any]] = {
-            "asked": LineRule.from_dict,
-            "told": LineRule.from_dict,
-            "usual": Usual.from_dict,
-        }
-        read = {name: from_dict(data[name]) for name, from_dict in parts.items() if name in data}
-        return cls(**{**data, **read})
+        fields: dict[str, Any] = {**data}
+        fields.pop("usual", None)  # which older models carry
+        for name in {"asked", "told"} & data.keys():
+            fields[name] = LineRule.from_dict(data[name])
+        return cls(**fields)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields for `from_dict`, without those that are None."""
@@ -176,14 +175,14 @@ class Scoring:
     @property
     def unchained(self) -> bool:
         """Whether the decoder must be exported without a chain for `keep_prob` to mean what this kind takes it for."""
-        return self.kind in TOKEN_RULES and TOKEN_RULES[self.kind].unchained
+        return self.kind == EMISSION
 
 
 def adapted(threshold: float, rule: LineRule, scores: NDArray[np.float32], relevance: float = 1.0) -> float:
     """Return the threshold that a document gets: the model's, unless it selects too few or too many lines.
 
-    It is higher where the document hardly holds what is looked for (`Presence.raised`). Lines that score alike are left
-    together where taking all of them would exceed the least share.
+    It is higher where the document hardly holds what is looked for (`AnswerPrior.raised`). Lines that score alike are
+    left together where taking all of them would exceed the least share.
 
     Args:
         threshold: the model's.

@@ -1,11 +1,10 @@
-"""Second looks: what is counted of them, and the files that aren't cut any more because of them."""
+"""What agents read again of files that were cut for them."""
 
 from __future__ import annotations
 
 import json
 import re
 import sqlite3
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -14,12 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lamr_agents.local.looks import ALWAYS, REMEMBERED_DAYS, TRIED_AGAIN
-from lamr_agents.local.places import place_of
 from lamr_agents.local.server import LocalServer
 from lamr_agents.local.store import MOST_DAYS, Shown, Store
 from lamr_agents.local.texts import Archive, Texts
-from lamr_agents.policy import PRUNED, RANGED, READ_AGAIN
+from lamr_agents.policy import PRUNED, RANGED
 from lamr_agents.thin import SMALL
 from lamr_cli.main import app
 from lamr_postprocess import approximate_tokens
@@ -87,40 +84,6 @@ def test_a_range_is_no_first_look_at_the_file(store: Store) -> None:
     assert store.was_shown("s", 0.0, FILE)
 
 
-def test_a_file_that_is_always_read_again_is_cut_no_more_until_it_is_tried_again(store: Store) -> None:
-    for number in range(ALWAYS):
-        assert not store.is_always_read_again(FILE, now=1e6)
-        store.add(cut(f"s{number}"), now=1e6)
-        store.look(f"s{number}", 0.0, FILE, [(20, 40)], 100)
-        store.look(f"s{number}", 0.0, FILE, [(120, 240)], 200)  # half of what the cut saved
-    assert store.is_always_read_again(FILE, now=1e6)
-    assert not store.is_always_read_again("/w/b.py", now=1e6)
-    assert not store.is_always_read_again(FILE, now=1e6 + (REMEMBERED_DAYS + 1) * 86_400)
-    for _ in range(TRIED_AGAIN):
-        assert store.is_always_read_again(FILE, now=1e6)
-        store.add(cut("later", READ_AGAIN), now=1e6)
-    assert not store.is_always_read_again(FILE, now=1e6)
-    store.add(cut("tried"), now=1e6)
-    assert not store.is_always_read_again(FILE, now=1e6)  # nobody came back yet
-    store.look("tried", 0.0, FILE, [], 50)
-    assert store.is_always_read_again(FILE, now=1e6)
-
-
-def test_a_range_of_what_was_cut_is_what_the_note_says_to_read(store: Store) -> None:
-    for number in range(2 * ALWAYS):
-        store.add(cut(f"s{number}"))
-        store.look(f"s{number}", 0.0, FILE, [(20, 40)], 299)
-        assert not store.is_always_read_again(FILE)
-
-
-def test_one_agent_that_had_enough_ends_it(store: Store) -> None:
-    for number in range(ALWAYS + 1):
-        store.add(cut(f"s{number}"))
-        if number != 1:
-            store.look(f"s{number}", 0.0, FILE, [], 50)
-    assert not store.is_always_read_again(FILE)
-
-
 def test_what_is_kept_of_cuts_goes_with_their_rows(store: Store, path: Path) -> None:
     store.add(cut("s"), now=0.0)
     store.add(cut("s", "small"), now=MOST_DAYS * 86_400 + 1)
@@ -155,16 +118,12 @@ def ask(server: LocalServer, given: dict[str, Any], text: str, session: str, log
     return replaced["file"]["content"] if replaced else text
 
 
-def test_the_server_cuts_a_file_no_more_that_agents_always_come_back_for(
-    server: LocalServer, transcript: str, path: Path
-) -> None:
-    for number in range(ALWAYS):
+def test_a_file_is_cut_once_for_each_agent(server: LocalServer, transcript: str, path: Path) -> None:
+    for number in range(4):
         assert " pruned" in ask(server, {"file_path": FILE}, CODE, f"s{number}", transcript)
         assert ask(server, {"file_path": FILE}, CODE, f"s{number}", transcript) == CODE
-    assert [row[:2] for row in looks(path)] == [(0, 1)] * ALWAYS
-    assert ask(server, {"file_path": FILE}, CODE, "next", transcript) == CODE
-    reasons = {each.reason for each in Store(path).decisions()}
-    assert reasons == {PRUNED, "shown before", READ_AGAIN}
+    assert [row[:2] for row in looks(path)] == [(0, 1)] * 4
+    assert {each.reason for each in Store(path).decisions()} == {PRUNED, "shown before"}
 
 
 def test_what_lamr_show_prints_is_counted(tmp_path: Path, store: Store, path: Path, transcript: str) -> None:
@@ -221,25 +180,3 @@ def test_of_two_reads_at_once_one_is_cut(tmp_path: Path, store: Store, transcrip
     for thread in threads:
         thread.join()
     assert sorted(" pruned" in text for text in seen) == [False, True]
-
-
-def test_a_file_of_a_work_tree_is_that_of_its_repository(tmp_path: Path) -> None:
-    main, tree = tmp_path / "main", tmp_path / "trees" / "one"
-    main.mkdir()
-
-    def git(*words: str) -> None:
-        who = ("-c", "user.name=a", "-c", "user.email=a@b.c")
-        subprocess.run(["git", *who, *words], cwd=main, check=True, capture_output=True)
-
-    git("init", "-q")
-    git("commit", "-q", "--allow-empty", "-m", "a")
-    git("worktree", "add", "-q", str(tree))
-    assert place_of(str(tree / "src" / "a.py")) == str(main / "src" / "a.py")
-    assert place_of(str(main / "src" / "a.py")) == str(main / "src" / "a.py")
-    assert place_of("/nowhere/at/all.py") == "/nowhere/at/all.py"
-
-
-@pytest.mark.parametrize("said", ["gitdir: ../x", "gitdir:", "\0", "x" * 9999, "gitdir: " + "a" * 9000])
-def test_a_git_file_that_leads_nowhere_changes_nothing(tmp_path: Path, said: str) -> None:
-    (tmp_path / ".git").write_text(said)
-    assert place_of(str(tmp_path / "a.py")) == str(tmp_path / "a.py")

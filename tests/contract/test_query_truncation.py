@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lamr_contract.encoding import READ_SHARE, PromptEncoder
-from lamr_contract.reading import MOST_CHARACTERS, read
+from lamr_contract.query_truncation import MOST_CHARACTERS, read
 from lamr_contract.spec import bundled_repository
 from lamr_postprocess.layout import line_layout
 

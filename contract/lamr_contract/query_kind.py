@@ -42,12 +42,7 @@ _LATIN = 0x250
 
 
 def is_foreign(query: str, vocabulary: Container[str]) -> bool:
-    """Return whether the model doesn't read a query's language.
-
-    Args:
-        query: what is looked for. Names that are written like code say nothing of its language.
-        vocabulary: the terms that the model knows.
-    """
+    """Return whether a model of this vocabulary doesn't read a query's language; names of code say nothing of it."""
     words = [each for each in IDENTIFIER.findall(query) if not _like_code(each)]
     unknown = [each for each in words if not _is_known(each, vocabulary)]
     letters, unread = sum(map(len, words)), sum(map(len, unknown))

@@ -1,0 +1,40 @@
+"""The moment by which a call's work must be done; loops over a text look at it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_END = ContextVar("end", default=math.inf)
+
+
+class OutOfTimeError(Exception):
+    """The moment has come before the work was done."""
+
+
+@contextmanager
+def ending_at(moment: float) -> Iterator[None]:
+    """Let `look` raise from a moment of `time.monotonic()` on, in what this thread does inside."""
+    token = _END.set(moment)
+    try:
+        yield
+    finally:
+        _END.reset(token)
+
+
+def is_over() -> bool:
+    """Whether the moment has come."""
+    return time.monotonic() >= _END.get()
+
+
+def look() -> None:
+    """Go on, unless the moment has come.
+
+    Raises:
+        OutOfTimeError: it has.
+    """
+    if is_over():
+        raise OutOfTimeError

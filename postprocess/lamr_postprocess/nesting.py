@@ -1,0 +1,66 @@
+"""Whether a text is nested deeper than parsers stand, found before one reads it.
+
+Scanners keep what is open in a state of fixed size, and end a process where that overruns; and what a parser holds
+open when it looks for a repair costs it the square of its depth. People write neither.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from lamr_postprocess.lines import IntArray
+
+DEEPEST_ROWS = 100
+"""Levels of indentation that are open at once."""
+DEEPEST_BRACKETS = 1_000
+"""Brackets that are open at once, and angles within one statement."""
+
+_BRACKETS = (b"([{", b")]}", b"")
+_ANGLES = (b"<", b">", b";{}")
+_ALL_CLOSED = 1 << 24  # more than are ever open
+_FAR = re.compile(rb"^[ \t?:-]{%d}" % DEEPEST_ROWS, re.MULTILINE)  # each level takes a column
+_INDENTED = re.compile(rb"^([ \t]*)((?:[-?:][ \t]+)*)(?=[^\s])", re.MULTILINE)
+_MARK = re.compile(rb"[-?:][ \t]+")
+
+
+def is_too_deep(data: bytes, *, angles: bool) -> bool:
+    """Whether a text has more open at once than `DEEPEST_ROWS` and `DEEPEST_BRACKETS` allow.
+
+    Args:
+        data: the text.
+        angles: whether `<` opens something that belongs to a statement (the arguments of a type).
+    """
+    if _FAR.search(data) and _levels(data) > DEEPEST_ROWS:
+        return True
+    signs = (_BRACKETS, _ANGLES) if angles else (_BRACKETS,)
+    return any(_open_at_once(data, *each) > DEEPEST_BRACKETS for each in signs)
+
+
+def _open_at_once(data: bytes, opening: bytes, closing: bytes, ending: bytes) -> int:
+    """The most signs that are open at once, where others close one or all; 0 where there are few."""
+    if sum(data.count(sign) for sign in opening) <= DEEPEST_BRACKETS:
+        return 0
+    steps = np.zeros(256, dtype=np.int64)
+    for signs, step in ((opening, 1), (closing, -1), (ending, -_ALL_CLOSED)):
+        steps[list(signs)] = step
+    taken: IntArray = steps[np.frombuffer(data, dtype=np.uint8)]
+    level = np.append(0, np.cumsum(taken[taken != 0]))
+    return int((level - np.minimum.accumulate(level)).max())
+
+
+def _levels(data: bytes) -> int:
+    """The most levels of indentation that are open at once, where each mark of a list in one row begins another."""
+    deepest, open_at = 0, list[int]()
+    for row in _INDENTED.finditer(data):
+        begin = row.start()
+        for column in (
+            row.end(1) - begin,
+            *(mark.end() - begin for mark in _MARK.finditer(data, *row.span(2))),
+        ):
+            while open_at and open_at[-1] >= column:
+                open_at.pop()
+            open_at.append(column)
+            deepest = max(deepest, len(open_at))
+    return deepest
