@@ -34,9 +34,15 @@ from lamr_agents.thin import MOST_WORDS, NOT_PRUNED, NOTE
 from lamr_agents.words import AN_OUTLINE, BY_NAME, BY_RANGE, IN_HASTE, KNOWN_LINES, known_note, note
 
 
-def outline(code: str, path: str) -> tuple[str, tuple[int, ...]]:
-    """The headers of a file's definitions, as text, and the numbers of the lines that are left."""
-    listing = read_listing(code)
+def outline(code: str, path: str, *, listed: bool = True) -> tuple[str, tuple[int, ...]]:
+    """The headers of a file's definitions, as text, and the numbers of the lines that are left.
+
+    Args:
+        code: the file's text, or what a tool showed of it.
+        path: tells the language.
+        listed: whether the lines may carry numbers that aren't the file's.
+    """
+    listing = read_listing(code) if listed else None
     body = code if listing is None else listing.body
     language = detect_language(body, path)
     if why := minified(line_spans(body)):
@@ -44,7 +50,8 @@ def outline(code: str, path: str) -> tuple[str, tuple[int, ...]]:
     document = analyse(code, language, listing=listing, naming=approximate_tokens)
     rows = () if document.definitions is None else document.definitions.rows.tolist()
     nothing = np.zeros(document.spans.shape[0])
-    left = prune_lines(code, nothing, path=path, threshold=1.0, keep=[row + 1 for row in rows], markers=NAMED)
+    keep = [row + 1 for row in rows]
+    left = prune_lines(code, nothing, path=path, listed=listed, threshold=1.0, keep=keep, markers=NAMED)
     return left.text, left.kept_lines
 
 

@@ -156,6 +156,7 @@ def prune(
             history=read_words("--history", history),
             path=None if file == "-" else file,
             language=language,
+            listed=file == "-",
             threshold=threshold,
             ratio=ratio,
             max_tokens=max_tokens,

@@ -70,16 +70,24 @@ def view(
     with Pruner(server, model=model, timeout=timeout, **credentials(server)) as pruner:
         # At threshold 0 every line is kept by its own reason, which the page needs for all of them.
         result = pruner.prune(
-            query, code, task=serves, path=path, language=language, threshold=0, effort="full"
+            query,
+            code,
+            task=serves,
+            path=path,
+            language=language,
+            listed=not path,
+            threshold=0,
+            effort="full",
         )
         if threshold is None:
-            asked = QueryDocument.of(pruner.encoder, query, code, task=serves)
+            asked = QueryDocument.of(pruner.encoder, query, code, task=serves, listed=not path)
             threshold = default_threshold(pruner.spec, asked, result)
     page = render_html(
         code,
         result.line_scores,
         path=path,
         language=language,
+        listed=not path,
         threshold=threshold,
         query=query,
         dependency=[

@@ -25,6 +25,7 @@ from lamr_contract.errors import DeadlineExceededError, InvalidInputError, LamrE
 from lamr_contract.model_io import ChunkResult
 from lamr_contract.scoring.query_document import QueryDocument
 from lamr_contract.scoring.scorer import DocumentScorer, LineScores, Scorer
+from lamr_errors import unseen_lines
 from lamr_postprocess import BudgetError, PrunedCode, prune_lines
 from lamr_postprocess.analyses import Analyses
 from lamr_postprocess.prune import UNSEEN_SHOWN
@@ -130,6 +131,7 @@ class PruneJob:
             task=options.task,
             history=options.history,
             path="" if options.path is None else os.fspath(options.path),
+            listed=options.listed,
             judge_data=not options.repair,  # without repair the caller wants the model's own selection
             check=self._check,
         )
@@ -260,9 +262,10 @@ class PruneJob:
             self._shared.finishing.measured(len(self._text), time.perf_counter() - answered)
         end, begin = time.perf_counter(), self._call.begin
         timings = Timings(self._encoding, answered - begin - self._encoding, end - answered, end - begin)
-        unseen = UNSEEN_SHOWN.format(unseen=result.unseen) if result.unseen else None
-        reason = "; ".join(filter(None, (result.reason, unseen))) or None
-        return dataclasses.replace(result, reason=reason, timings=timings)
+        unseen = unseen_lines(result.text)
+        said = UNSEEN_SHOWN.format(unseen=unseen) if unseen else None
+        reason = "; ".join(filter(None, (result.reason, said))) or None
+        return dataclasses.replace(result, unseen=unseen, reason=reason, timings=timings)
 
     def _final_scores(self) -> LineScores:
         """Return the line scores, and give up what they were computed from: a large file's takes much memory."""

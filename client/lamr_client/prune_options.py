@@ -121,6 +121,7 @@ class PruneOptions:
     history: str = ""
     path: str | os.PathLike[str] | None = None
     language: str | None = None
+    listed: bool = True
     threshold: float | None = None
     ratio: float | None = None
     max_tokens: int | None = None
@@ -140,7 +141,7 @@ class PruneOptions:
     @property
     def cutting(self) -> dict[str, Any]:
         """What `prune_lines` takes of them as they are, beside the language and the threshold."""
-        names = "ratio max_tokens keep repair markers line_numbers min_cut"
+        names = "listed ratio max_tokens keep repair markers line_numbers min_cut"
         return {name: getattr(self, name) for name in names.split()}
 
     def __post_init__(self) -> None:

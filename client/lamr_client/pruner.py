@@ -101,6 +101,7 @@ class Pruner(Closing):
         history: str = "",
         path: str | os.PathLike[str] | None = None,
         language: str | None = None,
+        listed: bool = True,
         threshold: float | None = None,
         ratio: float | None = None,
         max_tokens: int | None = None,
@@ -130,6 +131,8 @@ class Pruner(Closing):
             history: what the session said before the query, such as the agent's earlier words; the latest 3,000
                 characters say most. The line model reads it apart from the task, and either counts half.
             path, language: either names the language; without both it is guessed from the content.
+            listed: whether `code` may be what a tool printed of files, under numbers or paths; False for a file's own
+                text, whose lines may begin with numbers.
             threshold: how likely a line must be to answer, in [0, 1], where 900 tokens of better lines are kept; a
                 little less before, and more after. Default the model's own. Without repair, lines are kept that
                 score at least this. With a budget (`ratio`, `max_tokens`), no line that scores less is taken to fill
@@ -190,6 +193,7 @@ class Pruner(Closing):
             history=history,
             path=path,
             language=language,
+            listed=listed,
             threshold=threshold,
             ratio=ratio,
             max_tokens=max_tokens,

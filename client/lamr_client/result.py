@@ -86,6 +86,7 @@ class PruneResult:
             where they weren't.
         effort: what the encoder read and why no more; None where nothing was scored.
         failures: of a tool's output, how many lines that say that something failed are shown, and how many there are.
+        unseen: how many of the lines in `text` have characters that nobody sees; `reason` says so, too.
         encoding: how the code was encoded, where it was given as bytes; see `to_bytes`.
         timings: how long the call took.
     """
@@ -106,14 +107,10 @@ class PruneResult:
     query_read: str | None = None
     effort: Effort | None = None
     failures: tuple[int, int] = (0, 0)
+    unseen: int = 0
     tokenizer: str = DEFAULT
     encoding: Encoding = field(default_factory=Encoding)
     timings: Timings = field(default_factory=Timings)
-
-    @property
-    def unseen(self) -> int:
-        """How many of the lines in `text` have characters that nobody sees; `reason` says so, too."""
-        return unseen_lines(self.text)
 
     @classmethod
     def whole(cls, text: str, scores: Sequence[float], tokens: int, **more: Any) -> PruneResult:
@@ -143,6 +140,7 @@ class PruneResult:
             "reasons": cut.reasons,
             "tokens_out": tokens,
             "failures": cut.failures,
+            "unseen": unseen_lines(cut.text),
         }
         return dataclasses.replace(self, **kept, status="pruned", cuts=cut.cuts, **more)
 
@@ -156,7 +154,6 @@ class PruneResult:
         data["kept_lines"] = list(self.kept_lines)
         data["line_scores"] = [round(score, 6) for score in self.line_scores]
         data["reasons"] = {str(line): reason for line, reason in self.reasons.items()}
-        data["unseen"] = self.unseen
         data["effort"] = None if self.effort is None else str(self.effort)
         data["encoding"] = self.encoding.name
         data["cuts"] = [dataclasses.asdict(cut) for cut in self.cuts]
@@ -214,7 +211,8 @@ def passthrough(
     counter = token_counter(options.tokenizer, encoder)
     count = counter.count_tokens if len(text) <= MOST_COUNTED_CHARS else approximate_tokens
     result = _whole(encoder, text, options, count(text), f"{type(error).__name__}: {error}")
-    return dataclasses.replace(result, timings=Timings(total=time.perf_counter() - begin))
+    unseen = unseen_lines(text)
+    return dataclasses.replace(result, unseen=unseen, timings=Timings(total=time.perf_counter() - begin))
 
 
 def _whole(encoder: PromptEncoder, text: str, options: PruneOptions, tokens: int, why: str) -> PruneResult:

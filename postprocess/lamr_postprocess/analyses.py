@@ -28,14 +28,14 @@ class Analyses:
         """
         self._most = most_chars
         self._chars = 0
-        self._kept: OrderedDict[tuple[str, Language, bool, int], Document] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, Language, bool, bool, int], Document] = OrderedDict()
         self._lock = threading.Lock()
 
     def document(
         self, text: str, language: Language, *, listing: Listing | None, repair: bool, least_cut: int
     ) -> Document:
         """Return what `analyse` gives for these arguments."""
-        key = (text, language, repair, least_cut)
+        key = (text, language, listing is None, repair, least_cut)
         with self._lock:
             known = self._kept.get(key)
             if known is not None:

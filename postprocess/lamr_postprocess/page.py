@@ -34,6 +34,7 @@ def render_html(  # noqa: PLR0913  # one keyword an option is what callers of a 
     *,
     path: str | None = None,
     language: str | None = None,
+    listed: bool = True,
     threshold: float = 0.4,
     query: str = "",
     dependency: ArrayLike | None = None,
@@ -45,6 +46,7 @@ def render_html(  # noqa: PLR0913  # one keyword an option is what callers of a 
         line_scores: float [L], one score a line.
         path: the file's path, which tells the language and is the page's title.
         language: the language's name, instead of the path.
+        listed: see `prune_lines`.
         threshold: where the slider stands at first.
         query: the query, which stands above the code.
         dependency: bool [L], lines whose own reason is `dependency`.
@@ -52,7 +54,7 @@ def render_html(  # noqa: PLR0913  # one keyword an option is what callers of a 
     Raises:
         ValueError: the language is unknown, or there is another number of scores.
     """
-    listing = read_listing(code)
+    listing = read_listing(code) if listed else None
     body = code if listing is None else listing.body
     table = language_named(language) if language is not None else detect_language(body, path)
     document = analyse(code, table, listing=listing)

@@ -57,6 +57,7 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
     *,
     path: str | None = None,
     language: str | None = None,
+    listed: bool = True,
     threshold: float | None = None,
     ratio: float | None = None,
     max_tokens: int | None = None,
@@ -79,6 +80,7 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
         line_scores: float [L]; higher scores are kept first. They need not be probabilities.
         path: the file's path, which tells the language.
         language: the language's name, instead of the path. Without both the language is guessed from the content.
+        listed: whether the text may be what a tool printed, under numbers or paths; False for a file's own.
         threshold: the least score of a selected line; by default `THRESHOLD`, and any score with `ratio`,
             `max_tokens` or `answering`.
         ratio: keep one part in `ratio` of the tokens (4 is a quarter), or the smallest valid output if that is more.
@@ -109,7 +111,7 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
     style = Style(markers, line_numbers, repair)
     count = count_tokens or approximate_tokens
     limit = _limit(code, ratio, max_tokens, count)
-    listing = read_listing(code)
+    listing = read_listing(code) if listed else None
     body, place = (code, path) if listing is None else (listing.body, path or listing.path)
     table = _language(body, place, language)
     if analyses is None or markers == NAMED:

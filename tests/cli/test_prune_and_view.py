@@ -267,3 +267,20 @@ def test_a_file_without_an_answer_keeps_less(file: Path) -> None:
     assert asked["relevance"] > 0.5
     assert unrelated["threshold"] > asked["threshold"]
     assert 0 < len(unrelated["kept_lines"]) < len(asked["kept_lines"])
+
+
+@pytest.mark.parametrize(
+    "form", ["{n:6d}\tint a{k} = compute_something_long({k});\n", "{n}: a{k} = compute({k}, 1)\n"]
+)
+def test_a_files_own_numbers_are_text_and_those_of_standard_input_a_tools(tmp_path: Path, form: str) -> None:
+    text = "".join(form.format(n=k + 1000, k=k) for k in range(60))
+    (tmp_path / "a.txt").write_text(text, encoding="utf-8")
+    options = ("-q", "a29", "--max-tokens", "200", "--effort", "instant", "--quiet")
+    for name, most in ((tmp_path / "a.txt", 60), ("-", 1059)):
+        shown = lamr("prune", name, *options, stdin=text.encode()).stdout
+        numbers = [int(each) for each in re.findall(r"(\d+)(?:-\d+)? pruned", shown)]
+        assert numbers
+        assert most - 60 < max(numbers) <= most
+    page = tmp_path / "page.html"
+    assert lamr("view", tmp_path / "a.txt", "-q", "a29", "-o", page).exit_code == 0
+    assert '<li value="60"' in page.read_text(encoding="utf-8")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from lamr_postprocess import prune_lines, split_lines
+from lamr_postprocess.analyses import Analyses
 from lamr_postprocess.listing import read_listing
 
 LISTINGS = {
@@ -154,3 +157,28 @@ def test_a_listing_of_many_paths_takes_no_time_of_its_square() -> None:
     listing = read_listing(text)
     assert listing is not None
     assert listing.files == 5000
+
+
+NUMBERED = [
+    "{n:6d}\tint a{k} = compute_something_long({k});",
+    "{n}: int a{k} = compute_something_long({k});",
+    "{n}:int a{k} = compute_something_long({k});",
+    "{n} | int a{k} = compute_something_long({k});",
+    "{n}. int a{k} = compute_something_long({k});",
+    "src/a.c:{n}:int a{k} = compute_something_long({k});",
+    "src/a.c:int a{k} = compute_something_long({k});",
+]
+
+
+@pytest.mark.parametrize("form", NUMBERED)
+@pytest.mark.parametrize("path", ["a.c", "a.txt", "a.py", None])
+def test_a_files_own_text_is_no_listing(form: str, path: str | None) -> None:
+    code = "".join(form.format(n=k + 1000, k=k) + "\n" for k in range(40))
+    scores = np.eye(40)[29]
+    analyses = Analyses()
+    told = prune_lines(code, scores, path=path, threshold=0.5, analyses=analyses)
+    own = prune_lines(code, scores, path=path, threshold=0.5, listed=False, analyses=analyses)
+    numbers = [int(each) for each in re.findall(r"(\d+)(?:-\d+)? pruned", own.text)]
+    assert max(numbers, default=0) <= 40
+    assert own.text == prune_lines(code, scores, path=path, threshold=0.5, listed=False).text
+    assert told.text == prune_lines(code, scores, path=path, threshold=0.5, analyses=Analyses()).text

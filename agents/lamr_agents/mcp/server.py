@@ -189,7 +189,13 @@ class _Tools:
         code = await asyncio.to_thread(self._reach.workspace(roots).read, path)
         try:
             result = await self._pruned(
-                question, code, task=task, path=path, line_numbers=True, min_tokens=Policy.least_tokens
+                question,
+                code,
+                task=task,
+                path=path,
+                listed=False,
+                line_numbers=True,
+                min_tokens=Policy.least_tokens,
             )
         except InvalidInputError:
             raise
@@ -243,7 +249,7 @@ class _Tools:
             path: the file.
         """
         code = await asyncio.to_thread(self._reach.workspace(roots).read, path)
-        return (await asyncio.to_thread(outline_of, code, path))[0]
+        return (await asyncio.to_thread(outline_of, code, path, listed=False))[0]
 
     @_telling
     async def search(self, pattern: str, path: str = ".", *, roots: Roots) -> str:

@@ -131,6 +131,7 @@ class QueryDocument:
         task: str = "",
         history: str = "",
         path: str = "",
+        listed: bool = True,
         reading: TruncatedQuery | None = None,
         tokens: Tokens | None = None,
         judge_data: bool = False,
@@ -146,17 +147,18 @@ class QueryDocument:
             history: what the session said and did before. It is read beside the task and apart from it, and the
                 encoder doesn't read it.
             path: where the text comes from, if that is known.
+            listed: whether the text may be what a tool printed, under numbers or paths; False for a file's own.
             reading: what is read of query and task, where several documents share one reading: the files of a pack
                 compete, and their answers are kept by what was read.
             tokens: the tokens of the text as it stands, where they are at hand, such as in a cache; or `NO_TOKENS` for
-                whoever reads words alone. The text is then taken for a file's own, never for a listing.
+                whoever reads words alone. The text is then a file's own, too.
             judge_data: whether encoded data is judged like code, for callers who want the model's own selection.
             check: called between slices of text while tokens are made; what it raises ends the work.
 
         Raises:
             InvalidInputError: the query has no word that the tokenizer knows, or leaves no room for code.
         """
-        listing = read_listing(text) if tokens is None else None
+        listing = read_listing(text) if listed and tokens is None else None
         code = text if listing is None else listing.body  # numbers before the lines say nothing of the code
         layout = line_layout(code)
         reading = reading or encoder.read_query(query, task, code, layout)

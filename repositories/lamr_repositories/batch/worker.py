@@ -99,6 +99,7 @@ def _pruned(fields: Mapping[str, Any], pruner: Pruner, batch: BatchOptions) -> d
         code,
         task=fields.get("task", ""),
         path=fields.get("path"),
+        listed="code" in fields,
         max_tokens=fields.get("max_tokens") or batch.max_tokens,
         timeout=batch.timeout,
         effort=fields.get("effort") or batch.effort,

@@ -365,3 +365,27 @@ async def test_a_minified_file_that_cannot_be_read_is_shown_in_part(root: Path) 
         assert len(await text_of(client, "read_file", path="bundle.js", question=QUESTION)) < 12_000
         shown = await text_of(client, "read_file", path="wide.js", question=QUESTION)
         assert "2,000 of the line's" in shown
+
+
+@pytest.mark.parametrize(
+    "form", ["{n:6d}\tvalue_{k} = compute_something({k})\n", "{n}: value_{k} = compute({k}, 1)\n"]
+)
+async def test_numbers_in_a_file_are_its_own_text(root: Path, form: str) -> None:
+    (root / "n.txt").write_text("".join(form.format(n=k + 1000, k=k) for k in range(400)), encoding="utf-8")
+    async with in_process(root) as client:
+        shown = await text_of(client, "read_file", path="n.txt", question="value_230")
+        outlined = await text_of(client, "outline", path="n.txt")
+        marked = re.findall(r"(\d+)(?:-(\d+))? pruned", shown + outlined)
+        assert marked
+        assert all(int(each or 0) <= 400 for pair in marked for each in pair)
+        packed = await text_of(client, "pack", question="value_230", max_tokens=300)
+        assert all(int(each) <= 400 for each in re.findall(r"(\d+) pruned", packed))
+
+
+@pytest.mark.parametrize("sign", ["\U000e0041", "\u200b", "\u3164"])
+async def test_an_answer_says_how_many_lines_hide_something(root: Path, sign: str) -> None:
+    (root / "b.py").write_text(CODE.replace("value_30 =", f"value_30 = '{sign}' or"), encoding="utf-8")
+    async with in_process(root) as client:
+        shown = await text_of(client, "read_file", path="b.py", question=QUESTION)
+        assert sign in shown
+        assert shown.endswith("[lamr: 1 of the lines shown have characters that nobody sees]\n")
