@@ -42,7 +42,6 @@ HELPERS = ("replaced", "write_whole")
 WRITERS = {
     "contract/lamr_contract/encoder/part_spec.py": FRESH,
     "contract/lamr_contract/scoring/weights.py": "bytes in memory",
-    "agents/lamr_agents/replay/scored_once.py": "bytes in memory",
     "export/lamr_export/activation_scales.py": "a temporary folder",
     "decoding/lamr_decoding/weights.py": "below the helpers' floor: a file beside it, then renamed",
     "export/lamr_export/causal_repository.py": FRESH,

@@ -81,6 +81,7 @@ def batch(
     lamr batch s3://bucket/jobs.parquet --output s3://bucket/answers --format parquet --ray auto --workers 64
     """
     import dataclasses
+    import fcntl  # noqa: F401  # two runs into one folder must lock it, which Windows can't
 
     from lamr_repositories import default_cache_file
     from lamr_repositories.batch import BatchOptions, run_batch

@@ -79,15 +79,15 @@ class Commands(_Group):
 
 
 class _Built(Mapping[str, Any]):
-    """Click's commands by name, each built when it is looked up."""
+    """Click's commands by name, each built when it is looked up; those of `lamr research` can also do without that."""
 
     def __init__(self, places: Mapping[str, Mapping[str, str]]) -> None:
         self._headings = {name: heading for heading, names in places.items() for name in names}
         self._places = {name: place for names in places.values() for name, place in names.items()}
 
     def __getitem__(self, name: str) -> Any:
-        command = _built(name, self._places[name])
-        command.rich_help_panel = self._headings[name]
+        command = _built(name, self._places.get(name) or _RESEARCH["Commands"][name])
+        command.rich_help_panel = self._headings.get(name)
         return command
 
     def __iter__(self) -> Iterator[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+from lamr_contract.choices import EffortName
 
 from lamr_cli.arguments import (
     AllAsJson,
@@ -97,6 +98,9 @@ def pack(
     no_cache: NoCache = False,
     as_json: AllAsJson = False,
     quiet: Quiet = False,
+    effort: Annotated[
+        EffortName, typer.Option(hidden=True)
+    ] = "instant",  # of commands that were written for `prune`
 ) -> None:
     """Pack the lines of whole repositories that a question is about into a budget of tokens.
 
@@ -116,6 +120,8 @@ def pack(
     from lamr_repositories import PackOptions, WalkOptions, default_cache_file, render_page
     from lamr_repositories import pack as pack_repositories
 
+    if effort != "instant":
+        say(f"packs ask no encoder: --effort {effort} gives what instant gives", err=True)
     kept = cache_file(cache, no_cache, default_cache_file())
     listed = "-" in repositories
     if listed and (revision is not None or len(repositories) > 1):

@@ -185,20 +185,25 @@ def replaced(path: Path, mode: int = 0o666) -> Iterator[Path]:
     Raises:
         OSError: it can't be written.
     """
-    with naming(path):
-        if path.exists() and not path.is_file():
+    if path.exists() and not path.is_file():
+        with naming(path):
             yield path
-            return
-        target = path.resolve()
-        part = target.with_name(f"{_prefix(target)}{secrets.token_hex(4)}")
+        return
+    target = path.resolve()
+    part = target.with_name(f"{_prefix(target)}{secrets.token_hex(4)}")
+    try:
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
-        try:
-            yield part
-            if target.exists():
-                part.chmod(target.stat().st_mode & 0o777)
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
+        yield part
+        if target.exists():
+            part.chmod(target.stat().st_mode & 0o777)
+        part.replace(target)
+    except OSError as error:
+        if error.errno is None or error.filename not in (None, str(part)):
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
+    finally:
+        with contextlib.suppress(OSError):  # it is gone, or was never there
+            part.unlink()
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
