@@ -17,8 +17,6 @@ from pathlib import Path
 
 from lamr_errors import LamrError
 
-from lamr_contract.files import naming
-
 BESIDE = ("-wal", "-shm", "-journal")
 """The ends of the names of files that SQLite keeps beside a database and that belong to it."""
 BROKEN = ".broken"
@@ -182,20 +180,24 @@ def replaced(path: Path, mode: int = 0o666) -> Iterator[Path]:
     Raises:
         OSError: it can't be written.
     """
-    with naming(path):
-        if path.exists() and not path.is_file():
-            yield path
-            return
-        target = path.resolve()
-        part = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    if path.exists() and not path.is_file():
+        yield path
+        return
+    target = path.resolve()
+    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    try:
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
-        try:
-            yield part
-            if target.exists():
-                part.chmod(target.stat().st_mode & 0o777)
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
+        yield part
+        if target.exists():
+            part.chmod(target.stat().st_mode & 0o777)
+        part.replace(target)
+    except OSError as error:
+        if error.errno is None or error.filename not in (None, os.fspath(part)):
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink()
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
