@@ -17,6 +17,8 @@ from pathlib import Path
 
 from lamr_errors import LamrError
 
+from lamr_contract.files import naming
+
 BESIDE = ("-wal", "-shm", "-journal")
 """The ends of the names of files that SQLite keeps beside a database and that belong to it."""
 BROKEN = ".broken"
@@ -181,7 +183,8 @@ def replaced(path: Path, mode: int = 0o666) -> Iterator[Path]:
         OSError: it can't be written.
     """
     if path.exists() and not path.is_file():
-        yield path
+        with naming(path):
+            yield path
         return
     target = path.resolve()
     part = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
