@@ -31,9 +31,7 @@ SERVICE = "/inference.GRPCInferenceService/"
 INFER = f"{SERVICE}ModelInfer"
 ABOUT_SERVER = ("ServerLive", "ServerReady", "ServerMetadata")
 ABOUT_MODEL = ("ModelReady", "ModelMetadata", "ModelConfig")
-HEADERS_BYTES = (
-    4096  # room that a buffer needs beside the body: the head of the request, and HAProxy's own reserve
-)
+HEADERS_BYTES = 4096  # of a buffer beside the body: the request's head, and HAProxy's own reserve
 
 # Parameters of an inference that clients may send. Others name shared memory, sequences of other callers, or a place in
 # the queue before them.
@@ -48,10 +46,7 @@ SILENT_SECONDS = 5  # until a client has said all that it has to say, and until 
 IDLE_SECONDS = 600  # that a connection of a tenant stays without a call
 INNER = 1000  # connections between the two tiers, beside one for each request that windows let through
 OPERATORS = 100  # connections to the address of operations
-SPARE_SHARE, LEAST_SPARE = (
-    4,
-    64,
-)  # places beside `max_connections`, for those who come while idle ones give way
+SPARE_SHARE, LEAST_SPARE = 4, 64  # places beside `max_connections`, while idle ones give way
 REFUSALS, REFUSALS_SECONDS = 20, 10  # of one address, until it gets no more answers
 
 # HTTP's status, gRPC's, and what a client reads. HAProxy makes these answers itself.

@@ -110,9 +110,7 @@ class Front:
             self.fleet, generation = prepare(self._tenants, self._folder)
             self._folder.put_in_force(generation)
             self._folder.sweep()
-            self._folder.current.state_file.write_text(
-                ""
-            )  # whoever starts a front anew finds nothing drained
+            self._folder.current.state_file.write_text("")  # who starts a front anew finds nothing drained
             self.start()
         except BaseException:
             self._stack.close()
