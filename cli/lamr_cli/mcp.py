@@ -17,7 +17,6 @@ AllowedHosts = Annotated[
         "--allowed-host",
         help="Another name that the server is asked by, beside localhost and --host; repeatable. Other names are "
         "refused, since a web page could have its own lead here.",
-        show_default=False,
     ),
 ]
 

@@ -81,14 +81,11 @@ class CausalModel(nn.Module):
             CheckpointError: the folder holds none, a broken one, or one that isn't supported.
         """
         refuse_pickles(Path(folder))
-        options: dict[str, Any] = {
-            "local_files_only": True,
-            "use_safetensors": True,
-            "trust_remote_code": False,
-        }
-        options |= {"dtype": torch.float32, "output_loading_info": True}
+        safe: dict[str, Any] = {"use_safetensors": True, "trust_remote_code": False}
         try:
-            loaded: Any = AutoModelForCausalLM.from_pretrained(folder, **options)
+            loaded: Any = AutoModelForCausalLM.from_pretrained(
+                folder, local_files_only=True, dtype=torch.float32, output_loading_info=True, **safe
+            )
         except Exception as error:  # a broken file fails in as many ways as there are libraries
             raise CheckpointError(
                 f"{folder}: not a causal language model that transformers can load ({error})"

@@ -200,13 +200,9 @@ def _dead_server(_place: Place) -> str:
 
 GZIP = {"Content-Encoding": "gzip"}
 PAGE = {"Origin": "http://evil.example"}
-SLOW = (
-    b"POST /v1/prune HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n{"
-)
-BOTH = (
-    b"POST /v1/prune HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
-)
-CHUNKED = b"POST /v1/prune HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+SLOW = b"POST /v1/prune HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n{"
+BOTH = b"POST /v1/prune HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+CHUNKED = b"POST /v1/prune HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 # Servers that lie
@@ -386,6 +382,12 @@ CASES: tuple[Case, ...] = (
         "a web page",
         _body(json.dumps(BODY).encode(), PAGE),
         "403; True; soon; 200",
+    ),
+    Case(
+        "http",
+        "a name that leads here",
+        _raw(b"GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n"),
+        "403; 200",
     ),
     Case("http", "300,000 chunks of a byte", _raw(CHUNKED + b"1\r\nx\r\n" * 300_000), "(400)?; 200"),
     Case("http", "a header of a megabyte", _raw(b"GET / HTTP/1.1\r\nX: " + b"a" * 1_000_000), "(400)?; 200"),

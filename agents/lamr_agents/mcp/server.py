@@ -187,20 +187,17 @@ class _Tools:
             task: what the question serves, such as the issue you work on.
         """
         code = await asyncio.to_thread(self._reach.workspace(roots).read, path)
-        try:
-            result = await self._pruned(
-                question,
-                code,
-                task=task,
-                path=path,
-                listed=False,
-                line_numbers=True,
-                min_tokens=Policy.least_tokens,
-            )
-        except InvalidInputError:
-            raise
-        except LamrError as error:
-            return _not_pruned(error) + ranged(code, 1, MOST_UNPRUNED_LINES)
+        result = await self._pruned(
+            question,
+            code,
+            task=task,
+            path=path,
+            listed=False,
+            line_numbers=True,
+            min_tokens=Policy.least_tokens,
+        )
+        if isinstance(result, LamrError):
+            return _not_pruned(result) + ranged(code, 1, MOST_UNPRUNED_LINES)
         return numbered(code, 1) if result.status == "passthrough" else result.text + _beside(result)
 
     @_telling
@@ -273,23 +270,25 @@ class _Tools:
             question: what you want to know from it.
             path: a file name that tells the text's language.
         """
+        result = await self._pruned(question, text, path=path or None)
+        if isinstance(result, LamrError):
+            return _not_pruned(result) + text
+        return result.text + _beside(result)
+
+    async def _pruned(self, question: str, code: str, **options: Any) -> PruneResult | LamrError:
+        """Prune a text, to what one answer holds; the error of what can't be pruned now."""
+        options |= {"markers": NAMED, "excerpts": True, **self._limits}
         try:
-            result = await self._pruned(question, text, path=path or None)
+            pruner = await self._warm.pruner()
+            result = await pruner.prune(question, code, **options)
+            if result.cuts and len(result.text) > LONGEST_PRUNED:
+                fitting = int(0.9 * result.tokens_out * LONGEST_PRUNED / len(result.text))
+                with suppress(BudgetError):  # what must stay is longer
+                    return await pruner.prune(question, code, **options, max_tokens=fitting)
         except InvalidInputError:
             raise
         except LamrError as error:
-            return _not_pruned(error) + text
-        return result.text + _beside(result)
-
-    async def _pruned(self, question: str, code: str, **options: Any) -> PruneResult:
-        """Prune a text, to what one answer holds."""
-        pruner = await self._warm.pruner()
-        options |= {"markers": NAMED, "excerpts": True, **self._limits}
-        result = await pruner.prune(question, code, **options)
-        if result.cuts and len(result.text) > LONGEST_PRUNED:
-            fitting = int(0.9 * result.tokens_out * LONGEST_PRUNED / len(result.text))
-            with suppress(BudgetError):  # what must stay is longer
-                return await pruner.prune(question, code, **options, max_tokens=fitting)
+            return error
         return result
 
 
