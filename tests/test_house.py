@@ -137,31 +137,11 @@ def test_first_lines_say_what_a_module_is() -> None:
             assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), f"{path} has no docstring"
 
 
-# Names that two packages or modules give to public classes today. The list may only shrink.
-SHARED_NAMES = {
-    *("About", "Archive", "Asked", "Change", "Chunk", "Decoded", "Folder", "Format", "Interval", "Ledger"),
-    *(
-        "Limits",
-        "LineModel",
-        "Listed",
-        "Named",
-        "Outcome",
-        "OutputError",
-        "Part",
-        "Place",
-        "Places",
-        "Prices",
-    ),
-    *("Problem", "Pruner", "Scope", "Seen", "Settings", "SettingsError", "Shown", "Source", "Sources", "Way"),
-    *("Whole", "Workspace", "Written"),
-}
-
-
 def test_no_two_public_classes_have_one_name() -> None:
     homes: dict[str, list[str]] = {}
     for path in (path for folder in FOLDERS.values() for path in folder.rglob("*.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
-    shared = {name: places for name, places in homes.items() if len(places) > 1 and name not in SHARED_NAMES}
+    shared = {name: places for name, places in homes.items() if len(places) > 1}
     assert not shared, f"give one of each its own name: {shared}"

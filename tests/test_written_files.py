@@ -23,7 +23,7 @@ from lamr_export.checkpoint import copy_client_files, save_checkpoint
 from lamr_export.target import replacing
 from lamr_front import control, haproxy
 from lamr_front.fleet import make_key
-from lamr_front.rendering import Places, write
+from lamr_front.rendering import FrontPaths, write
 from lamr_front.tenants_file import add_keys
 from lamr_repositories.batch.storage import open_storage
 from lamr_training.loop.example_set import ExampleSet
@@ -133,7 +133,7 @@ def _repository(folder: Path) -> None:
 def _state(folder: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(haproxy, "ask", lambda *_: LONG)
-        control.save_state(Places(folder / "front", folder / "front"))
+        control.save_state(FrontPaths(folder / "front", folder / "front"))
 
 
 def _storage(folder: Path) -> None:
@@ -156,7 +156,7 @@ WRITTEN: dict[str, Callable[[Path], Any]] = {
     "a repository": _repository,
     "a decoder": lambda folder: random_weights(64, 64, 2).save(folder / "decoder.npz"),
     "a front's files": lambda folder: write(
-        {"haproxy.cfg": LONG}, Places(folder / "front", folder / "front")
+        {"haproxy.cfg": LONG}, FrontPaths(folder / "front", folder / "front")
     ),
     "a front's state": _state,
     "tenants": lambda folder: add_keys(folder / "tenants.toml", {"b": make_key()[1]}),

@@ -1,8 +1,8 @@
 """How agents reach the pruner: the query from a session, when to prune, and what it would have saved."""
 
 from lamr_agents.intent import Intent, Known, intent_of
-from lamr_agents.policy import Asked, Policy
+from lamr_agents.policy import Policy, ToolResult
 from lamr_agents.skim import asked_for, skim
 from lamr_agents.skimmed import Skim
 
-__all__ = ["Asked", "Intent", "Known", "Policy", "Skim", "asked_for", "intent_of", "skim"]
+__all__ = ["Intent", "Known", "Policy", "Skim", "ToolResult", "asked_for", "intent_of", "skim"]

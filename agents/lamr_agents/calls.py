@@ -14,7 +14,7 @@ from lamr_sessions.shown import framed
 from lamr_sessions.tools import shown_by
 
 from lamr_agents.intent import Intent, intent_of, known_of
-from lamr_agents.policy import Asked
+from lamr_agents.policy import ToolResult
 from lamr_agents.regular_files import text_of
 from lamr_agents.shown_limits import NO_LIMITS, ShownLimits
 from lamr_agents.skim import asked_for
@@ -40,7 +40,7 @@ class Call:
 
     session: str
     tool: str
-    asked: Asked
+    asked: ToolResult
     intent: Intent
     response: Mapping[str, Any]
     since: float = 0.0

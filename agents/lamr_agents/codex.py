@@ -18,7 +18,7 @@ from lamr_sessions.formats import BY_A_SCRIPT, CODEX
 from lamr_sessions.shown import framed
 
 from lamr_agents.calls import Call, HookHost, call_of
-from lamr_agents.host import Folder
+from lamr_agents.host import UserFolder
 from lamr_agents.policy import FOR_A_SCRIPT
 from lamr_agents.shown_limits import ShownLimits, utf8_bytes
 from lamr_agents.skimmed import Skim
@@ -27,7 +27,7 @@ from lamr_agents.transcript import Voice, last_heard
 
 TOOLS = ("Bash",)
 """The tool whose results are code: the shell, by the name that hooks know."""
-HOME = Folder(".codex", "CODEX_HOME")
+HOME = UserFolder(".codex", "CODEX_HOME")
 _ABOVE = (
     "Chunk ID: 000000\nWall time: 0.0000 seconds\nProcess exited with code 0\n"
     "Original token count: 0000\nOutput:\n"

@@ -16,7 +16,7 @@ from lamr_sessions.formats import COPILOT_CLI
 from lamr_sessions.shown import framed
 
 from lamr_agents.calls import Call, HookHost, call_of
-from lamr_agents.host import Folder
+from lamr_agents.host import UserFolder
 from lamr_agents.skimmed import Skim
 from lamr_agents.thin import FOLDER
 from lamr_agents.transcript import Voice, last_heard
@@ -24,7 +24,7 @@ from lamr_agents.transcript import Voice, last_heard
 EVENT = "postToolUse"
 TOOLS = ("view", "bash")
 """The tools whose results are code: bash where it prints files."""
-HOME = Folder(".copilot", "COPILOT_HOME")
+HOME = UserFolder(".copilot", "COPILOT_HOME")
 LOGS = "session-state"
 """The folder of sessions there; each has one of its own, with its events in `events.jsonl`."""
 BESIDE = '{"additionalContext": %s}'

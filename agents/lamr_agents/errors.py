@@ -20,7 +20,7 @@ class PriceError(InvalidInputError):
     """A price table can't be used."""
 
 
-class SettingsError(InvalidInputError):
+class HostSettingsError(InvalidInputError):
     """A host's settings can't be changed as they are."""
 
 

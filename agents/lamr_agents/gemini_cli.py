@@ -26,7 +26,7 @@ from lamr_sessions.formats import GEMINI_CLI_LINES
 from lamr_sessions.shown import framed
 
 from lamr_agents.calls import Call, HookHost, call_of
-from lamr_agents.host import Folder
+from lamr_agents.host import UserFolder
 from lamr_agents.shown_limits import ShownLimits, utf16_units
 from lamr_agents.skim import unjudged
 from lamr_agents.skimmed import Skim
@@ -37,7 +37,7 @@ READER = "read_file"
 SHELL = "run_shell_command"
 TOOLS = (READER, SHELL)
 """The tools whose results are code: the shell where it prints files."""
-HOME = Folder(".gemini", "GEMINI_CLI_HOME", ".gemini")
+HOME = UserFolder(".gemini", "GEMINI_CLI_HOME", ".gemini")
 BESIDE = '{"hookSpecificOutput": {"hookEventName": "' + EVENT + '", "additionalContext": %s}}'
 PASSED = '"original_request_name":'
 """What stands in the call for a result that took another's place."""

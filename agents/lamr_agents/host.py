@@ -11,10 +11,10 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from lamr_sessions import Format
+from lamr_sessions import LogFormat
 
 from lamr_agents.calls import HookHost
-from lamr_agents.errors import SettingsError
+from lamr_agents.errors import HostSettingsError
 
 LIMIT_SECONDS = 8
 """How long a hook may hold the agent up."""
@@ -32,7 +32,7 @@ class Way(str, Enum):
 
 
 @dataclass(frozen=True)
-class Folder:
+class UserFolder:
     """Where a host keeps what is the user's.
 
     Attributes:
@@ -60,7 +60,7 @@ class Folder:
         try:
             return (home or Path.home()) / self.below_home
         except RuntimeError as error:
-            raise SettingsError(f"{error}; set HOME to your own folder") from error
+            raise HostSettingsError(f"{error}; set HOME to your own folder") from error
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Command:
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListEntry:
     """An entry that is an element of a list in a JSON file, such as a hook of an event.
 
     Attributes:
@@ -98,7 +98,7 @@ class Listed:
 
 
 @dataclass(frozen=True)
-class Named:
+class MemberEntry:
     """An entry that is a member of an object in a JSON file, such as a server of MCP.
 
     Attributes:
@@ -111,7 +111,7 @@ class Named:
 
 
 @dataclass(frozen=True)
-class Whole:
+class FileEntry:
     """An entry that is a file of lamr's own in a folder that the host looks through.
 
     Attributes:
@@ -122,7 +122,7 @@ class Whole:
 
 
 @dataclass(frozen=True)
-class Settings:
+class HostSettings:
     """Where a host reads which hooks, plugins or servers it has, and how lamr's entry stands there.
 
     Attributes:
@@ -132,7 +132,7 @@ class Settings:
         shared: the file of a project that a team checks in, below the project; empty where the host has none.
     """
 
-    entry: Listed | Named | Whole
+    entry: ListEntry | MemberEntry | FileEntry
     user: str
     project: str = ""
     shared: str = ""
@@ -162,11 +162,11 @@ class Host:
     way: Way
     version: str
     on: str
-    folder: Folder | None = None
+    folder: UserFolder | None = None
     programs: tuple[str, ...] = ()
-    settings: Settings | None = None
+    settings: HostSettings | None = None
     hook: HookHost | None = None
-    form: Format | None = None
+    form: LogFormat | None = None
     logs: str = ""
     remark: str = ""
 
@@ -177,7 +177,7 @@ MCP = "lamr"
 """The name of lamr's server of MCP in the settings of its clients."""
 
 
-def hook_of(event: str, tools: Sequence[str], *, second: int = 1, **more: Any) -> Listed:
+def hook_of(event: str, tools: Sequence[str], *, second: int = 1, **more: Any) -> ListEntry:
     """An entry of a host whose hooks stand by event, each with a matcher of tools and a list of commands.
 
     Args:
@@ -196,10 +196,10 @@ def hook_of(event: str, tools: Sequence[str], *, second: int = 1, **more: Any) -
         }
         return {"matcher": "|".join(tools), "hooks": [hook]}
 
-    return Listed(("hooks", event), make)
+    return ListEntry(("hooks", event), make)
 
 
-def copilot_hook(event: str, tools: Sequence[str]) -> Whole:
+def copilot_hook(event: str, tools: Sequence[str]) -> FileEntry:
     """A file of hooks as Copilot CLI reads them, with one hook in it."""
 
     def make(command: Command) -> str:
@@ -207,12 +207,12 @@ def copilot_hook(event: str, tools: Sequence[str]) -> Whole:
         hook = {"type": "command", "matcher": "|".join(tools), "bash": command.line, "timeoutSec": seconds}
         return json.dumps({"version": 1, "hooks": {event: [hook]}}, indent=2) + "\n"
 
-    return Whole(make)
+    return FileEntry(make)
 
 
-def server_of(key: str, **more: Any) -> Named:
+def server_of(key: str, **more: Any) -> MemberEntry:
     """An entry of a client of MCP whose servers are members of an object, each with a command and its arguments."""
-    return Named((key, MCP), _server(more))
+    return MemberEntry((key, MCP), _server(more))
 
 
 def _server(more: Mapping[str, Any]) -> Callable[[Command], Mapping[str, Any]]:

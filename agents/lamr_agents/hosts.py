@@ -9,7 +9,7 @@ from lamr_sessions import formats
 
 from lamr_agents import claude_code, codex, copilot_cli, gemini_cli, javascript
 from lamr_agents.calls import HookHost
-from lamr_agents.host import Folder, Host, Settings, Way, copilot_hook, hook_of, server_of
+from lamr_agents.host import Host, HostSettings, UserFolder, Way, copilot_hook, hook_of, server_of
 from lamr_agents.thin import EVENT
 
 _NO_HOOK = "no hook of its own replaces what a tool returns"
@@ -19,9 +19,9 @@ _ROWS = (
         "Claude Code",
         Way.HOOK,
         *("2.1.330", "2026-11-27"),
-        folder=Folder(".claude", "CLAUDE_CONFIG_DIR"),
+        folder=UserFolder(".claude", "CLAUDE_CONFIG_DIR"),
         programs=("claude",),
-        settings=Settings(
+        settings=HostSettings(
             hook_of(EVENT, claude_code.TOOLS),
             user="settings.json",
             project=".claude/settings.local.json",
@@ -38,7 +38,7 @@ _ROWS = (
         *("0.169.0", "2026-11-27"),
         folder=codex.HOME,
         programs=("codex",),
-        settings=Settings(hook_of(EVENT, codex.TOOLS), user="hooks.json", shared=".codex/hooks.json"),
+        settings=HostSettings(hook_of(EVENT, codex.TOOLS), user="hooks.json", shared=".codex/hooks.json"),
         hook=codex.HOOK,
         form=formats.CODEX,
         logs="sessions/**/*.jsonl",
@@ -51,7 +51,7 @@ _ROWS = (
         *("1.0.102", "2026-11-27"),
         folder=copilot_cli.HOME,
         programs=("copilot",),
-        settings=Settings(
+        settings=HostSettings(
             copilot_hook(copilot_cli.EVENT, copilot_cli.TOOLS),
             user="hooks/lamr.json",
             shared=".github/hooks/lamr.json",
@@ -68,7 +68,7 @@ _ROWS = (
         *("0.61.0", "2026-11-27"),
         folder=gemini_cli.HOME,
         programs=("gemini",),
-        settings=Settings(
+        settings=HostSettings(
             hook_of(gemini_cli.EVENT, gemini_cli.TOOLS, second=1000, name="lamr"),
             user="settings.json",
             shared=".gemini/settings.json",
@@ -82,9 +82,9 @@ _ROWS = (
         "OpenCode",
         Way.PLUGIN,
         *("1.18.33", "2026-11-27"),
-        folder=Folder(".config/opencode", "XDG_CONFIG_HOME", "opencode"),
+        folder=UserFolder(".config/opencode", "XDG_CONFIG_HOME", "opencode"),
         programs=("opencode",),
-        settings=Settings(
+        settings=HostSettings(
             javascript.file_of("opencode", "read", "bash", "shell"),
             user="plugins/lamr.js",
             shared=".opencode/plugins/lamr.js",
@@ -98,9 +98,9 @@ _ROWS = (
         "pi",
         Way.EXTENSION,
         *("1.3.0", "2026-11-27"),
-        folder=Folder(".pi/agent", "PI_CODING_AGENT_DIR"),
+        folder=UserFolder(".pi/agent", "PI_CODING_AGENT_DIR"),
         programs=("pi",),
-        settings=Settings(
+        settings=HostSettings(
             javascript.file_of("pi", "read", "bash", "powershell"),
             user="extensions/lamr.js",
             shared=".pi/extensions/lamr.js",
@@ -115,9 +115,9 @@ _ROWS = (
         "Cursor",
         Way.MCP,
         *("", "2026-11-25"),
-        folder=Folder(".cursor"),
+        folder=UserFolder(".cursor"),
         programs=("cursor", "cursor-agent"),
-        settings=Settings(server_of("mcpServers"), user="mcp.json", shared=".cursor/mcp.json"),
+        settings=HostSettings(server_of("mcpServers"), user="mcp.json", shared=".cursor/mcp.json"),
         remark=f"{_NO_HOOK} (only that of a tool of MCP)",
     ),
     Host(
@@ -125,9 +125,9 @@ _ROWS = (
         "Kiro",
         Way.MCP,
         *("", "2026-11-25"),
-        folder=Folder(".kiro"),
+        folder=UserFolder(".kiro"),
         programs=("kiro", "kiro-cli"),
-        settings=Settings(
+        settings=HostSettings(
             server_of("mcpServers"), user="settings/mcp.json", shared=".kiro/settings/mcp.json"
         ),
         remark=_NO_HOOK,
@@ -137,9 +137,9 @@ _ROWS = (
         "Windsurf",
         Way.MCP,
         *("", "2026-11-25"),
-        folder=Folder(".codeium/windsurf"),
+        folder=UserFolder(".codeium/windsurf"),
         programs=("windsurf",),
-        settings=Settings(server_of("mcpServers"), user="mcp_config.json"),
+        settings=HostSettings(server_of("mcpServers"), user="mcp_config.json"),
         remark=_NO_HOOK,
     ),
     Host(
@@ -147,9 +147,11 @@ _ROWS = (
         "Zed",
         Way.MCP,
         *("", "2026-11-25"),
-        folder=Folder(".config/zed", "XDG_CONFIG_HOME", "zed"),
+        folder=UserFolder(".config/zed", "XDG_CONFIG_HOME", "zed"),
         programs=("zed", "zeditor"),
-        settings=Settings(server_of("context_servers"), user="settings.json", shared=".zed/settings.json"),
+        settings=HostSettings(
+            server_of("context_servers"), user="settings.json", shared=".zed/settings.json"
+        ),
         remark="it has no hooks",
     ),
     Host(
@@ -157,7 +159,7 @@ _ROWS = (
         "OpenHands",
         Way.CLASS,
         *("1.58.0", "2026-11-27"),
-        folder=Folder(".openhands"),
+        folder=UserFolder(".openhands"),
         form=formats.OPENHANDS_SDK,
         logs="conversations/*",
     ),

@@ -13,13 +13,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from lamr_sessions import Format, Heard
+from lamr_sessions import Heard, LogFormat
 from lamr_sessions.events import events_of
 from lamr_sessions.formats import OPENCODE, PI
 from lamr_sessions.shown import framed
 
 from lamr_agents.calls import Call, HookHost, call_of
-from lamr_agents.host import Command, Whole
+from lamr_agents.host import Command, FileEntry
 from lamr_agents.skimmed import Skim
 from lamr_agents.thin import NOT_PRUNED, NOTE, SMALL
 
@@ -28,7 +28,7 @@ MOST_HEARD = 1 << 20
 """Characters of messages that a call holds, and as many of the user's: what is heard is of the last 60 steps."""
 
 
-def file_of(host: str, *tools: str) -> Whole:
+def file_of(host: str, *tools: str) -> FileEntry:
     """A host's file.
 
     Args:
@@ -52,10 +52,10 @@ def file_of(host: str, *tools: str) -> Whole:
             [f"// `lamr install {host}` wrote this file.\nconst LAMR = {json.dumps(known)}", *parts]
         )
 
-    return Whole(make)
+    return FileEntry(make)
 
 
-def _reader(form: Format) -> Callable[[Mapping[str, Any]], Call | None]:
+def _reader(form: LogFormat) -> Callable[[Mapping[str, Any]], Call | None]:
     """What reads calls that hold messages of a format."""
 
     def read_call(payload: Mapping[str, Any]) -> Call | None:
@@ -73,7 +73,7 @@ def _reader(form: Format) -> Callable[[Mapping[str, Any]], Call | None]:
     return read_call
 
 
-def hear(messages: Any, form: Format) -> Heard:
+def hear(messages: Any, form: LogFormat) -> Heard:
     """What was said last in a session's messages."""
     heard = Heard()
     for event in events_of(messages if isinstance(messages, list) else [], form):

@@ -11,8 +11,8 @@ from lamr_contract.choices import EffortName
 from lamr_postprocess.render import NAMED
 
 from lamr_agents.intent import Intent
-from lamr_agents.parts import Part
-from lamr_agents.policy import Asked, Policy
+from lamr_agents.parts import TextPart
+from lamr_agents.policy import Policy, ToolResult
 
 
 class Prunes(Protocol):
@@ -54,11 +54,11 @@ class Judge:
     effort: EffortName
     within: float | None
 
-    def pointed(self, part: Part, asked: Asked) -> list[tuple[int, int]]:
+    def pointed(self, part: TextPart, asked: ToolResult) -> list[tuple[int, int]]:
         """The lines of a part that are shown because the session pointed at them."""
         return [] if part.first is None else self.policy.kept(asked, part.first, part.lines)
 
-    def of(self, part: Part, asked: Asked) -> PruneResult:
+    def of(self, part: TextPart, asked: ToolResult) -> PruneResult:
         """What the pruner gives for a part.
 
         Raises:

@@ -25,7 +25,7 @@ from lamr_sessions.tools import shown_by
 from lamr_agents.intent import Intent, intent_of, known_of
 from lamr_agents.judge import Prunes
 from lamr_agents.local.texts import Texts
-from lamr_agents.policy import DEFAULT, PROFILES, Asked, Policy
+from lamr_agents.policy import DEFAULT, PROFILES, Policy, ToolResult
 from lamr_agents.skim import asked_for, skim_anyway, unjudged
 from lamr_agents.skimmed import Skim
 from lamr_agents.words import names_lines
@@ -160,7 +160,7 @@ class Conversations:
             whole if packed is None else json.dumps({**packed, OUTPUT: whole}, indent=2, ensure_ascii=False)
         )
 
-    def _skimmed(self, asked: Asked, intent: Intent, policy: Policy, walk: _Walk) -> Skim:
+    def _skimmed(self, asked: ToolResult, intent: Intent, policy: Policy, walk: _Walk) -> Skim:
         left = walk.left()
         if left is not None and left <= 0 and policy.passes(asked) is None:
             return unjudged(asked, f"the {self._timeout:g} s of this request are over")

@@ -14,13 +14,13 @@ from lamr_postprocess import split_lines
 from lamr_postprocess.listing import read_listing
 from lamr_sessions.notices import TruncationInfo, gaps, stated
 
-from lamr_agents.policy import Asked
+from lamr_agents.policy import ToolResult
 
 _NUMBERS = re.compile(r"(?<=\.\.\. )(?P<first>\d+)(?:-(?P<last>\d+))?(?= pruned)")
 
 
 @dataclass(frozen=True)
-class Part:
+class TextPart:
     """Lines of a tool's text that stand together.
 
     Attributes:
@@ -47,7 +47,7 @@ class Part:
         return [] if self.first is None else [(a + self.first - 1, b + self.first - 1) for a, b in rows]
 
 
-def parts_of(asked: Asked) -> tuple[Part, ...]:
+def parts_of(asked: ToolResult) -> tuple[TextPart, ...]:
     """The parts of a text, which together make it up; mostly one."""
     ends = list(gaps(asked.text))
     if not ends:
@@ -64,13 +64,15 @@ def parts_of(asked: Asked) -> tuple[Part, ...]:
     return tuple(_placed([piece for piece in pieces if piece[0]], asked, said))
 
 
-def _placed(pieces: Sequence[tuple[str, bool]], asked: Asked, said: TruncationInfo) -> Iterator[Part]:
+def _placed(
+    pieces: Sequence[tuple[str, bool]], asked: ToolResult, said: TruncationInfo
+) -> Iterator[TextPart]:
     row, before = 0, None
     for place, (text, code) in enumerate(pieces):
         if not code:
-            yield Part(text, row, None, code=False)
+            yield TextPart(text, row, None, code=False)
         elif asked.name:  # it is kept as it came, under the numbers of its own lines
-            yield Part(text, row, row + 1)
+            yield TextPart(text, row, row + 1)
         else:
             first = asked.from_line if row == 0 else None
             if place and place == len(pieces) - 1:
@@ -80,16 +82,16 @@ def _placed(pieces: Sequence[tuple[str, bool]], asked: Asked, said: TruncationIn
         row += len(split_lines(text))
 
 
-def _part(text: str, row: int, first: int | None, before: Part | None = None) -> Part:
+def _part(text: str, row: int, first: int | None, before: TextPart | None = None) -> TextPart:
     """A part; numbers that go on after a gap as if there were none are the host's, and not the file's."""
     listing = read_listing(text)
     if listing is None or listing.first is None:
-        return Part(text, row, first)
+        return TextPart(text, row, first)
     runs_on = before is not None and before.listed and listing.first <= (before.first or 0) + before.lines + 2
-    return Part(text, row, None if runs_on else listing.first, listed=True)
+    return TextPart(text, row, None if runs_on else listing.first, listed=True)
 
 
-def _of_the_end(text: str, asked: Asked, said: TruncationInfo) -> int | None:
+def _of_the_end(text: str, asked: ToolResult, said: TruncationInfo) -> int | None:
     """The file's number of the first line of a part that goes to the output's end."""
     count = len(split_lines(text))
     first = asked.from_line or 1
@@ -104,7 +106,7 @@ def _bare(text: str) -> list[str]:
     return [line.rstrip() for line in split_lines(text)]
 
 
-def renumbered(text: str, kept: Sequence[int], part: Part) -> str:
+def renumbered(text: str, kept: Sequence[int], part: TextPart) -> str:
     """The text of a part that was pruned, with the file's numbers in its markers, or counts where nobody knows these.
 
     Args:

@@ -27,7 +27,7 @@ IN_PARTS = frozenset({FAILED, RANGED, PUT_ASIDE, FOR_A_SCRIPT, TOO_LONG})
 
 
 @dataclass(frozen=True)
-class Asked:
+class ToolResult:
     """What an agent asked for, and what came back.
 
     Attributes:
@@ -110,7 +110,7 @@ class Policy:
     prunes: bool = True
     repeats: bool = True
 
-    def passes(self, asked: Asked) -> str | None:
+    def passes(self, asked: ToolResult) -> str | None:
         """Why a text passes before it is judged; None where it is to be judged."""
         return asked.uncut or next((reason for reason, holds in _BEFORE.items() if holds(self, asked)), None)
 
@@ -127,11 +127,11 @@ class Policy:
             return "little to cut"
         return None
 
-    def within(self, asked: Asked) -> Policy:
+    def within(self, asked: ToolResult) -> Policy:
         """The limits for a text that the host may cut itself: lines that answer are better than its two ends."""
         return replace(self, least_saving=0.0, least_fitting=0.0) if asked.limits.cut(asked.text) else self
 
-    def kept(self, asked: Asked, first: int, lines: int) -> list[tuple[int, int]]:
+    def kept(self, asked: ToolResult, first: int, lines: int) -> list[tuple[int, int]]:
         """First and last line, counted within a part from 1, of each range that is shown for what was pointed at.
 
         Args:
@@ -147,7 +147,7 @@ class Policy:
             for number in pointed
         ]
 
-    def ranges(self, asked: Asked) -> list[tuple[int, int]]:
+    def ranges(self, asked: ToolResult) -> list[tuple[int, int]]:
         """First and last line of what was asked for; none where that is the whole file."""
         first = max(asked.first or 1, 1)
         return [(first, first + asked.lines - 1)] if _is_a_range(self, asked) else []
@@ -157,14 +157,14 @@ class Policy:
         return result.relevance is not None and result.relevance < self.least_relevance
 
 
-def _is_a_range(policy: Policy, asked: Asked) -> bool:
+def _is_a_range(policy: Policy, asked: ToolResult) -> bool:
     if asked.first is None and asked.last is None:
         return False
     whole_beginning = asked.first in (None, 0, 1) and asked.lines > policy.longest_range
     return not whole_beginning
 
 
-_BEFORE: dict[str, Callable[[Policy, Asked], bool]] = {
+_BEFORE: dict[str, Callable[[Policy, ToolResult], bool]] = {
     FAILED: lambda _, asked: asked.failed,
     NOT_PRUNING: lambda policy, _: not policy.prunes,
     "binary": lambda _, asked: "\0" in asked.text,

@@ -26,8 +26,8 @@ from lamr_sessions.shown import shown_lines
 
 from lamr_agents.intent import Intent
 from lamr_agents.judge import Judge, Prunes
-from lamr_agents.parts import Part, parts_of, renumbered
-from lamr_agents.policy import OUTLINED, PRUNED, SHORTENED, TOO_LONG, Asked, Policy
+from lamr_agents.parts import TextPart, parts_of, renumbered
+from lamr_agents.policy import OUTLINED, PRUNED, SHORTENED, TOO_LONG, Policy, ToolResult
 from lamr_agents.shown_limits import NO_LIMITS, WHOLE, ShownLimits
 from lamr_agents.skimmed import Skim, alike, hidden
 from lamr_agents.thin import MOST_WORDS, NOT_PRUNED, NOTE
@@ -55,7 +55,7 @@ def outline(code: str, path: str, *, listed: bool = True) -> tuple[str, tuple[in
     return left.text, left.kept_lines
 
 
-class Archive(Protocol):
+class TextArchive(Protocol):
     """What keeps originals; `lamr_agents.local.texts.Archive` is one."""
 
     def keep(self, text: str) -> str:
@@ -94,18 +94,18 @@ def asked_for(  # noqa: PLR0913  # what a host knows of a call, one keyword a fa
     stated: TruncationInfo = NOTHING_STATED,
     whole: str = "",
     limits: ShownLimits = NO_LIMITS,
-) -> Asked:
+) -> ToolResult:
     """What the policy judges by, with the text's size counted.
 
     Args:
         text: the code that a tool showed, without what a host puts around it.
         read: the file, and the range that was asked for.
         intent: what the agent is after.
-        again, failed, name, stated, whole, limits: see `Asked`.
+        again, failed, name, stated, whole, limits: see `ToolResult`.
     """
     lines = text.count("\n") + (not text.endswith("\n"))
     tokens = approximate_tokens(limits.above + limits.shown(text))
-    return Asked(
+    return ToolResult(
         text,
         read.path,
         tokens,
@@ -125,11 +125,11 @@ def asked_for(  # noqa: PLR0913  # what a host knows of a call, one keyword a fa
 
 def skim(  # noqa: PLR0913  # keyword-only, each with a default
     pruner: Prunes,
-    asked: Asked,
+    asked: ToolResult,
     intent: Intent,
     policy: Policy | None = None,
     *,
-    archive: Archive | None = None,
+    archive: TextArchive | None = None,
     known: Mapping[int, str] = MappingProxyType({}),
     effort: EffortName = "auto",
     within: float | None = None,
@@ -155,10 +155,10 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
 
 def _pruned(  # noqa: PLR0913, PLR0917  # as `skim`
     pruner: Prunes,
-    asked: Asked,
+    asked: ToolResult,
     intent: Intent,
     policy: Policy,
-    archive: Archive | None,
+    archive: TextArchive | None,
     effort: EffortName,
     within: float | None,
 ) -> Skim:
@@ -197,7 +197,7 @@ def _pruned(  # noqa: PLR0913, PLR0917  # as `skim`
 
 
 def _fitted(
-    asked: Asked, parts: Sequence[Part], results: Sequence[PruneResult | None], ask: Judge
+    asked: ToolResult, parts: Sequence[TextPart], results: Sequence[PruneResult | None], ask: Judge
 ) -> list[PruneResult | None]:
     """The results with as many lines, the best first, as the host shows.
 
@@ -227,7 +227,7 @@ def _fitted(
 
 
 def _joined(
-    asked: Asked, parts: Sequence[Part], results: Sequence[PruneResult | None], outlined: bool
+    asked: ToolResult, parts: Sequence[TextPart], results: Sequence[PruneResult | None], outlined: bool
 ) -> Skim:
     """What is left of all parts, without the note; notices of the host stay as they are."""
     texts, kept, gone, known = list[str](), list[int](), list[tuple[int, int]](), list[tuple[int, int]]()
@@ -247,7 +247,7 @@ def _joined(
     return Skim("".join(texts), done, tuple(kept), *sizes, tuple(gone), tuple(numbers))
 
 
-def _noted(asked: Asked, shown: Skim, archive: Archive | None, why: str) -> Skim:
+def _noted(asked: ToolResult, shown: Skim, archive: TextArchive | None, why: str) -> Skim:
     """What is shown, with its last line."""
     undo = BY_RANGE if shown.numbers else BY_NAME
     if archive:
@@ -259,7 +259,7 @@ def _noted(asked: Asked, shown: Skim, archive: Archive | None, why: str) -> Skim
     return replace(shown, text=text, tokens_out=asked.shown_tokens(text))
 
 
-def skim_anyway(pruner: Prunes, asked: Asked, intent: Intent, policy: Policy, **options: Any) -> Skim:
+def skim_anyway(pruner: Prunes, asked: ToolResult, intent: Intent, policy: Policy, **options: Any) -> Skim:
     """As `skim`, for hosts whose session must go on: whatever fails, the text passes and the reason says why."""
     try:
         return skim(pruner, asked, intent, policy, **options)
@@ -290,20 +290,20 @@ def _closed(text: str) -> str:
     return text if text.endswith("\n") else text + "\n"
 
 
-def untouched(asked: Asked, reason: str, result: PruneResult | None = None) -> Skim:
+def untouched(asked: ToolResult, reason: str, result: PruneResult | None = None) -> Skim:
     """What is shown of a text that passes."""
     every = tuple(range(1, asked.lines + 1))
     why = visible(reason[:MOST_WORDS])
     return Skim(asked.text, why, every, asked.lines, asked.tokens, asked.tokens, result=result)
 
 
-def unjudged(asked: Asked, error: Exception | str) -> Skim:
+def unjudged(asked: ToolResult, error: Exception | str) -> Skim:
     """What is shown of a text that passes because of an error, or of what else went wrong."""
     late = isinstance(error, DeadlineExceededError)
     return replace(untouched(asked, because_of(error)), failed=True, late=late)
 
 
-def _without_known(asked: Asked, shown: Skim, known: Mapping[int, str]) -> Skim:
+def _without_known(asked: ToolResult, shown: Skim, known: Mapping[int, str]) -> Skim:
     """A read that passes, with runs of lines that the context holds named; as it was where that saves little.
 
     A result that names lines is none whose lines the context holds, so that a third read shows all of them.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from lamr_sessions import Event, Format, Heard, events_of, read_records
+from lamr_sessions import Event, Heard, LogFormat, events_of, read_records
 from lamr_sessions.events import events_on_path
 
 from lamr_agents.regular_files import opened
@@ -39,7 +39,7 @@ class Voice:
             log doesn't hold it yet, no result counts as being in the context.
     """
 
-    form: Format
+    form: LogFormat
     may_be_users: Callable[[bytes], bool]
     agent: str | None = ""
     call: str | None = None

@@ -14,7 +14,7 @@ from lamr_contract.choices import ProfileName
 from lamr_cli.streams import read_input
 
 if TYPE_CHECKING:
-    from lamr_postprocess import Decoded
+    from lamr_postprocess import DecodedFile
 
 
 LineRange = tuple[int, int]
@@ -121,7 +121,7 @@ Degrade = Annotated[
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 
 
-def read_code(file: str, query: str) -> Decoded:
+def read_code(file: str, query: str) -> DecodedFile:
     """Return the text of a file, or of standard input for `-`, with its newlines as they are, and its encoding.
 
     Args:

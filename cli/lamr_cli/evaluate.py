@@ -109,7 +109,7 @@ def evaluate(
         say(packs.to_json() if as_json else packs.table())
         end_with(str(repositories), packs.left_out)
         return
-    asked = Asked(server, model, timeout, effort, within, history)
+    asked = PrunerChoice(server, model, timeout, effort, within, history)
     if plot is not None:
         with needs_extra("train"):  # better now than after the work
             import matplotlib  # noqa: F401
@@ -124,7 +124,7 @@ def evaluate(
 
 
 @dataclass(frozen=True)
-class Asked:
+class PrunerChoice:
     """Which pruner an evaluation asks, and how."""
 
     server: str | None
@@ -170,7 +170,7 @@ class Items:
 
 
 def _of_items(
-    items: Items, asked: Asked, by: str, tokenizer: str | None, strict: bool
+    items: Items, asked: PrunerChoice, by: str, tokenizer: str | None, strict: bool
 ) -> EvalReport | TokenReport:
     """Measure the pruner and the baselines on items about single files, by lines or by tokens."""
     from lamr_contract.counters import token_counter

@@ -84,13 +84,13 @@ def check(tenants: Tenants = FILE) -> None:
     import tempfile
 
     from lamr_front.haproxy import check_config, find_haproxy
-    from lamr_front.rendering import CONFIG, Places, render, write
+    from lamr_front.rendering import CONFIG, FrontPaths, render, write
     from lamr_front.tenants_file import read_fleet
 
     fleet = read_fleet(tenants)
     with tempfile.TemporaryDirectory(prefix="lamr-front-") as name:
         folder = Path(name)
-        places = Places(folder, folder)
+        places = FrontPaths(folder, folder)
         write(render(fleet, places, str(tenants)), places)
         check_config(find_haproxy(), folder / CONFIG)
     say(_fleet_text(fleet))
@@ -115,11 +115,11 @@ def render_files(
     lamr front render -o rendered --sockets /run/haproxy
     """
     from lamr_front.errors import FrontError
-    from lamr_front.rendering import Places, render, write
+    from lamr_front.rendering import FrontPaths, render, write
     from lamr_front.tenants_file import read_fleet
 
     folder = output.absolute()
-    places = Places(folder, sockets.absolute() if sockets else folder)
+    places = FrontPaths(folder, sockets.absolute() if sockets else folder)
     files = render(read_fleet(tenants), places, str(tenants))
     try:
         written = write(files, places)

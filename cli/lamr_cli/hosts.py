@@ -16,7 +16,7 @@ from lamr_cli.printing import say
 
 if TYPE_CHECKING:
     from lamr_agents.host import Host
-    from lamr_agents.installing import Change, Presence, Scope
+    from lamr_agents.installing import Presence, SettingsChange, SettingsScope
     from lamr_agents.local.store import LastCall
 
 
@@ -198,13 +198,13 @@ def _time(at: float) -> str:
     return datetime.fromtimestamp(at).astimezone().isoformat(" ", "seconds")
 
 
-def _scope(project: bool, shared: bool) -> Scope:
-    from lamr_agents.installing import Scope
+def _scope(project: bool, shared: bool) -> SettingsScope:
+    from lamr_agents.installing import SettingsScope
 
-    return Scope.SHARED if shared else Scope.PROJECT if project else Scope.USER
+    return SettingsScope.SHARED if shared else SettingsScope.PROJECT if project else SettingsScope.USER
 
 
-def _make(agent: Host, change: Change, dry_run: bool, nothing: str) -> None:
+def _make(agent: Host, change: SettingsChange, dry_run: bool, nothing: str) -> None:
     if not dry_run:
         change.write()  # even where there is nothing to do: a run that was killed may have left something
     if not change.is_one:

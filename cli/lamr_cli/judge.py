@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lamr_contract.perplexity.causal_scorer import CausalScorer
     from lamr_evaluation import Problem
     from lamr_evaluation.judge import Cost, Item, Reader, Setup
-    from lamr_evaluation.judge.pruners import Pruner
+    from lamr_evaluation.judge.pruners import ItemPruner
 
 PRUNERS_HELP = "whole, none, head-tail, bm25, longcodezip, lamr-instant, lamr-auto, lamr-full, oracle"
 """For the help, which mustn't cost the import of `lamr_evaluation.judge`; a test compares them."""
@@ -99,7 +99,7 @@ def judge(
     """Judge, unless `lamr research judge items` was asked for."""
     if context.invoked_subcommand is not None:
         return
-    from lamr_client import Pruner as LamrPruner
+    from lamr_client import ItemPruner as LamrPruner
     from lamr_contract.cache import Cache
     from lamr_contract.private_files import cache_folder
     from lamr_evaluation import judge as judging
@@ -246,11 +246,11 @@ def _endpoint(url: str, name: str | None, stack: contextlib.ExitStack) -> Reader
     return made
 
 
-def _pruners(named: list[str], setup: Setup) -> dict[str, Pruner]:
+def _pruners(named: list[str], setup: Setup) -> dict[str, ItemPruner]:
     """Return the pruners by name: those that are named, or all that can prune."""
     from lamr_evaluation.judge import PRUNERS
 
-    made: dict[str, Pruner] = {}
+    made: dict[str, ItemPruner] = {}
     for name in named or (name for name in PRUNERS if name not in _UNASKED):
         if name not in PRUNERS:
             raise typer.BadParameter(f"--pruner must be one of {', '.join(PRUNERS)}, not {name!r}")

@@ -57,12 +57,12 @@ def http(  # one flag an argument
     with needs_extra("http"):
         import uvicorn
         from lamr_agents.http.app import create_app
-        from lamr_agents.http.limits import Limits, server_options
+        from lamr_agents.http.limits import HttpLimits, server_options
         from lamr_agents.local.texts import Texts
     from lamr_client import AsyncPruner
 
     hosts = (host, *(allowed_host or ()))
-    limits = Limits(max_body, max_requests, timeout, stop_timeout, hosts)
+    limits = HttpLimits(max_body, max_requests, timeout, stop_timeout, hosts)
 
     def make_pruner() -> AsyncPruner:
         return AsyncPruner(server, model=model, timeout=limits.seconds, **credentials(server))
@@ -110,7 +110,7 @@ def mcp(
     end_well_on_sigterm(at_once=transport == "stdio")
     with needs_extra("mcp"):
         import uvicorn
-        from lamr_agents.http.limits import HostMiddleware, Limits, server_options
+        from lamr_agents.http.limits import HostMiddleware, HttpLimits, server_options
         from lamr_agents.mcp.roots import Reach
         from lamr_agents.mcp.server import create_server
         from mcp.server.transport_security import TransportSecuritySettings
@@ -132,4 +132,4 @@ def mcp(
         security = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # ours says what to do
         served = made.streamable_http_app(transport_security=security, max_sessions=MOST_SESSIONS)
         app = HostMiddleware(served, (host, *(allowed_host or ())))
-        uvicorn.run(app, host=host, port=port, log_level="warning", **server_options(Limits()))
+        uvicorn.run(app, host=host, port=port, log_level="warning", **server_options(HttpLimits()))

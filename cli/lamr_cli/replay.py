@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lamr_agents.policy import Policy
-    from lamr_agents.replay import Prices, Replayed, Report
+    from lamr_agents.replay import PriceTable, Replayed, Report
     from lamr_client import Pruner
 
 
@@ -83,7 +83,7 @@ def replay(  # one argument an option
 def _report(
     logs: list[Path],
     limit: int,
-    table: Prices,
+    table: PriceTable,
     hooks: tuple[Pruner, Policy, EffortName],
     progress: Callable[[str, int, int], None],
 ) -> Report:

@@ -15,7 +15,7 @@ from typing import Any, get_args
 
 from lamr_contract.choices import EffortName, OnError
 from lamr_contract.errors import InvalidInputError
-from lamr_postprocess import LEAST_CUT, Decoded, decode, language_named
+from lamr_postprocess import LEAST_CUT, DecodedFile, decode, language_named
 from lamr_postprocess.patterns import check_expressions
 from lamr_postprocess.render import STYLES
 from lamr_postprocess.selection import Keep
@@ -25,7 +25,7 @@ from lamr_client.effort import check_effort
 from lamr_client.tracing import is_traceparent
 
 
-def decode_code(code: str | bytes | bytearray | memoryview) -> Decoded:
+def decode_code(code: str | bytes | bytearray | memoryview) -> DecodedFile:
     """Return the code as text that can be encoded again byte for byte; a byte order mark of UTF-8 stays where it is.
 
     Raises:
@@ -33,7 +33,7 @@ def decode_code(code: str | bytes | bytearray | memoryview) -> Decoded:
     """
     if isinstance(code, str):
         _refuse_surrogates(code, "code")
-        return Decoded(code)
+        return DecodedFile(code)
     if not isinstance(code, (bytes, bytearray, memoryview)):
         raise InvalidInputError(f"the code must be str or bytes, not {type(code).__name__}", argument="code")
     data = bytes(code)
@@ -41,7 +41,7 @@ def decode_code(code: str | bytes | bytearray | memoryview) -> Decoded:
     if decoded is not None:
         return decoded
     try:
-        return Decoded(data.decode("utf-8"))  # with a NUL, which `check_code` refuses
+        return DecodedFile(data.decode("utf-8"))  # with a NUL, which `check_code` refuses
     except UnicodeDecodeError as error:
         raise InvalidInputError(
             f"the code is binary, or in an encoding that isn't known: it isn't UTF-8 at byte {error.start} (counted "

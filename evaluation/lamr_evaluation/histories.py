@@ -21,7 +21,7 @@ _SHA = re.compile(rb"[0-9a-f]{40}")
 
 
 @dataclass(frozen=True)
-class Change:
+class ChangedFile:
     """One file of a commit: what happened to it (`A`, `D`, `M`, …) and the blob that it was before."""
 
     status: str
@@ -36,7 +36,7 @@ class Commit:
     sha: str
     author: str
     message: str
-    changes: tuple[Change, ...]
+    changes: tuple[ChangedFile, ...]
 
 
 @dataclass(frozen=True)
@@ -78,12 +78,12 @@ def commits(place: Path, commit: str, most: int | None = None) -> Iterator[Commi
             yield Commit(fields[0], fields[1], fields[2].strip(), tuple(_changes(rest)))
 
 
-def _changes(raw: str) -> Iterator[Change]:
+def _changes(raw: str) -> Iterator[ChangedFile]:
     tokens = iter(raw.split("\0"))
     for token in tokens:
         if token.lstrip("\n").startswith(":"):
             _, _, before, _, status = token.split()
-            yield Change(status, next(tokens, ""), before)
+            yield ChangedFile(status, next(tokens, ""), before)
 
 
 def diffs(place: Path, shas: Sequence[str]) -> dict[str, dict[str, list[Hunk]]]:

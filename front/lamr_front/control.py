@@ -16,7 +16,7 @@ from lamr_contract.private_files import write_whole
 from lamr_front import haproxy
 from lamr_front.errors import FrontError, FrontStartError
 from lamr_front.fleet import Fleet
-from lamr_front.rendering import CONFIG, Places, render, write
+from lamr_front.rendering import CONFIG, FrontPaths, render, write
 from lamr_front.run_folder import RunFolder
 from lamr_front.tenants_file import read_fleet
 
@@ -204,12 +204,12 @@ def read_status(tenants: Path) -> FrontStatus:
     )
 
 
-def save_state(places: Places) -> None:
+def save_state(places: FrontPaths) -> None:
     """Write down which replicas are drained or down, for the process that comes next."""
     write_whole(places.state_file, haproxy.ask(places.admin_socket, f"show servers state {POOL}"))
 
 
-def _revoke(before: Places, new: Path) -> None:
+def _revoke(before: FrontPaths, new: Path) -> None:
     for name in ("keys.map", "certificates.map"):
         file = before.folder / name
         wanted = dict(line.rsplit(" ", 1) for line in (new / name).read_text(encoding="utf-8").splitlines())
@@ -218,7 +218,7 @@ def _revoke(before: Places, new: Path) -> None:
                 haproxy.order(before.admin_socket, f"del map {file} {entry}")
 
 
-def _set_state(tenants: Path, replica: str, state: str) -> Places:
+def _set_state(tenants: Path, replica: str, state: str) -> FrontPaths:
     places = RunFolder(tenants).current
     _find(places, replica)
     haproxy.order(places.admin_socket, f"set server {POOL}/{replica} state {state}")
@@ -227,7 +227,7 @@ def _set_state(tenants: Path, replica: str, state: str) -> Places:
     return places
 
 
-def _find(places: Places, replica: str) -> ReplicaStatus:
+def _find(places: FrontPaths, replica: str) -> ReplicaStatus:
     found = {each.name: each for each in _replicas(haproxy.read_statistics(places.admin_socket))}
     if replica not in found:
         raise FrontError(f"there is no replica {replica!r}; there are {', '.join(found)}")

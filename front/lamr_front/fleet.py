@@ -118,7 +118,7 @@ _NOTHING_ELSE = ConfigDict(extra="forbid")
 
 @with_config(_NOTHING_ELSE)
 @dataclass(frozen=True)
-class Settings:
+class FrontSettings:
     """The front itself.
 
     Attributes:
@@ -192,7 +192,7 @@ class ApiKey:
 
 @with_config(_NOTHING_ELSE)
 @dataclass(frozen=True)
-class Limits:
+class TenantLimits:
     """What a tenant may use; None is no limit.
 
     Attributes:
@@ -226,14 +226,14 @@ class Tenant:
     models: tuple[_ModelName, ...] = (ENSEMBLE,)
     keys: tuple[ApiKey, ...] = ()
     certificates: tuple[_CommonName, ...] = ()
-    limits: Limits = field(default_factory=Limits)
+    limits: TenantLimits = field(default_factory=TenantLimits)
 
 
 @dataclass(frozen=True)
 class Fleet:
     """Everything that a front is rendered from."""
 
-    settings: Settings
+    settings: FrontSettings
     replicas: tuple[Replica, ...]
     tenants: tuple[Tenant, ...]
 
@@ -281,7 +281,7 @@ class Fleet:
 class Tables:
     """The file of tenants as it is written."""
 
-    front: Settings = field(default_factory=Settings)
+    front: FrontSettings = field(default_factory=FrontSettings)
     replicas: dict[Name, Replica] = field(default_factory=dict)
     tenants: dict[Name, Tenant] = field(default_factory=dict)
 

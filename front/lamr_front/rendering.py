@@ -22,7 +22,7 @@ from lamr_errors import how_to_install
 
 from lamr_front import health_check
 from lamr_front.errors import FrontError
-from lamr_front.fleet import Fleet, Settings, hash_of
+from lamr_front.fleet import Fleet, FrontSettings, hash_of
 
 CONFIG = "haproxy.cfg"
 GRPC_REQUEST = "grpc_request.lua"
@@ -85,7 +85,7 @@ LOG_FIELDS = {
 
 
 @dataclass(frozen=True)
-class Places:
+class FrontPaths:
     """Where the files of a front lie."""
 
     folder: Path  # of the configuration and its maps
@@ -112,7 +112,7 @@ class Places:
         return self.sockets / "state"
 
 
-def render(fleet: Fleet, places: Places, source: str) -> dict[str, str]:
+def render(fleet: Fleet, places: FrontPaths, source: str) -> dict[str, str]:
     """Return HAProxy's files by name. It is started with `CONFIG`, which names the others by their full paths."""
     try:
         import jinja2  # noqa: PLC0415
@@ -176,7 +176,7 @@ def render(fleet: Fleet, places: Places, source: str) -> dict[str, str]:
     return {CONFIG: text, **files}
 
 
-def write(files: dict[str, str], places: Places) -> list[Path]:
+def write(files: dict[str, str], places: FrontPaths) -> list[Path]:
     """Write HAProxy's files, for their owner alone, into folders that are made likewise if they aren't there.
 
     Raises:
@@ -233,7 +233,7 @@ def _buffer_size(max_request_bytes: int) -> int:
     return -(-(max_request_bytes + HEADERS_BYTES) // step) * step
 
 
-def _bind_tls(settings: Settings) -> str:
+def _bind_tls(settings: FrontSettings) -> str:
     if settings.certificate is None:
         return ""
     parts = ["ssl crt", _quoted(settings.certificate), "alpn h2,http/1.1"]
@@ -246,7 +246,7 @@ def _bind_tls(settings: Settings) -> str:
     return " ".join(parts)
 
 
-def _server_tls(settings: Settings) -> str:
+def _server_tls(settings: FrontSettings) -> str:
     if settings.replica_ca is None:
         return ""
     parts = ["ssl alpn h2 check-ssl check-alpn h2 verify required ca-file", _quoted(settings.replica_ca)]

@@ -21,7 +21,7 @@ from pathlib import Path
 from lamr_contract.private_files import open_private, private_folder, take_lock
 
 from lamr_front.errors import FrontError, FrontStartError
-from lamr_front.rendering import CONFIG, Places
+from lamr_front.rendering import CONFIG, FrontPaths
 
 CURRENT = "current"
 KEPT = 2  # generations: the one in force, and the one before it, which an old worker may still name
@@ -57,15 +57,15 @@ class RunFolder:
                 f"{error.filename}: {error.strerror}; set {FOLDER_VARIABLE} to a folder of this user"
             ) from error
 
-    def places(self, generation: int) -> Places:
+    def places(self, generation: int) -> FrontPaths:
         """Where the files of a generation lie."""
-        return Places(self.path / str(generation), self.path)
+        return FrontPaths(self.path / str(generation), self.path)
 
     @property
-    def current(self) -> Places:
+    def current(self) -> FrontPaths:
         """The files in force."""
         folder = self.path / CURRENT
-        return Places(folder.resolve() if folder.exists() else folder, self.path)
+        return FrontPaths(folder.resolve() if folder.exists() else folder, self.path)
 
     @property
     def config(self) -> Path:

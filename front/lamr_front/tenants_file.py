@@ -22,11 +22,11 @@ from lamr_front.fleet import (
     TABLES,
     ApiKey,
     Fleet,
-    Limits,
+    FrontSettings,
     Replica,
-    Settings,
     Tables,
     Tenant,
+    TenantLimits,
 )
 
 STARTER = """\
@@ -184,12 +184,12 @@ def _known(table: _KeyPath) -> list[str]:
     """What a table takes."""
     if table[2:3] == ("keys",):
         return ["expires", "hash"]
-    kinds: dict[str, Any] = {"front": Settings, "replicas": Replica, "tenants": Tenant}
-    kind = Limits if table[2:] else kinds[str(table[0])] if table else Tables
+    kinds: dict[str, Any] = {"front": FrontSettings, "replicas": Replica, "tenants": Tenant}
+    kind = TenantLimits if table[2:] else kinds[str(table[0])] if table else Tables
     return [each.name for each in dataclasses.fields(kind) if each.name != "name"]
 
 
-def _check_settings(file: _TomlFile, settings: Settings) -> None:
+def _check_settings(file: _TomlFile, settings: FrontSettings) -> None:
     if settings.certificate is None and not _LOOPBACK.fullmatch(settings.listen):
         raise file.fail(
             "keys and code would travel unencrypted; give a certificate, or listen on 127.0.0.1",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lamr_postprocess.detection import detect_language
 from lamr_postprocess.document import LEAST_CUT
-from lamr_postprocess.encodings import Decoded, Encoding, decode
+from lamr_postprocess.encodings import DecodedFile, Encoding, decode
 from lamr_postprocess.languages import LANGUAGES, Comment, Language, ListKind, language_named
 from lamr_postprocess.lines import line_spans, split_lines
 from lamr_postprocess.prune import prune_lines
@@ -28,7 +28,7 @@ __all__ = [
     "BudgetError",
     "Comment",
     "Cut",
-    "Decoded",
+    "DecodedFile",
     "Encoding",
     "Language",
     "ListKind",

@@ -34,7 +34,7 @@ import tree_sitter
 
 from lamr_postprocess.languages import Language
 from lamr_postprocess.lines import IntArray
-from lamr_postprocess.syntax import Source
+from lamr_postprocess.syntax import ParsedText
 
 NO_SCOPE = -1
 FUNCTION, MEMBERS, EXPRESSION = 0, 1, 2  # kinds of scopes
@@ -61,7 +61,7 @@ _IS_BINDER, _IS_DECLARATION, _IS_USE = (
 
 
 @dataclass(eq=False, slots=True)
-class Scope:
+class NameScope:
     """A region with names of its own.
 
     Attributes:
@@ -91,7 +91,7 @@ class Names:
         misread: whether a name shows that the grammar took the text for another one.
     """
 
-    scopes: list[Scope]
+    scopes: list[NameScope]
     words: list[bytes]
     uses: IntArray
     bindings: list[tuple[bytes, int, int, str]]
@@ -105,9 +105,9 @@ def encoded(names: frozenset[str]) -> frozenset[bytes]:
     return frozenset(name.encode() for name in names)
 
 
-def read_names(source: Source, language: Language) -> Names:
+def read_names(source: ParsedText, language: Language) -> Names:
     """Collect every name of a parsed file. A language without a query has none."""
-    names = Names([Scope(NO_SCOPE, FUNCTION)], [], np.zeros((0, 3), np.int64), [], [])
+    names = Names([NameScope(NO_SCOPE, FUNCTION)], [], np.zeros((0, 3), np.int64), [], [])
     if source.grammar.query is None:
         return names
     captures = _captures(source, source.grammar.query)
@@ -153,7 +153,7 @@ def _enter_uses(
     names.words, names.uses = list(number), table[np.sort(once)]
 
 
-def _quoted_words(source: Source, quoted: IntArray) -> tuple[list[bytes], list[int]]:
+def _quoted_words(source: ParsedText, quoted: IntArray) -> tuple[list[bytes], list[int]]:
     """The words of quoted texts, and the place of each word's text in the table of their spans."""
     words_of = [_WORD.findall(source.data[start:end]) for start, end in quoted[:, :2].tolist()]
     return [word for words in words_of for word in words], [
@@ -187,7 +187,7 @@ def _scopes(captures: dict[str, IntArray], names: Names) -> Callable[[IntArray],
             leave(start)
             scope = scopes[-1]
             if what == _OPEN:
-                names.scopes.append(Scope(scope, detail))
+                names.scopes.append(NameScope(scope, detail))
                 scope = len(names.scopes) - 1
             else:
                 scope = max(names.scopes[scope].parent, 0)
@@ -199,7 +199,7 @@ def _scopes(captures: dict[str, IntArray], names: Names) -> Callable[[IntArray],
     return lambda offsets: which[np.searchsorted(where, offsets, side="right") - 1]
 
 
-def _captures(source: Source, query: tree_sitter.Query) -> dict[str, IntArray]:
+def _captures(source: ParsedText, query: tree_sitter.Query) -> dict[str, IntArray]:
     """Start and end of each node that the query captures, int [n, 2] by the capture's name, in no particular order.
 
     Very long rows are left out: nobody reads their names, and there are many.
@@ -268,7 +268,7 @@ def _bounded_cursor(query: tree_sitter.Query, between: tuple[int, int] | None) -
     return cursor
 
 
-def _rows(source: Source, starts: IntArray) -> IntArray:
+def _rows(source: ParsedText, starts: IntArray) -> IntArray:
     """The rows int [n] of byte offsets. A node that a grammar makes up at the end of a text belongs to the last row."""
     rows: IntArray = np.searchsorted(source.rows[:, 1], starts, side="right")
     return np.minimum(rows, len(source.rows) - 1)
@@ -294,7 +294,7 @@ def _role_table(captures: dict[str, IntArray]) -> IntArray:
 
 
 def _read_extras(
-    captures: dict[str, IntArray], source: Source, language: Language, names: Names
+    captures: dict[str, IntArray], source: ParsedText, language: Language, names: Names
 ) -> list[tuple[bytes, int]]:
     """Add imports by path and wildcard imports, and return implicit uses with their rows; all are the file's own."""
 

@@ -18,7 +18,7 @@ import tree_sitter
 from lamr_postprocess.captures import bounded_captures
 from lamr_postprocess.languages import Language
 from lamr_postprocess.mending import parse_mended
-from lamr_postprocess.syntax import CostlySyntaxError, MissingGrammarError, Source
+from lamr_postprocess.syntax import CostlySyntaxError, MissingGrammarError, ParsedText
 
 # Grammars wrap a name in what declares it: C's `*name(int x)`, JavaScript's `name = () => …`.
 _WRAPPER = re.compile(r"\w*_declarator|qualified_identifier|template_function|operator_cast")
@@ -75,7 +75,7 @@ def definition_spans(text: str, language: Language) -> list[DefinitionSpan]:
     return spans_in(source)
 
 
-def spans_in(source: Source) -> list[DefinitionSpan]:
+def spans_in(source: ParsedText) -> list[DefinitionSpan]:
     """The definitions of a parsed text, as `definition_spans` gives them."""
     last_row = source.rows.shape[0] - 1
     found = sorted(

@@ -15,7 +15,7 @@ from lamr_errors import visible
 
 from lamr_postprocess.captures import bounded_captures
 from lamr_postprocess.lines import IntArray
-from lamr_postprocess.syntax import Source
+from lamr_postprocess.syntax import ParsedText
 
 MOST_TOKENS = 12
 """What the names of one cut may add to its marker."""
@@ -79,7 +79,7 @@ class Definitions:
         return self._costs[text]
 
 
-def definitions_of(source: Source, indents: IntArray, count: Callable[[str], int]) -> Definitions | None:
+def definitions_of(source: ParsedText, indents: IntArray, count: Callable[[str], int]) -> Definitions | None:
     """The definitions of a parsed file; None where the language's table has no query for them.
 
     Args:

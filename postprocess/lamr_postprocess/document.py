@@ -33,7 +33,7 @@ from lamr_postprocess.lines import (
 )
 from lamr_postprocess.listing import Listing
 from lamr_postprocess.mending import parse_mended
-from lamr_postprocess.outcomes import Outcome, outcome_of
+from lamr_postprocess.outcomes import OutcomeRows, outcome_of
 from lamr_postprocess.outline import NOBODY, Outline, outline_of
 from lamr_postprocess.outputs import output_frames
 from lamr_postprocess.parts import Markup, markup_of, no_markup
@@ -54,7 +54,7 @@ from lamr_postprocess.syntax import (
     DeepSyntaxError,
     LargeSyntaxError,
     MissingGrammarError,
-    Source,
+    ParsedText,
 )
 from lamr_postprocess.wholes import Wholes, wholes_of
 
@@ -163,10 +163,10 @@ class Document:
         return np.where(codes != CUT, codes, close(self.rules.bare, (codes != CUT) | bare))
 
     @cached_property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> OutcomeRows:
         """What the text says of how a tool's run ended; nothing of a text that is no tool's output."""
         if self.language.blocks is not output_frames:
-            return Outcome()
+            return OutcomeRows()
         return outcome_of([self.body[start:stop] for start, stop in self.body_spans.tolist()])
 
     def comment(self, first: int, last: int, kept: BoolArray) -> Comment:
@@ -372,7 +372,7 @@ def _structure(  # noqa: PLR0913, PLR0917  # a text, and what is known of it
     return _Structure(rules, markup, why, outline, definitions, spans)
 
 
-def _parsed(text: str, language: Language, listing: Listing | None) -> tuple[Source | None, str | None]:
+def _parsed(text: str, language: Language, listing: Listing | None) -> tuple[ParsedText | None, str | None]:
     """A text's tree and a note on it; without a tree, why there is none, if that is worth a word."""
     if listing is not None and listing.files > 1:
         return None, f"lines of {listing.files} files:"

@@ -73,14 +73,14 @@ UTF_8 = Encoding()
 
 
 @dataclass(frozen=True)
-class Decoded:
+class DecodedFile:
     """A file's text, and how it was encoded."""
 
     text: str
     encoding: Encoding = UTF_8
 
 
-def decode(data: bytes) -> Decoded | None:
+def decode(data: bytes) -> DecodedFile | None:
     """Return a file's text; None for a binary file, or one in an encoding that isn't known."""
     for mark, name in _WIDE_MARKS:
         if data.startswith(mark) and (found := _read_wide(data, Encoding(name, mark))):
@@ -89,7 +89,7 @@ def decode(data: bytes) -> Decoded | None:
         unmarked = _unmarked(data)
         return _read_wide(data, Encoding(unmarked)) if unmarked else None
     try:
-        return Decoded(data.decode("utf-8"))
+        return DecodedFile(data.decode("utf-8"))
     except UnicodeDecodeError:
         pass
     if count(data, _CONTROLS) * _ONE_CONTROL_IN > len(data):
@@ -113,7 +113,7 @@ def _moved(which: re.Pattern[str], text: str, by: int) -> str:
     return which.sub(lambda found: chr(ord(found[0]) + by), text)
 
 
-def _read_wide(data: bytes, encoding: Encoding) -> Decoded | None:
+def _read_wide(data: bytes, encoding: Encoding) -> DecodedFile | None:
     """Return the text of UTF-16 or UTF-32, if all of its characters are some that a text has."""
     found = _read(data, encoding)
     return found if found and _is_text(found.text) else None
@@ -133,10 +133,10 @@ def _is_mostly_utf_8(data: bytes) -> bool:
     return others > strays
 
 
-def _read(data: bytes, encoding: Encoding) -> Decoded | None:
+def _read(data: bytes, encoding: Encoding) -> DecodedFile | None:
     """Return the text, if it gives the bytes back."""
     try:
         text = encoding.decode(data)
     except ValueError:
         return None
-    return Decoded(text, encoding) if encoding.encode(text) == data else None
+    return DecodedFile(text, encoding) if encoding.encode(text) == data else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import tree_sitter
 
-from lamr_postprocess.syntax import Source
+from lamr_postprocess.syntax import ParsedText
 
 
 @dataclass(frozen=True, order=True)
@@ -46,7 +46,7 @@ def _errors(nodes: Sequence[tree_sitter.Node]) -> Iterator[tree_sitter.Node]:
             stack += [each for each in node.children if each.has_error or each.is_missing]
 
 
-def whole_texts(source: Source) -> Iterator[tuple[int, int]]:
+def whole_texts(source: ParsedText) -> Iterator[tuple[int, int]]:
     """The first and last row of each comment and string of several rows that the grammar could read."""
     whole = source.grammar.comments | source.grammar.opaque
     stack = [source.tree.root_node]

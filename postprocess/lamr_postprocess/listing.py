@@ -72,7 +72,7 @@ _PROBED = 20  # lines that the first look covers, in lines of 200 characters
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class ListingPlaces:
     """Where the L lines of a listing stand in their files.
 
     Attributes:
@@ -104,7 +104,7 @@ class Listing:
     margin: str
     path: str | None
     files: int
-    places: Places | None = None
+    places: ListingPlaces | None = None
 
     @property
     def first(self) -> int | None:
@@ -174,7 +174,7 @@ class _Parts:
         bodies = "".join(self.bodies) + (
             "" if self.bodies[-1] else " "
         )  # a last line that is empty would be none
-        places = Places(tuple(self.paths), np.array(self.files, dtype=np.int64), numbers)
+        places = ListingPlaces(tuple(self.paths), np.array(self.files, dtype=np.int64), numbers)
         path = next(iter(self.paths)) if len(self.paths) == 1 else None
         counted = steps and len(self.paths) < 2
         return Listing(bodies, numbers if counted else None, self.margin, path, len(self.paths), places)

@@ -26,7 +26,7 @@ from lamr_postprocess.languages import Language
 from lamr_postprocess.syntax import (
     CostlySyntaxError,
     Damage,
-    Source,
+    ParsedText,
     grammar_of,
     parse_bytes,
     parser_text,
@@ -37,7 +37,7 @@ _LONGEST_ROWS = 400
 """Bytes of a row in the mean, above which no rows are told apart: the text wasn't written by lines."""
 
 
-def parse_mended(text: str, language: Language) -> Source:
+def parse_mended(text: str, language: Language) -> ParsedText:
     """Parse a text of a language that has a grammar; where it is damaged, the damage is kept as small as it can be.
 
     Raises:
@@ -98,7 +98,7 @@ class _State:
     """A text as it is mended so far: its rows, what they parse to, how much is damaged, and what was done."""
 
     rows: list[bytes]
-    source: Source
+    source: ParsedText
     extent: Extent
     change: _Change = _Change()
 
@@ -106,13 +106,13 @@ class _State:
 class _Mender:
     """Mends one text, step by step."""
 
-    def __init__(self, source: Source, language: Language) -> None:
+    def __init__(self, source: ParsedText, language: Language) -> None:
         self._language, self._grammar = language, source.grammar
         self._spans = source.rows.tolist()
         self._own = self._split(source.data)
         self._state = _State(list(self._own), source, extent_of(source.tree))
 
-    def mended(self) -> Source:
+    def mended(self) -> ParsedText:
         """The source with the least damage."""
         self._blank_macros()
         if self._language.mends:

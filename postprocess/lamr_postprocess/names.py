@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from lamr_postprocess.captures import EXPRESSION, FUNCTION, MEMBERS, NO_SCOPE, Names, Scope, encoded
+from lamr_postprocess.captures import EXPRESSION, FUNCTION, MEMBERS, NO_SCOPE, Names, NameScope, encoded
 from lamr_postprocess.languages import Language
 from lamr_postprocess.lines import BoolArray, IntArray
 from lamr_postprocess.outline import Outline
@@ -163,7 +163,7 @@ def _bind(names: Names) -> _Bindings:
     return _Bindings(row[order], kind[order], np.array(native, np.bool_)[order], starts)
 
 
-def _enclosing(scopes: list[Scope], scope: int, name: bytes) -> int:
+def _enclosing(scopes: list[NameScope], scope: int, name: bytes) -> int:
     """The nearest function scope around `scope` that doesn't pass the name on: a `nonlocal` means its variable."""
     at = scopes[scope].parent
     while scopes[at].parent != NO_SCOPE and (scopes[at].kind != FUNCTION or name in scopes[at].declared):
@@ -203,7 +203,7 @@ def _looked_up(names: Names, language: Language) -> tuple[IntArray, IntArray]:
     return uses[:, 1], np.array(found, np.int64).reshape(-1, 5)[key]
 
 
-def _lookup(scopes: list[Scope], name: bytes, scope: int, members_visible: bool) -> tuple[int, bool]:
+def _lookup(scopes: list[NameScope], name: bytes, scope: int, members_visible: bool) -> tuple[int, bool]:
     """The bindings that a use in `scope` sees, and whether the code that makes them runs together with the use."""
     at, local = scope, True
     while at != NO_SCOPE:

@@ -57,7 +57,7 @@ _RAISED = re.compile(r"(?:\w+\.)*[A-Z]\w*(?::|$)")
 
 
 @dataclass(frozen=True)
-class Outcome:
+class OutcomeRows:
     """The rows of an output that say how it ended.
 
     Attributes:
@@ -97,7 +97,7 @@ def _begins() -> re.Pattern[str]:
     return re.compile("|".join(f"(?P<{name}>{column})" for name, column in columns.items()))
 
 
-def outcome_of(lines: Sequence[str]) -> Outcome:
+def outcome_of(lines: Sequence[str]) -> OutcomeRows:
     """What the lines of a tool's output say of how it ended; nothing of a text that is no such output."""
     texts = [line.strip() for line in bare_lines(lines)]
     found, begins = {name: set[int]() for name in _COLUMNS}, _begins()
@@ -115,12 +115,12 @@ def outcome_of(lines: Sequence[str]) -> Outcome:
     if summary or failures or (found["doubtful"] and any(map(_REPORTS.match, texts))):
         failures |= found["doubtful"]
     if not summary and not failures:
-        return Outcome()
+        return OutcomeRows()
     inked = [row for row, text in enumerate(texts) if text]
     failing = sorted((row for row in summary if _FAILING.search(texts[row])), reverse=True)
     others = sorted(summary.difference(failing), key=lambda row: (not _COUNTING.search(texts[row]), -row))
     totals = dict.fromkeys((*failing, *inked[-1:], *others))
-    return Outcome(tuple(totals), tuple(sorted(failures)), tuple(inked[-LAST_LINES:]))
+    return OutcomeRows(tuple(totals), tuple(sorted(failures)), tuple(inked[-LAST_LINES:]))
 
 
 def _heads(block: Block, known: set[int], lines: Sequence[str]) -> list[int]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from lamr_postprocess.languages import Comment, Language
 from lamr_postprocess.lines import BoolArray, IntArray
-from lamr_postprocess.syntax import Source
+from lamr_postprocess.syntax import ParsedText
 from lamr_postprocess.walk import NOBODY, SEGMENT_COLUMNS, TOP, UNIT_COLUMNS, ItemList, Walk
 
 __all__ = ["NOBODY", "Outline", "outline_of"]
@@ -65,7 +65,7 @@ class Outline:
     comments: tuple[Comment, ...]
 
 
-def outline_of(source: Source, language: Language) -> Outline:
+def outline_of(source: ParsedText, language: Language) -> Outline:
     """Find the units of a parsed file."""
     rows = source.rows.shape[0]
     walk = Walk(source)
@@ -88,7 +88,7 @@ def _with_single_rows(outline: Outline, rows: Sequence[int]) -> Outline:
     )
 
 
-def _continued(source: Source, language: Language) -> IntArray:
+def _continued(source: ParsedText, language: Language) -> IntArray:
     """Rows that end in the language's continuation character, which can't be parted from the next row."""
     if not language.continuation or language.continuation.encode() not in source.data:
         return np.zeros(0, dtype=np.int64)

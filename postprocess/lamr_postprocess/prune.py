@@ -19,7 +19,7 @@ from lamr_postprocess.document import LEAST_CUT, Document, analyse
 from lamr_postprocess.languages import Language, language_named
 from lamr_postprocess.lines import BoolArray, IntArray
 from lamr_postprocess.listing import read_listing
-from lamr_postprocess.outcomes import Outcome
+from lamr_postprocess.outcomes import OutcomeRows
 from lamr_postprocess.pieces import Float64Array, values_of
 from lamr_postprocess.render import COMMENT, NAMED, Style, render, sample_marker
 from lamr_postprocess.repair import CUT, DEPENDENCY, KEEP, REASONS, SELECTED, Codes, adding
@@ -127,7 +127,7 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
         raise ValueError("line_scores must be finite numbers; found NaN or infinity")
     depends = None if dependency is None else _per_line("dependency", dependency, lines, np.bool_)
     wanted = kept_by_request(document, keep)
-    note, outcome = document.note, document.outcome if repair else Outcome()
+    note, outcome = document.note, document.outcome if repair else OutcomeRows()
     tokens = count(code) if min_tokens > 0 or limit is not None else 0
     if tokens < min_tokens and (max_tokens is None or tokens <= max_tokens):
         codes, style = np.full(lines, SELECTED, dtype=np.int8), Style(markers, line_numbers)
@@ -261,7 +261,7 @@ def _per_line(name: str, values: ArrayLike, lines: int, dtype: type[np.generic])
 
 
 def _result(  # noqa: PLR0913, PLR0917  # what a result is made of
-    document: Document, codes: Codes, marks: _Marks, style: Style, note: str | None, outcome: Outcome
+    document: Document, codes: Codes, marks: _Marks, style: Style, note: str | None, outcome: OutcomeRows
 ) -> PrunedCode:
     kept = codes != 0
     counts = [(int(kept[list(rows)].sum()), len(rows)) for rows in (outcome.failures, outcome.totals)]

@@ -114,7 +114,7 @@ class Grammar:
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class ParsedText:
     """A parsed text.
 
     Attributes:
@@ -131,11 +131,11 @@ class Source:
     data: bytes
     rows: IntArray
     grammar: Grammar
-    embedded: Mapping[int, Source] = field(default_factory=dict)
+    embedded: Mapping[int, ParsedText] = field(default_factory=dict)
     damage: Damage | None = None
 
     @property
-    def all(self) -> tuple[Source, ...]:
+    def all(self) -> tuple[ParsedText, ...]:
         """This text and its parts in other languages."""
         return (self, *self.embedded.values())
 
@@ -216,7 +216,7 @@ def grammar_of(language: Language) -> Grammar:
     )
 
 
-def parse(text: str, language: Language) -> Source:
+def parse(text: str, language: Language) -> ParsedText:
     """Parse a text of a language that has a grammar; parts that can't be parsed become ERROR nodes.
 
     Raises:
@@ -254,7 +254,7 @@ class Allowance:
         return self.left < 0 or time.thread_time() > self._end
 
 
-def parse_bytes(data: bytes, grammar: Grammar, allowance: Allowance | None = None) -> Source:
+def parse_bytes(data: bytes, grammar: Grammar, allowance: Allowance | None = None) -> ParsedText:
     """Parse a text in the form that `parser_text` gives, and its parts in other languages.
 
     Args:
@@ -266,7 +266,7 @@ def parse_bytes(data: bytes, grammar: Grammar, allowance: Allowance | None = Non
         CostlySyntaxError: see `parse`.
     """
     tree = _tree(data, grammar, allowance or Allowance(len(data)))
-    whole = Source(tree, data, spans_of(np.frombuffer(data, dtype=np.uint8)), grammar)
+    whole = ParsedText(tree, data, spans_of(np.frombuffer(data, dtype=np.uint8)), grammar)
     return whole if grammar.embedded is None else replace(whole, embedded=_embedded(whole, grammar.embedded))
 
 
@@ -278,7 +278,7 @@ def parses(data: bytes, grammar: Grammar, allowance: Allowance) -> bool:
         return False
 
 
-def _embedded(whole: Source, query: tree_sitter.Query) -> dict[int, Source]:
+def _embedded(whole: ParsedText, query: tree_sitter.Query) -> dict[int, ParsedText]:
     """The parts of a parsed text in other languages, where a grammar can read them."""
     parts = {}
     captures = tree_sitter.QueryCursor(query).captures(whole.tree.root_node)
@@ -352,7 +352,7 @@ def _tree(
     return tree
 
 
-def broken_share(source: Source) -> float:
+def broken_share(source: ParsedText) -> float:
     """The share of a parsed text's bytes in errors, 0 to 1; what the parser made up counts as a byte."""
     broken, nodes = 0, [source.tree.root_node]
     while nodes:

@@ -13,7 +13,7 @@ from functools import cache
 import tree_sitter
 
 from lamr_postprocess.languages import Comment, ListKind
-from lamr_postprocess.syntax import Source
+from lamr_postprocess.syntax import ParsedText
 
 NOBODY = -1
 UNIT_COLUMNS, SEGMENT_COLUMNS = 5, 4
@@ -118,7 +118,7 @@ class Walk:
             a clause that accompanies another.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: ParsedText) -> None:
         self.grammar = source.grammar
         self.source = source
         self.careful = source.tree.root_node.has_error and source.grammar.language.parses is not None
@@ -230,7 +230,7 @@ class Walk:
         fields = _fields(node) if spec.items or spec.fixed else None
         return _Place(unit, items, companion, NOBODY, last, kind, fields)
 
-    def visit_part(self, part: Source, place: _Place) -> None:
+    def visit_part(self, part: ParsedText, place: _Place) -> None:
         """Visit a part in another language."""
         outer, self.grammar, self.comment = self.grammar, part.grammar, part.grammar.language.comment
         self.visit_all(part.tree, place)

@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 
 from lamr_postprocess.brackets import Brackets, brackets_of
-from lamr_postprocess.languages import Language, Whole
+from lamr_postprocess.languages import AtomicSpan, Language
 from lamr_postprocess.languages.table import Template
 from lamr_postprocess.lines import IntArray
 
@@ -110,7 +110,7 @@ def _rest(text: str, span: IntArray, end: int) -> str:
     return text[end : int(span[1])].strip()
 
 
-def _found(text: str, wholes: tuple[Whole, ...]) -> Iterator[tuple[int, int, Whole]]:
+def _found(text: str, wholes: tuple[AtomicSpan, ...]) -> Iterator[tuple[int, int, AtomicSpan]]:
     """Where each whole begins and ends, one after the other, and those in one that holds others behind it."""
     if not wholes:
         return
@@ -143,7 +143,7 @@ def _found(text: str, wholes: tuple[Whole, ...]) -> Iterator[tuple[int, int, Who
 
 
 @lru_cache(maxsize=256)
-def _openings(wholes: tuple[Whole, ...]) -> re.Pattern[str]:
+def _openings(wholes: tuple[AtomicSpan, ...]) -> re.Pattern[str]:
     """One expression for the openings of all wholes, in which the group of each says which it is."""
     parts = (
         re.sub(r"\(\?P(<|=)(\w+)", rf"(?P\g<1>\g<2>{number}", f"(?P<w>{whole.opening})")

@@ -35,7 +35,7 @@ class Competitor:
 
 
 @dataclass(frozen=True, eq=False)
-class Prices:
+class PartPrices:
     """What a file's part costs: its heading, each of its L lines int64 [L], and a marker."""
 
     heading: int
@@ -50,12 +50,12 @@ class Prices:
 
 
 @dataclass(eq=False)
-class Part:
+class KeptPart:
     """What is kept of one file so far."""
 
     competitor: Competitor
     document: Document
-    prices: Prices
+    prices: PartPrices
     selected: BoolArray  # bool [L], lines that won their place
     codes: Codes  # why each line is kept (see `repair.REASONS`)
     binds: bool = False  # bring the imports and definitions of names, and not only what they need to parse
@@ -104,17 +104,17 @@ class Allocation:
     """The lines that won, file by file."""
 
     def __init__(
-        self, competitors: Sequence[Competitor], price: Callable[[Competitor, Document], Prices]
+        self, competitors: Sequence[Competitor], price: Callable[[Competitor, Document], PartPrices]
     ) -> None:
         """Begin with nothing kept. The price is asked once for each file that gets a chance."""
         self._competitors, self._price = competitors, price
         self._items = _items(competitors)
-        self._parts: dict[int, Part] = {}
+        self._parts: dict[int, KeptPart] = {}
         self._taken: list[tuple[int, IntArray]] = []
         self.tokens = 0
 
     @property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[KeptPart]:
         """The files of which something is kept, that of the best line first."""
         kept = (part for part in self._parts.values() if part.tokens)
         return sorted(kept, key=lambda part: (-part.score, part.competitor.path))
@@ -172,15 +172,15 @@ class Allocation:
         self._keep(part, codes)
         return True
 
-    def _open(self, file: int) -> Part:
+    def _open(self, file: int) -> KeptPart:
         each = self._competitors[file]
         document = analyse(each.text, detect_language(each.text, each.path))
         nothing = np.zeros(len(each.scores), np.bool_)
-        part = Part(each, document, self._price(each, document), nothing, nothing.astype(np.int8))
+        part = KeptPart(each, document, self._price(each, document), nothing, nothing.astype(np.int8))
         self._parts[file] = part
         return part
 
-    def _keep(self, part: Part, codes: Codes) -> None:
+    def _keep(self, part: KeptPart, codes: Codes) -> None:
         tokens = part.prices.of(codes != 0)
         self.tokens += tokens - part.tokens
         part.codes, part.tokens = codes, tokens

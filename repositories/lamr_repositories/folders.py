@@ -17,7 +17,7 @@ from lamr_repositories.errors import GitError, RepositoryError, SlowGitError
 from lamr_repositories.git import MOST_LIST_BYTES, MOST_NAMES, list_rows, run_git, too_many
 from lamr_repositories.ignoring import MOST_IGNORE_BYTES, Budget, Patterns, lines_of
 from lamr_repositories.safe_root import LINK, MOST_DEPTH, TOO_DEEP, NotBelowError, SafeRoot, problem_of
-from lamr_repositories.sources import MOST_BYTES, Listed, Source, larger
+from lamr_repositories.sources import MOST_BYTES, FileSource, ListedFile, larger
 
 _IGNORE_FILE = ".gitignore"
 _FOLDER = "folder, such as a submodule"  # of which git lists the name alone
@@ -29,7 +29,7 @@ _NO_REPOSITORY = ("not a git repository", "must be run in a work tree")
 _NOT_THE_USERS = "dubious ownership"
 
 
-class Folder(Source):
+class Folder(FileSource):
     """A folder: what git lists there where git knows it, else what no `.gitignore` in it rules out."""
 
     def __init__(self, root: Path) -> None:
@@ -40,7 +40,7 @@ class Folder(Source):
             )
         self._root = root
 
-    def files(self) -> Iterator[Listed]:
+    def files(self) -> Iterator[ListedFile]:
         paths = sorted(set(self._paths()))
         with self._below() as below:
             for path in paths:
@@ -50,7 +50,7 @@ class Folder(Source):
         with self._below() as below:
             return _read_whole(below, path, most)
 
-    def read_all(self, listed: Sequence[Listed]) -> Generator[tuple[Listed, bytes | None]]:
+    def read_all(self, listed: Sequence[ListedFile]) -> Generator[tuple[ListedFile, bytes | None]]:
         with self._below() as below:
             for each in listed:
                 yield each, _read(below, each.path, each.most)
@@ -145,21 +145,21 @@ def _read_whole(below: SafeRoot, path: str, most: int) -> bytes | None:
         return None
 
 
-def _listed(below: SafeRoot, path: str) -> Listed:
+def _listed(below: SafeRoot, path: str) -> ListedFile:
     # A repository in this one, into which git doesn't look, or a folder that is too deep.
     if path.endswith("/"):
-        return Listed(path, 0, TOO_DEEP if path.count("/") > MOST_DEPTH else _FOLDER)
+        return ListedFile(path, 0, TOO_DEEP if path.count("/") > MOST_DEPTH else _FOLDER)
     try:
         found = below.status(path)
     except NotBelowError as error:
-        return Listed(path, 0, error.problem)
+        return ListedFile(path, 0, error.problem)
     except OSError:
-        return Listed(path, 0, "unreadable")
+        return ListedFile(path, 0, "unreadable")
     if stat.S_ISLNK(found.st_mode):
-        return Listed(path, 0, LINK)
+        return ListedFile(path, 0, LINK)
     if not stat.S_ISREG(found.st_mode):
-        return Listed(path, 0, _FOLDER if stat.S_ISDIR(found.st_mode) else "not a regular file")
-    return Listed(path, found.st_size, stamp=_stamp(found))
+        return ListedFile(path, 0, _FOLDER if stat.S_ISDIR(found.st_mode) else "not a regular file")
+    return ListedFile(path, found.st_size, stamp=_stamp(found))
 
 
 def _stamp(found: os.stat_result) -> str:

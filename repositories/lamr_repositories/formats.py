@@ -30,7 +30,7 @@ _MARKED = "Only marks with {mark} are this file's own; others are contents.\n"
 
 
 @dataclass(frozen=True)
-class About:
+class PackHead:
     """What the head says of a pack: the query, and the name of the repository."""
 
     query: str
@@ -57,7 +57,7 @@ class FileText:
 
 
 @dataclass(frozen=True)
-class Format:
+class PackFormat:
     """One way to write a pack; made of text only, which its functions give.
 
     Attributes:
@@ -75,7 +75,7 @@ class Format:
         marked: the format whose marks carry that.
     """
 
-    head: Callable[[About], str]
+    head: Callable[[PackHead], str]
     tree: Callable[[str], str]
     files: tuple[str, str]
     file: Callable[[FileText], str]
@@ -85,9 +85,9 @@ class Format:
     inside: Callable[[str], str] = str
     tail: str = ""
     mark: Callable[[str, str], str] = lambda _names, _contents: ""
-    marked: Callable[[str], Format] | None = None
+    marked: Callable[[str], PackFormat] | None = None
 
-    def closed(self, names: Sequence[str], contents: Sequence[str]) -> Format:
+    def closed(self, names: Sequence[str], contents: Sequence[str]) -> PackFormat:
         """Return the format as nothing in names and contents can end or imitate it."""
         mark = self.mark("\n".join(map(visible, names)), "\n".join(contents))
         return self.marked(mark) if mark and self.marked else self
@@ -112,10 +112,10 @@ def _free_number(imitated: re.Pattern[str], text: str) -> str:
     return "" if held is None else next(each for each in map(str, itertools.count(1)) if each not in held)
 
 
-def _xml(mark: str = "") -> Format:
+def _xml(mark: str = "") -> PackFormat:
     end = f"-{mark}" if mark else ""
     said = _MARKED.format(mark=end) if mark else ""
-    return Format(
+    return PackFormat(
         head=lambda about: (
             f"<file_summary{end}>\n<purpose{end}>\n{about.sentence}\n{said}</purpose{end}>\n<question{end}>\n"
             f"{about.query}\n</question{end}>\n</file_summary{end}>\n\n"
@@ -143,8 +143,8 @@ def _markdown_file(each: FileText) -> str:
     return f"## File: {visible(each.path)}\n{fence}{name}\n{ended(each.text)}{fence}\n\n"
 
 
-def _markdown(fence: str = "```") -> Format:
-    return Format(
+def _markdown(fence: str = "```") -> PackFormat:
+    return PackFormat(
         head=lambda about: f"# File Summary\n\n{about.sentence}\n\n## Question\n{about.query}\n\n",
         tree=lambda text: f"# Directory Structure\n{fence}\n{text}\n{fence}\n\n",
         files=("# Files\n\n", ""),
@@ -156,14 +156,14 @@ def _markdown(fence: str = "```") -> Format:
     )
 
 
-def _plain(mark: str = "") -> Format:
+def _plain(mark: str = "") -> PackFormat:
     end = f" {mark}" if mark else ""
     rule, said = f"{_SHORT_RULE}{end}\n", _MARKED.format(mark=mark) if mark else ""
 
     def title(words: str) -> str:
         return f"{_RULE}{end}\n{words}\n{_RULE}{end}\n"
 
-    return Format(
+    return PackFormat(
         head=lambda about: f"{title('File Summary')}{about.sentence}\n{said}\nQuestion:\n{about.query}\n\n",
         tree=lambda text: f"{title('Directory Structure')}{text}\n\n",
         files=(title("Files") + "\n", ""),
@@ -185,7 +185,7 @@ def _json_file(each: FileText) -> str:
     return _dumped(row)
 
 
-_JSON = Format(
+_JSON = PackFormat(
     head=lambda about: f'{{"purpose": {_dumped(about.sentence)},\n"question": {_dumped(about.query)},\n',
     tree=lambda text: f'"directory_structure": {_dumped(text.splitlines())},\n',
     files=('"files": [\n', "\n]"),

@@ -20,7 +20,7 @@ from lamr_postprocess import approximate_tokens, detect_language
 from lamr_repositories.file_index import FORMAT as INDEX_FORMAT
 from lamr_repositories.file_index import FileIndex, OutlineEntry, index_file, language_key
 from lamr_repositories.lexical import PieceTable
-from lamr_repositories.sources import Listed, Source
+from lamr_repositories.sources import FileSource, ListedFile
 from lamr_repositories.walk import REASONS, WalkCount, WalkOptions, leaves_out, look_at, wanted_files
 
 KIND, SEEN_KIND = "index", "seen"
@@ -31,7 +31,7 @@ _GROUP = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class FileFacts:
     """What a look at a file's content told."""
 
     reason: str | None = None  # why its content may leave it out
@@ -40,14 +40,14 @@ class Seen:
     tokens: int = 0  # approximately
 
 
-def recall(cache: Cache, listed: Iterable[Listed]) -> dict[str, Seen]:
+def recall(cache: Cache, listed: Iterable[ListedFile]) -> dict[str, FileFacts]:
     """Return what is known of files whose stamps say that they are as they were, by path."""
     by_key = {_key(each): each.path for each in listed if each.stamp}
     found = ((by_key[key], _parsed(data)) for key, data in cache.get(SEEN_KIND, by_key).items())
     return {path: seen for path, seen in found if seen is not None}
 
 
-def remember(cache: Cache, looked_at: Mapping[Listed, Seen]) -> None:
+def remember(cache: Cache, looked_at: Mapping[ListedFile, FileFacts]) -> None:
     """Keep what was found, of all files that have a stamp."""
     cache.put(
         SEEN_KIND,
@@ -55,26 +55,28 @@ def remember(cache: Cache, looked_at: Mapping[Listed, Seen]) -> None:
     )
 
 
-def _key(each: Listed) -> str:
+def _key(each: ListedFile) -> str:
     name = f"{SEEN_FORMAT}\0{INDEX_FORMAT}\0{each.stamp}\0{each.path}".encode("utf-8", "surrogatepass")
     return hashlib.sha256(name).hexdigest()
 
 
-def _parsed(data: bytes) -> Seen | None:
+def _parsed(data: bytes) -> FileFacts | None:
     """Return facts as they were kept; None for a damaged entry, whose file is read again."""
     try:
         reason, language, key, tokens = json.loads(data)
     except (ValueError, TypeError, RecursionError):
         return None
     known = isinstance(language, str) and isinstance(key, str) and isinstance(tokens, int) and tokens >= 0
-    return Seen(reason, language, key, tokens) if known and (reason is None or reason in REASONS) else None
+    return (
+        FileFacts(reason, language, key, tokens) if known and (reason is None or reason in REASONS) else None
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class Indexed:
     """What is remembered of one file beside its pieces."""
 
-    listed: Listed
+    listed: ListedFile
     key: str
     language: str
     lines: int
@@ -93,7 +95,7 @@ class RepositoryIndex:
 
 
 def index_repository(  # noqa: PLR0913  # what is read, by which rules, and what keeps what is found
-    source: Source,
+    source: FileSource,
     options: WalkOptions,
     count: WalkCount,
     query: str,
@@ -131,13 +133,15 @@ def index_repository(  # noqa: PLR0913  # what is read, by which rules, and what
 class _Look:
     """A file on its way into the index."""
 
-    listed: Listed
-    seen: Seen
+    listed: ListedFile
+    seen: FileFacts
     text: str | None = None  # None for one that wasn't read, because all that is needed is known
     is_new: bool = False  # it was read, and can be remembered
 
 
-def _looks(source: Source, wanted: Sequence[Listed], options: WalkOptions, cache: Cache) -> Iterator[_Look]:
+def _looks(
+    source: FileSource, wanted: Sequence[ListedFile], options: WalkOptions, cache: Cache
+) -> Iterator[_Look]:
     """Yield files with what is known of them, in their order; those of which too little is known are read."""
     known = {
         path: seen
@@ -153,12 +157,12 @@ def _looks(source: Source, wanted: Sequence[Listed], options: WalkOptions, cache
                 yield _read(each, next(reading)[1], options)
 
 
-def _read(listed: Listed, data: bytes | None, options: WalkOptions) -> _Look:
+def _read(listed: ListedFile, data: bytes | None, options: WalkOptions) -> _Look:
     text, reason = look_at(listed.path, data)
     if data is None or text is None or leaves_out(reason, options):
-        return _Look(listed, Seen(reason), text, is_new=data is not None)
+        return _Look(listed, FileFacts(reason), text, is_new=data is not None)
     key, language = key_of(listed.path, data, text)
-    return _Look(listed, Seen(reason, language, key, approximate_tokens(text)), text, is_new=True)
+    return _Look(listed, FileFacts(reason, language, key, approximate_tokens(text)), text, is_new=True)
 
 
 def _indexes(cache: Cache, looks: Sequence[_Look]) -> dict[str, FileIndex]:
@@ -171,7 +175,7 @@ def _indexes(cache: Cache, looks: Sequence[_Look]) -> dict[str, FileIndex]:
 
 
 def _with_text(
-    source: Source, looks: Sequence[_Look], known: Mapping[str, FileIndex], options: WalkOptions
+    source: FileSource, looks: Sequence[_Look], known: Mapping[str, FileIndex], options: WalkOptions
 ) -> Iterator[_Look]:
     """Return the same files; those whose index is no longer kept are read."""
     lost = [

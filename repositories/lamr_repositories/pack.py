@@ -20,15 +20,15 @@ from lamr_contract.scoring.scorer import Scorer
 from lamr_contract.spec import bundled_repository
 
 from lamr_repositories.folders import Folder, NamedFiles
-from lamr_repositories.formats import About
+from lamr_repositories.formats import PackHead
 from lamr_repositories.options import PackOptions
-from lamr_repositories.prepared import LineModel, Prepared, Tools
+from lamr_repositories.prepared import PackLineModel, Prepared, Tools
 from lamr_repositories.progress import OnProgress
 from lamr_repositories.remote import fetched, is_url, name_of
 from lamr_repositories.result import PackResult
 from lamr_repositories.revisions import Revision, is_bare
 from lamr_repositories.several import Several, unique
-from lamr_repositories.sources import Source
+from lamr_repositories.sources import FileSource
 from lamr_repositories.walk import WalkOptions
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _prepared(
     on_progress = using.get("on_progress") or (lambda *_: None)
     repository = bundled_repository() if (model := using.get("model")) is None else Path(model)
     encoder, scorer = _loaded(repository)
-    words = LineModel(scorer, encoder, query, options.task)
+    words = PackLineModel(scorer, encoder, query, options.task)
     notes = [] if words.reads or not scorer.instant else [_FOREIGN]
     with contextlib.ExitStack() as stack:
         begin = time.perf_counter()
@@ -134,7 +134,7 @@ def _prepared(
         cache = stack.enter_context(Cache(None if file is None else Path(file), notes.append))
         counter = token_counter(options.tokenizer, encoder)
         yield Prepared(
-            source, About(query, name), options, Tools(counter, cache, words, on_progress, notes, fetch)
+            source, PackHead(query, name), options, Tools(counter, cache, words, on_progress, notes, fetch)
         )
 
 
@@ -158,7 +158,7 @@ def _options(using: Using) -> PackOptions:
 
 def _sources(
     roots: Sequence[str], options: PackOptions, stack: contextlib.ExitStack, on_progress: OnProgress
-) -> tuple[Source, str]:
+) -> tuple[FileSource, str]:
     """Return where the files come from, and what the repository, or all of several, are called."""
     if len(roots) == 1:
         return _source(roots[0], options, stack, on_progress)
@@ -174,7 +174,7 @@ def _sources(
 
 def _source(
     root: str, options: PackOptions, stack: contextlib.ExitStack, on_progress: OnProgress
-) -> tuple[Source, str]:
+) -> tuple[FileSource, str]:
     """Return where one repository's files come from, and its name."""
     if is_url(root):
         if options.names is not None:

@@ -26,13 +26,13 @@ from lamr_postprocess.encodings import UTF_8
 from lamr_postprocess.layout import line_layout
 from lamr_postprocess.prune import UNSEEN_SHOWN
 
-from lamr_repositories.formats import FORMATS, About
+from lamr_repositories.formats import FORMATS, PackHead
 from lamr_repositories.indexing import Indexed, index_repository, same_content
 from lamr_repositories.options import PackOptions
 from lamr_repositories.progress import OnProgress
 from lamr_repositories.ranked import Ranked
 from lamr_repositories.result import PackCounts, PackedFile, PackResult, StageSeconds
-from lamr_repositories.sources import Source
+from lamr_repositories.sources import FileSource
 from lamr_repositories.walk import WalkCount
 from lamr_repositories.writing import Writer, WrittenPart
 
@@ -42,7 +42,7 @@ _MOST_CHARACTERS = 1 << 18  # of a file; a longer one keeps the scores of its wo
 
 
 @dataclass(frozen=True, eq=False)
-class LineModel:
+class PackLineModel:
     """A line model and one question."""
 
     scorer: Scorer
@@ -93,7 +93,7 @@ class Tools:
 
     counter: Counter
     cache: Cache
-    model: LineModel
+    model: PackLineModel
     on_progress: OnProgress
     notes: list[str]  # sentences about what was not done as usual
     fetch_seconds: float = 0.0
@@ -106,7 +106,7 @@ class Prepared:
         counter: counts tokens as budgets are counted.
     """
 
-    def __init__(self, source: Source, about: About, options: PackOptions, tools: Tools) -> None:
+    def __init__(self, source: FileSource, about: PackHead, options: PackOptions, tools: Tools) -> None:
         """Index and rank.
 
         Args:
@@ -206,7 +206,7 @@ class Prepared:
             return "no line is kept: no file has a word of the question"
         return "no line is kept: the budget has no room for the best ones; raise max_tokens (--max-tokens)"
 
-    def _choose(self, source: Source) -> list[tuple[int, str]]:
+    def _choose(self, source: FileSource) -> list[tuple[int, str]]:
         """Return the files whose lines compete, best first, with their texts."""
         files = self._ranked.best_files(self._options.max_tokens * _ROOM)
         texts: dict[int, str] = {}

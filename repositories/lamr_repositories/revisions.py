@@ -13,7 +13,7 @@ from lamr_repositories.errors import GitError, RepositoryError, SlowGitError
 from lamr_repositories.git import SECONDS, git_process, list_rows, run_git, slow
 from lamr_repositories.git_trust import refuse_foreign_objects
 from lamr_repositories.safe_root import LINK, problem_of
-from lamr_repositories.sources import MOST_BYTES, Listed, Source, larger
+from lamr_repositories.sources import MOST_BYTES, FileSource, ListedFile, larger
 from lamr_repositories.watch import Watch
 
 COUNT_TREE = ("ls-tree", "-r", "-z", "--full-tree", "--name-only")
@@ -73,7 +73,7 @@ _MOST_STARTS = 100
 """git ends at an object that is damaged, and is started again behind it so often."""
 
 
-class Revision(Source):
+class Revision(FileSource):
     """The files of one git revision."""
 
     def __init__(self, root: Path, revision: str) -> None:
@@ -99,15 +99,15 @@ class Revision(Source):
         self.commit = done.stdout.decode().split()[-1]
         self._tree = f"{self.commit}:{prefix}"
 
-    def files(self) -> Iterator[Listed]:
+    def files(self) -> Iterator[ListedFile]:
         for entry in read_tree(self._rows()):
             path = os.fsdecode(entry.path)
             if not entry.mode.startswith(_FILE):
-                yield Listed(path, 0, LINK if entry.mode == _LINK else "submodule")
+                yield ListedFile(path, 0, LINK if entry.mode == _LINK else "submodule")
             elif entry.size is None:
-                yield Listed(path, 0, MISSING)
+                yield ListedFile(path, 0, MISSING)
             else:
-                yield Listed(path, entry.size, problem_of(path), stamp=entry.name)
+                yield ListedFile(path, entry.size, problem_of(path), stamp=entry.name)
 
     def read(self, path: str, most: int = MOST_BYTES) -> bytes | None:
         name = f"{self._tree}{path}"
@@ -117,7 +117,7 @@ class Revision(Source):
         # A line end would be the end of the question.
         return next(self._answers([(name, most)]), None) if size and name.isprintable() else None
 
-    def read_all(self, listed: Sequence[Listed]) -> Generator[tuple[Listed, bytes | None]]:
+    def read_all(self, listed: Sequence[ListedFile]) -> Generator[tuple[ListedFile, bytes | None]]:
         """See `Source.read_all`; one git process answers for all files."""
         yield from zip(listed, self._answers([(each.stamp, each.most) for each in listed]), strict=True)
 

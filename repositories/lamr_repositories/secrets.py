@@ -20,7 +20,7 @@ import re2
 from lamr_repositories.kinds import is_test
 
 
-class Named(enum.Enum):
+class SecretName(enum.Enum):
     """What a name says."""
 
     SECRET = "for secrets"
@@ -66,18 +66,21 @@ _SAMPLE = re.compile(r"\.env\..*\b(?:examples?|samples?|templates?|tmpl|tpl|dist
 
 
 @lru_cache(maxsize=65_536)
-def named(path: str) -> Named:
+def named(path: str) -> SecretName:
     """Return what a path from the root, with slashes, says about secrets; capitals don't count."""
     lower = "/" + path.lower()
     name = lower.rsplit("/", 1)[1]
     if _ALWAYS.fullmatch(name) or lower.endswith(tuple(_PLACES.split())):
-        return Named.SECRET
+        return SecretName.SECRET
     if _SAMPLE.fullmatch(name):
-        return Named.OTHER
-    for names, says in ((_OUTSIDE_OF_TESTS, Named.SECRET), (_UNLESS_TEMPLATE, Named.UNLESS_TEMPLATE)):
+        return SecretName.OTHER
+    for names, says in (
+        (_OUTSIDE_OF_TESTS, SecretName.SECRET),
+        (_UNLESS_TEMPLATE, SecretName.UNLESS_TEMPLATE),
+    ):
         if names.fullmatch(name):
-            return Named.PERHAPS if is_test(path) else says
-    return Named.PERHAPS if _PERHAPS.fullmatch(name) else Named.OTHER
+            return SecretName.PERHAPS if is_test(path) else says
+    return SecretName.PERHAPS if _PERHAPS.fullmatch(name) else SecretName.OTHER
 
 
 _WORD, _BASE64 = r"[0-9A-Za-z_-]", r"[0-9A-Za-z+/]"
@@ -206,11 +209,11 @@ _MOST_MEMORY = 64 << 20  # bytes that the automaton may grow to; where it needs 
 def holds_secret(path: str, data: bytes) -> bool:
     """Return whether a file's content holds a secret; what its path says decides how much is looked for."""
     name = named(path)
-    if name is Named.SECRET or (name is Named.UNLESS_TEMPLATE and not _TEMPLATE.search(data)):
+    if name is SecretName.SECRET or (name is SecretName.UNLESS_TEMPLATE and not _TEMPLATE.search(data)):
         return True
     if any(map(_by_lot, _compiled(_FORMS).finditer(data))):
         return True
-    return name is not Named.OTHER and any(map(_is_given, _compiled(_PASSWORD).finditer(data)))
+    return name is not SecretName.OTHER and any(map(_is_given, _compiled(_PASSWORD).finditer(data)))
 
 
 def _by_lot(match: Any) -> bool:

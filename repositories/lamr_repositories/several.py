@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from lamr_repositories.ignoring import literal
-from lamr_repositories.sources import MOST_BYTES, Listed, Source
+from lamr_repositories.sources import MOST_BYTES, FileSource, ListedFile
 from lamr_repositories.walk import IGNORE_FILE, own_patterns
 
 
@@ -21,14 +21,14 @@ def unique(names: Sequence[str]) -> list[str]:
     return found
 
 
-class Several(Source):
+class Several(FileSource):
     """The files of several sources, below their names."""
 
-    def __init__(self, sources: Mapping[str, Source]) -> None:
+    def __init__(self, sources: Mapping[str, FileSource]) -> None:
         """Take the sources by their names, which have no slash."""
         self._sources = sources
 
-    def files(self) -> Iterator[Listed]:
+    def files(self) -> Iterator[ListedFile]:
         """Yield all files, each path below its source's name."""
         for name, source in self._sources.items():
             for each in source.files():
@@ -44,7 +44,7 @@ class Several(Source):
         name, _, inside = path.partition("/")
         return self._sources[name].read(inside, most) if name in self._sources else None
 
-    def read_all(self, listed: Sequence[Listed]) -> Generator[tuple[Listed, bytes | None]]:
+    def read_all(self, listed: Sequence[ListedFile]) -> Generator[tuple[ListedFile, bytes | None]]:
         """Yield files with their bytes, in the order given."""
         for name, group in itertools.groupby(listed, lambda each: each.path.partition("/")[0]):
             given = list(group)

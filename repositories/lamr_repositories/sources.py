@@ -17,7 +17,7 @@ MOST_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedFile:
     """A file as its source lists it."""
 
     path: str  # from the root, with slashes
@@ -33,11 +33,11 @@ class Listed:
         return max(self.size, MOST_BYTES)
 
 
-class Source(abc.ABC):
+class FileSource(abc.ABC):
     """Lists and reads the files of one repository."""
 
     @abc.abstractmethod
-    def files(self) -> Iterator[Listed]:
+    def files(self) -> Iterator[ListedFile]:
         """Yield the repository's files, in any order.
 
         Raises:
@@ -53,7 +53,7 @@ class Source(abc.ABC):
         """
 
     @abc.abstractmethod
-    def read_all(self, listed: Sequence[Listed]) -> Generator[tuple[Listed, bytes | None]]:
+    def read_all(self, listed: Sequence[ListedFile]) -> Generator[tuple[ListedFile, bytes | None]]:
         """Yield files with their bytes, in the order given, one at a time.
 
         None stands for one that isn't there, can't be read or has become larger than `Listed.most`.

@@ -18,7 +18,7 @@ from lamr_repositories.errors import RepositoryError
 from lamr_repositories.ignoring import MOST_IGNORE_BYTES, Budget, Patterns, lines_of, literal, refuse_broken
 from lamr_repositories.kinds import left_out_by_path, left_out_by_text
 from lamr_repositories.secrets import holds_secret
-from lamr_repositories.sources import MOST_BYTES, Listed, Source
+from lamr_repositories.sources import MOST_BYTES, FileSource, ListedFile
 
 IGNORE_FILE = ".lamrignore"
 WITH_SECRETS = "with secrets"
@@ -74,10 +74,10 @@ def leaves_out(reason: str | None, options: WalkOptions) -> bool:
 
 
 def walk(
-    source: Source,
+    source: FileSource,
     options: WalkOptions,
     count: WalkCount,
-) -> Iterator[tuple[Listed, bytes, str]]:
+) -> Iterator[tuple[ListedFile, bytes, str]]:
     """Yield each file that counts, its bytes and its text, in the order of paths; the count is kept meanwhile."""
     for each, data in source.read_all(wanted_files(source, options, count)):
         text, reason = look_at(each.path, data)
@@ -85,7 +85,7 @@ def walk(
             yield each, data, text
 
 
-def wanted_files(source: Source, options: WalkOptions, count: WalkCount) -> list[Listed]:
+def wanted_files(source: FileSource, options: WalkOptions, count: WalkCount) -> list[ListedFile]:
     """Return the files that neither options nor names and sizes rule out, in the order of paths; count the others.
 
     Raises:
@@ -100,7 +100,7 @@ def wanted_files(source: Source, options: WalkOptions, count: WalkCount) -> list
     budget = Budget()
     within = Patterns(include, budget) if include else None
     without = Patterns([*own_patterns(source, MOST_IGNORE_BYTES), *exclude], budget)
-    wanted: list[Listed] = []
+    wanted: list[ListedFile] = []
     for each in listed:
         if reason := each.problem or _ruled_out(each, within, without, options):
             count.left_out[reason] += 1
@@ -128,14 +128,14 @@ def look_at(path: str, data: bytes | None) -> tuple[str | None, str | None]:
     return text, WITH_SECRETS if reason != "empty" and holds_secret(path, seen) else reason
 
 
-def own_patterns(source: Source, most: int) -> list[bytes]:
+def own_patterns(source: FileSource, most: int) -> list[bytes]:
     """Return the patterns of a root's ignore file, of `most` bytes."""
     data = source.read(IGNORE_FILE, most) or b""
     wide = decode(data)  # of PowerShell, whose `>` writes UTF-16; git reads none of its own
     return lines_of(wide.text.encode() if wide and not wide.encoding.has_ascii else data)
 
 
-def _pattern(given: str, listed: Sequence[Listed]) -> bytes:
+def _pattern(given: str, listed: Sequence[ListedFile]) -> bytes:
     """Return what a caller gave as git would have it.
 
     `./src` is `/src`, since no path begins with the former, and `[id]` is that name where a file or folder has it.
@@ -147,7 +147,9 @@ def _pattern(given: str, listed: Sequence[Listed]) -> bytes:
     return os.fsencode("/".join(parts))
 
 
-def _ruled_out(each: Listed, within: Patterns | None, without: Patterns, options: WalkOptions) -> str | None:
+def _ruled_out(
+    each: ListedFile, within: Patterns | None, without: Patterns, options: WalkOptions
+) -> str | None:
     if not each.path.isprintable():
         return "name that can't be written"  # line ends, or bytes that aren't UTF-8
     if within is not None and not within.covers(each.path):

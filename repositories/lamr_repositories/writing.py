@@ -17,8 +17,8 @@ from lamr_postprocess import BudgetError, Cut
 from lamr_postprocess.document import Document
 from lamr_postprocess.render import Style, sample_marker
 
-from lamr_repositories.allocation import Allocation, Competitor, Part, Prices
-from lamr_repositories.formats import About, FileText, Format
+from lamr_repositories.allocation import Allocation, Competitor, KeptPart, PartPrices
+from lamr_repositories.formats import FileText, PackFormat, PackHead
 
 _INDENT = "  "
 
@@ -118,13 +118,13 @@ _Priced = tuple[tuple[Outlined, int], ...]
 class WrittenPart:
     """One file of a finished pack: what is kept of it, its text and its cuts."""
 
-    part: Part
+    part: KeptPart
     text: str
     cuts: tuple[Cut, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Written:
+class WrittenPack:
     """A finished pack: its text and tokens, the files in it, and the paths that it outlines."""
 
     text: str
@@ -146,7 +146,7 @@ class Writer:
         by_path: whether files stand in the order of their paths, and not of their best lines' scores.
     """
 
-    form: Format
+    form: PackFormat
     counter: Counter
     max_tokens: int
     line_numbers: bool
@@ -155,12 +155,12 @@ class Writer:
 
     def write(
         self,
-        about: About,
+        about: PackHead,
         paths: Sequence[str],
         competitors: Sequence[Competitor],
         ranked: Iterable[Outlined],
         on_progress: Callable[[int, int], None] | None = None,
-    ) -> Written:
+    ) -> WrittenPack:
         """Fill the budget.
 
         Args:
@@ -181,12 +181,12 @@ class Writer:
 
     def _filled(
         self,
-        about: About,
+        about: PackHead,
         paths: Sequence[str],
         competitors: Sequence[Competitor],
         outlined: Sequence[Outlined],
         on_progress: Callable[[int, int], None] | None,
-    ) -> Written:
+    ) -> WrittenPack:
         """Fill the budget in a form that nothing in the pack imitates; arguments and errors are those of `write`."""
         outlines = self._priced(outlined)
         head, tree = self._head(about, paths)
@@ -211,12 +211,12 @@ class Writer:
             raise BudgetError(written.tokens, self.max_tokens)
         return written
 
-    def _head(self, about: About, paths: Sequence[str]) -> tuple[str, str]:
+    def _head(self, about: PackHead, paths: Sequence[str]) -> tuple[str, str]:
         """Return the head and the tree's section."""
         text = tree_within(paths, int(self.max_tokens * TREE_SHARE), self.counter.count_tokens)
         return self.form.head(about), self.form.tree(text) if text else ""
 
-    def _prices(self, each: Competitor, document: Document) -> Prices:
+    def _prices(self, each: Competitor, document: Document) -> PartPrices:
         form = self.form
         heading = form.file(FileText(each.path, self.languages[each.path], "")) + form.between
         lines = [document.text[a:b] for a, b in document.spans.tolist()]
@@ -224,9 +224,9 @@ class Writer:
             lines = [f"{number}\t{line}" for number, line in enumerate(lines, 1)]
         marker = sample_marker(document).lstrip()
         prices = self.counter.count_each([form.inside(line) for line in [heading, marker, *lines]])
-        return Prices(int(prices[0]), prices[2:], int(prices[1]) + self.line_numbers)
+        return PartPrices(int(prices[0]), prices[2:], int(prices[1]) + self.line_numbers)
 
-    def _written(self, head: str, allocation: Allocation, outlines: Sequence[_Priced]) -> Written:
+    def _written(self, head: str, allocation: Allocation, outlines: Sequence[_Priced]) -> WrittenPack:
         """Write what was chosen, with as many outlines as fit into what is left."""
         form, count = self.form, self.counter.count_tokens
         style = Style(line_numbers=self.line_numbers)
@@ -242,10 +242,10 @@ class Writer:
             rows = form.between.join(form.outline(each.path, each.lines) for each in shown)
             text = body + form.outlines[0] + rows + form.outlines[1] + form.tail
             if (tokens := count(text)) <= self.max_tokens:
-                return Written(text, tokens, parts, tuple(each.path for each in shown))
+                return WrittenPack(text, tokens, parts, tuple(each.path for each in shown))
             shown = shown[: len(shown) // 2]
         text = body + form.tail
-        return Written(text, count(text), parts, ())
+        return WrittenPack(text, count(text), parts, ())
 
     def _file(self, each: WrittenPart) -> str:
         path = each.part.competitor.path

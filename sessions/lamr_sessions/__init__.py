@@ -9,7 +9,7 @@ hosts say of outputs that they shortened, and `user_messages` what they put arou
 
 from lamr_sessions.about import About, Request, about_of, is_conversation, read_log, requests_of
 from lamr_sessions.commands import Read
-from lamr_sessions.events import Event, Format, Rule, events_of, read_events, read_records, recognize
+from lamr_sessions.events import Event, LogFormat, Rule, events_of, read_events, read_records, recognize
 from lamr_sessions.formats import FORMATS
 from lamr_sessions.reads import BigRead, Heard, big_reads
 from lamr_sessions.tools import Edit
@@ -21,9 +21,9 @@ __all__ = [
     "BigRead",
     "Edit",
     "Event",
-    "Format",
     "Heard",
     "LaterUse",
+    "LogFormat",
     "Read",
     "Request",
     "Rule",

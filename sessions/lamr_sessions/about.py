@@ -1,9 +1,9 @@
 """The text of a log, and what it says of its session: its name, its folder, when it began, and its requests.
 
 Of a request it says how many tokens were read, written and taken from the cache. What differs between hosts is an
-`AboutRule` and a `UsageRule`, tables like a `Format`. A log that says nothing is known by its place, and one of a host
-that keeps no accounts has no requests. A log is a file, or a folder: OpenHands keeps a file an event, and its accounts
-in another.
+`AboutRule` and a `UsageRule`, tables like a `LogFormat`. A log that says nothing is known by its place, and one of a
+host that keeps no accounts has no requests. A log is a file, or a folder: OpenHands keeps a file an event, and its
+accounts in another.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from datetime import datetime, timezone
 from pathlib import Path, PurePath
 from typing import Any
 
-from lamr_sessions.events import Format, first_at, holds
+from lamr_sessions.events import LogFormat, first_at, holds
 
 _EVENTS = "events/event-*.json"
 _STATE = "base_state.json"
@@ -113,7 +113,7 @@ ABOUT: Mapping[str, AboutRule] = {
 """By the name of the format."""
 
 
-def about_of(records: Sequence[Any], form: Format) -> About:
+def about_of(records: Sequence[Any], form: LogFormat) -> About:
     """What records say of their session."""
     rule = ABOUT.get(form.name)
     if rule is None:
@@ -247,7 +247,7 @@ USAGE: Mapping[str, UsageRule] = {
 """By the name of the format."""
 
 
-def requests_of(records: Iterable[Any], form: Format) -> list[Request]:
+def requests_of(records: Iterable[Any], form: LogFormat) -> list[Request]:
     """The requests that records account for, in their order; none where their host keeps no accounts."""
     rule = USAGE.get(form.name)
     if rule is None:

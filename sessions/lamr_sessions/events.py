@@ -1,8 +1,8 @@
 """Reads the logs of coding agents into one sequence of events, by tables.
 
-What differs between hosts is a `Format`: where a log's records lie, and which parts of a record are words of the user,
-words of the assistant, a tool's call or its result. A *way* leads to those parts: keys joined by dots, of which one
-that ends on `[]` opens a list.
+What differs between hosts is a `LogFormat`: where a log's records lie, and which parts of a record are words of the
+user, words of the assistant, a tool's call or its result. A *way* leads to those parts: keys joined by dots, of
+which one that ends on `[]` opens a list.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Format:
+class LogFormat:
     """One host's log.
 
     Attributes:
@@ -101,7 +101,7 @@ class Format:
     by_a_script: re.Pattern[str] | None = None
 
 
-def recognize(log: str, formats: Iterable[Format]) -> Format | None:
+def recognize(log: str, formats: Iterable[LogFormat]) -> LogFormat | None:
     """The first format one of whose records stands at the head of a log; None when there is none."""
     for form in formats:
         try:
@@ -113,7 +113,7 @@ def recognize(log: str, formats: Iterable[Format]) -> Format | None:
     return None
 
 
-def read_events(log: str, form: Format) -> list[Event]:
+def read_events(log: str, form: LogFormat) -> list[Event]:
     """The session's events in the order in which they happened.
 
     A line of a log that isn't JSON is passed over: the last one of a running session may be cut off.
@@ -124,7 +124,7 @@ def read_events(log: str, form: Format) -> list[Event]:
     return events_of(read_records(log, form), form)
 
 
-def events_of(records: Iterable[Any], form: Format) -> list[Event]:
+def events_of(records: Iterable[Any], form: LogFormat) -> list[Event]:
     """The events of records, in their order; a record that is nested too deeply to be looked into has none."""
     events = []
     for place, record in enumerate(records):
@@ -153,7 +153,7 @@ def _printed(events: Sequence[Event], by_a_script: re.Pattern[str]) -> list[Even
     return kept
 
 
-def events_on_path(records: Sequence[Any], form: Format, call: str) -> list[Event] | None:
+def events_on_path(records: Sequence[Any], form: LogFormat, call: str) -> list[Event] | None:
     """The events on the way from the session's root to a call: what the model was given when it made the call.
 
     A branch that was left, as by a rewind, isn't on that way. Of calls that were made at once, the results may stand
@@ -196,7 +196,7 @@ def _name_at(record: Any, way: str) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _events_of_one(record: Any, form: Format) -> Iterator[Event]:
+def _events_of_one(record: Any, form: LogFormat) -> Iterator[Event]:
     for rule in form.rules:
         if holds(record, rule.record):
             for part in _follow(record, rule.at):
@@ -206,7 +206,7 @@ def _events_of_one(record: Any, form: Format) -> Iterator[Event]:
                     yield event
 
 
-def read_records(log: str, form: Format) -> list[Any]:
+def read_records(log: str, form: LogFormat) -> list[Any]:
     """The records of a log; lines that aren't JSON, or nested too deeply, are passed over.
 
     Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lamr_sessions.events import Format, Rule
+from lamr_sessions.events import LogFormat, Rule
 
 _USER = {"message.role": "user"}
 _ASSISTANT = {"message.role": "assistant"}
@@ -20,7 +20,7 @@ BY_A_SCRIPT = re.compile("exec-")
 _COMMAND = {"payload.type": "item_completed", "payload.item.type": "CommandExecution"}
 _CLEARS_RESULTS = re.compile(r"^clear_tool_uses")
 
-CLAUDE_CODE = Format(
+CLAUDE_CODE = LogFormat(
     "claude-code",
     None,
     {"parentUuid": None, "sessionId": None},
@@ -46,7 +46,7 @@ CLAUDE_CODE = Format(
     parents=("uuid", "parentUuid"),
 )
 """Until 2.1.233 a session's file holds its sub-agents' lines as well; since then each has a file of its own."""
-CODEX = Format(
+CODEX = LogFormat(
     "codex",
     None,
     {"payload": None, "timestamp": None},
@@ -65,7 +65,7 @@ CODEX = Format(
     by_a_script=BY_A_SCRIPT,
 )
 """In code mode the model's calls are scripts that run commands. The log has these between a script and its result."""
-ENTIRE = Format(
+ENTIRE = LogFormat(
     "entire",
     None,
     {"cli_version": None, "agent": None, "ts": None},
@@ -76,7 +76,7 @@ ENTIRE = Format(
         Rule("result", "content[]", {"type": "assistant"}, {"type": "tool_use"}, text="result.output"),
     ),
 )
-COPILOT_CLI = Format(
+COPILOT_CLI = LogFormat(
     "copilot-cli",
     None,
     {"type": "user.message", "data": None},
@@ -96,7 +96,7 @@ COPILOT_CLI = Format(
     ),
     agents=("data.parentToolCallId", "agentId"),
 )
-PI = Format(
+PI = LogFormat(
     "pi",
     None,
     {"type": "message", "message.role": None},
@@ -109,7 +109,7 @@ PI = Format(
         Rule("compacted", record={"type": "compaction"}, text="timestamp"),
     ),
 )
-OPENCODE = Format(
+OPENCODE = LogFormat(
     "opencode",
     "messages",
     {"info.role": None, "parts": None},
@@ -143,12 +143,12 @@ _GEMINI = (
     Rule("call", "toolCalls[]", {"type": "gemini"}, arguments="args"),
     Rule("result", "toolCalls[]", {"type": "gemini"}, text="result[].functionResponse.response.output"),
 )
-GEMINI_CLI = Format("gemini-cli", "messages", {"type": None, "content": None, "timestamp": None}, _GEMINI)
-GEMINI_CLI_LINES = Format(
+GEMINI_CLI = LogFormat("gemini-cli", "messages", {"type": None, "content": None, "timestamp": None}, _GEMINI)
+GEMINI_CLI_LINES = LogFormat(
     "gemini-cli", None, {"type": "gemini", "content": None, "tokens": None}, _GEMINI, renewed="id"
 )
 """Gemini CLI since it keeps a line a record, and writes a record again when the results of its tools are there."""
-OPENHANDS = Format(
+OPENHANDS = LogFormat(
     "openhands",
     "history",
     {"source": None, "timestamp": None},
@@ -166,7 +166,7 @@ OPENHANDS = Format(
         Rule("result", record={"observation": None}, text="content", call="tool_call_metadata.tool_call_id"),
     ),
 )
-OPENHANDS_SDK = Format(
+OPENHANDS_SDK = LogFormat(
     "openhands-sdk",
     None,
     {"kind": "MessageEvent", "llm_message": None},
@@ -192,7 +192,7 @@ _CHAT = (
     Rule("assistant", record={"role": "assistant"}, text="content"),
     Rule("call", "tool_calls[]", {"role": "assistant"}, tool="function.name", arguments="function.arguments"),
 )
-SWE_AGENT = Format(
+SWE_AGENT = LogFormat(
     "swe-agent",
     "history",
     {"role": None, "message_type": None},
@@ -202,7 +202,7 @@ SWE_AGENT = Format(
         Rule("result", record={"role": "tool"}, text="content", call="tool_call_ids[]"),
     ),
 )
-MINI_SWE_AGENT = Format(
+MINI_SWE_AGENT = LogFormat(
     "mini-swe-agent",
     "messages",
     {"role": None, "content": None},

@@ -66,7 +66,7 @@ MOST_ASIDE = 4000
 """Characters of a result that shows no file: an error, or the beginning of an output that the host put aside."""
 
 
-class Seen:
+class SeenResults:
     """The results that stand in a session's context."""
 
     def __init__(self) -> None:

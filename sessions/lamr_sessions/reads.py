@@ -11,8 +11,8 @@ from lamr_postprocess.detection import detect_language
 
 from lamr_sessions.commands import Read
 from lamr_sessions.events import Event
-from lamr_sessions.pointed import Pointers, Seen
-from lamr_sessions.shown import Shown, shown_lines
+from lamr_sessions.pointed import Pointers, SeenResults
+from lamr_sessions.shown import ShownLines, shown_lines
 from lamr_sessions.tools import description_of, pattern_of, read_of
 from lamr_sessions.user_messages import spoken
 
@@ -48,7 +48,7 @@ class BigRead:
     place: int
     call: Event
     read: Read
-    shown: Shown
+    shown: ShownLines
     task: str
     intent: str
     searched: str
@@ -78,7 +78,7 @@ class Heard:
     thought: str = ""
     searched: str = ""
     pointers: Pointers = field(default_factory=Pointers)
-    seen: Seen = field(default_factory=Seen)
+    seen: SeenResults = field(default_factory=SeenResults)
     compacted: str = ""
     _messages: list[str] = field(default_factory=list)
     _statements: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_STATEMENTS))
@@ -189,7 +189,7 @@ def _next_result(session: Sequence[Event], place: int) -> int | None:
     return next((n for n, kind in later if kind == "result"), None)
 
 
-def _big(shown: Shown) -> bool:
+def _big(shown: ShownLines) -> bool:
     count = len(shown.lines)
     if count >= LEAST_LINES:
         return count <= MOST_LINES

@@ -38,14 +38,14 @@ _LONGEST_HEAD = 1 << 16  # characters of what a host puts before a text
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownLines:
     """Lines of a file without their ends, and the number of the first, None where the result gives no numbers."""
 
     lines: tuple[str, ...]
     first: int | None
 
 
-def shown_lines(result: str) -> Shown:
+def shown_lines(result: str) -> ShownLines:
     """The lines that a result shows; line numbers before them are taken off."""
     packed = packed_output(result)
     lines = framed(result if packed is None else packed[OUTPUT])[1].split("\n")
@@ -59,8 +59,8 @@ def shown_lines(result: str) -> Shown:
         numbers = [int(match[1]) for match, _ in matches]
         steps = sum(after == before + 1 for before, after in pairwise(numbers))
         if steps >= _CONSECUTIVE_SHARE * (len(numbers) - 1):
-            return Shown(tuple(line[match.end() :] for match, line in matches), numbers[0])
-    return Shown(tuple(lines), None)
+            return ShownLines(tuple(line[match.end() :] for match, line in matches), numbers[0])
+    return ShownLines(tuple(lines), None)
 
 
 def framed(result: str) -> tuple[str, str, str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lamr_agents.policy import Policy
-from lamr_agents.replay import Prices, Replayed, record_of, replay, shown_by_hooks
+from lamr_agents.replay import PriceTable, Replayed, record_of, replay, shown_by_hooks
 from lamr_client import Pruner
 from lamr_client.mock_transport import MockTransport, uniform_answer
 
@@ -96,7 +96,7 @@ def set_by_the_user(folder: Path, text: str) -> None:
     (folder / "lamr" / "lamr.toml").write_text(text, encoding="utf-8")
 
 
-def replay_log(log: Path, prices: Prices, policy: Policy | None = None) -> Replayed:
+def replay_log(log: Path, prices: PriceTable, policy: Policy | None = None) -> Replayed:
     """A log replayed with `pruner`, as hooks would have cut it."""
     session = record_of(log, prices)
     with pruner() as asking:

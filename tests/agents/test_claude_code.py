@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 from lamr_agents import thin
 from lamr_agents.claude_code import HOOK, hear, read_call
-from lamr_agents.errors import SettingsError
+from lamr_agents.errors import HostSettingsError
 from lamr_agents.hosts import HOSTS
 from lamr_agents.installing import hook_command, installed, removed
 from lamr_agents.local.server import LocalServer
-from lamr_agents.local.store import MOST_DAYS, Shown, Store
+from lamr_agents.local.store import MOST_DAYS, Store, StoredResult
 from lamr_agents.local.texts import Archive, Texts
 from lamr_agents.policy import PROFILES
 from lamr_cli.main import app
@@ -217,17 +217,19 @@ def test_a_transcript_that_no_file_can_be_is_none(server: LocalServer) -> None:
 
 
 def test_the_store_counts_and_forgets(store: Store) -> None:
-    shown = Shown("claude-code", "s", "Read", "/w/a.py", "pruned", 100, 40, 0.5)
+    shown = StoredResult("claude-code", "s", "Read", "/w/a.py", "pruned", 100, 40, 0.5)
     store.add(shown, now=0.0)
     assert store.was_shown("s", 0.0, "/w/a.py")
-    store.add(Shown("claude-code", "s", "Read", "/w/b.py", "small", 10, 10, 0.0), now=MOST_DAYS * 86_400 + 1)
+    store.add(
+        StoredResult("claude-code", "s", "Read", "/w/b.py", "small", 10, 10, 0.0), now=MOST_DAYS * 86_400 + 1
+    )
     assert not store.was_shown("s", 0.0, "/w/a.py")
     (left,) = store.decisions()
     assert (left.reason, left.tokens_in, left.tokens_out) == ("small", 10, 10)
 
 
 def test_stats_prints_what_was_decided(store: Store, tmp_path: Path) -> None:
-    store.add(Shown("claude-code", "s", "Read", "/w/a.py", "pruned", 1000, 400, 0.5))
+    store.add(StoredResult("claude-code", "s", "Read", "/w/a.py", "pruned", 1000, 400, 0.5))
     path = str(tmp_path / "folder" / "shown.sqlite3")
     done = CliRunner().invoke(app, ["agents", "stats", "--store", path])
     assert "pruned" in done.stdout
@@ -279,7 +281,7 @@ def test_settings_that_dont_exist_are_made_and_unmade(tmp_path: Path) -> None:
 def test_settings_that_arent_of_the_hosts_form_are_left_alone(tmp_path: Path, text: str) -> None:
     path = tmp_path / "settings.json"
     path.write_text(text)
-    with pytest.raises(SettingsError, match="nothing was changed"):
+    with pytest.raises(HostSettingsError, match="nothing was changed"):
         installed(HOST, path, hook_command(HOOK))
     assert path.read_text() == text
 
@@ -393,7 +395,7 @@ def test_where_python_has_no_unix_sockets_nothing_is_installed_and_the_reason_is
 ) -> None:
     monkeypatch.delattr(socket, "AF_UNIX")
     with pytest.raises(
-        SettingsError, match="over a Unix socket, which Python on Windows doesn't have; install lamr"
+        HostSettingsError, match="over a Unix socket, which Python on Windows doesn't have; install lamr"
     ):
         hook_command(HOOK)
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from lamr_agents import claude_code, thin
 from lamr_agents.calls import Call, HookHost
-from lamr_agents.host import Host, Settings, Way, hook_of
+from lamr_agents.host import Host, HostSettings, Way, hook_of
 from lamr_agents.hosts import HOSTS, host_named
-from lamr_agents.installing import Scope, hook_command, installed, removed, settings_path
+from lamr_agents.installing import SettingsScope, hook_command, installed, removed, settings_path
 from lamr_agents.local.server import LocalServer
 from lamr_agents.local.store import Store
 from lamr_agents.policy import PROFILES
@@ -42,7 +42,7 @@ def _answer(call: Call, shown: Skim) -> Mapping[str, Any] | None:
 HOOK = HookHost("other", _read_call, _answer, '{"note": %s}')
 OTHER = Host(
     *("other", "Other", Way.HOOK, "1.0", "2026-11-25"),
-    settings=Settings(hook_of("AfterTool", ("view",)), user="hooks.json", project=".other/hooks.json"),
+    settings=HostSettings(hook_of("AfterTool", ("view",)), user="hooks.json", project=".other/hooks.json"),
     hook=HOOK,
 )
 
@@ -90,7 +90,7 @@ def test_the_process_tells_its_own_failures_so_too(tmp_path: Path) -> None:
 
 def test_the_hook_goes_into_the_hosts_own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    path = settings_path(OTHER, Scope.PROJECT)
+    path = settings_path(OTHER, SettingsScope.PROJECT)
     assert path == tmp_path / ".other" / "hooks.json"
     installed(OTHER, path, hook_command(HOOK)).write()
     (entry,) = json.loads(path.read_text())["hooks"]["AfterTool"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from lamr_agents.errors import LogError, NoSessionError, PriceError
 from lamr_agents.replay import (
-    Prices,
+    PriceTable,
     Replayed,
     Report,
     bundled_prices,
@@ -36,10 +36,10 @@ from tests.agents.samples import (
 )
 
 PRICE = Price(("*",), input=1.0, cache_write=2.0, cache_read=0.1, output=10.0)
-PRICES = Prices((PRICE,))
+PRICES = PriceTable((PRICE,))
 
 
-def replayed_from(log: Path, prices: Prices | None = None) -> Replayed:
+def replayed_from(log: Path, prices: PriceTable | None = None) -> Replayed:
     return replay_log(log, prices or bundled_prices())
 
 

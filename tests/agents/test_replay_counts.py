@@ -14,7 +14,7 @@ import pytest
 from lamr_agents.errors import NoSessionError
 from lamr_agents.policy import FOR_A_SCRIPT, Policy
 from lamr_agents.replay import (
-    Prices,
+    PriceTable,
     Replayed,
     Report,
     Result,
@@ -50,7 +50,7 @@ from tests.sessions import test_code_mode as code_mode
 from tests.sessions.test_sessions import LOGS
 
 PRICE = Price(("*",), input=1.0, cache_write=2.0, cache_read=0.1, output=10.0)
-PRICES = Prices((PRICE,))
+PRICES = PriceTable((PRICE,))
 
 
 def written(path: Path, *more: dict[str, Any], text: str | None = None) -> Path:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from lamr_agents.local.server import LocalServer
-from lamr_agents.local.store import MOST_DAYS, Shown, Store
+from lamr_agents.local.store import MOST_DAYS, Store, StoredResult
 from lamr_agents.local.texts import Archive, Texts
 from lamr_agents.policy import PRUNED, RANGED
 from lamr_agents.thin import SMALL
@@ -46,9 +46,9 @@ def server(tmp_path: Path, store: Store) -> LocalServer:
     return LocalServer(tmp_path / "hook.sock", store, pruner)
 
 
-def cut(session: str, reason: str = PRUNED, **more: Any) -> Shown:
+def cut(session: str, reason: str = PRUNED, **more: Any) -> StoredResult:
     place, hidden = (FILE, ((10, 90), (100, 300))) if reason == PRUNED else ("", ())
-    return Shown("claude-code", session, "Read", FILE, reason, 1000, 400, 0.1, place, hidden, **more)
+    return StoredResult("claude-code", session, "Read", FILE, reason, 1000, 400, 0.1, place, hidden, **more)
 
 
 def looks(path: Path) -> list[tuple[int, int, int]]:

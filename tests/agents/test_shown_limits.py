@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from lamr_agents import Known, codex, gemini_cli, intent_of, skim
 from lamr_agents.local.server import LocalServer
-from lamr_agents.local.store import Shown, Store
+from lamr_agents.local.store import Store, StoredResult
 from lamr_agents.policy import FOR_A_SCRIPT, PROFILES, PRUNED, SHORTENED, TOO_LONG, Policy
 from lamr_agents.shown_limits import ShownLimits, utf8_bytes, utf16_units
 from lamr_agents.skim import asked_for
@@ -91,7 +91,7 @@ def test_what_cant_be_made_to_fit_passes(limits: ShownLimits) -> None:
 
 def test_a_result_that_was_too_long_doesnt_count_as_shown(tmp_path: Path) -> None:
     with closing(Store(tmp_path / "shown.sqlite3")) as store:
-        store.add(Shown("codex", "s", "Bash", "/w/a.py", TOO_LONG, 9, 9, 0.1))
+        store.add(StoredResult("codex", "s", "Bash", "/w/a.py", TOO_LONG, 9, 9, 0.1))
         assert not store.was_shown("s", 0.0, "/w/a.py")
 
 

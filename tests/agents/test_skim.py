@@ -8,7 +8,7 @@ from pathlib import Path
 
 import lamr_client
 import pytest
-from lamr_agents import Asked, Known, Policy, intent_of, skim
+from lamr_agents import Known, Policy, ToolResult, intent_of, skim
 from lamr_agents.local.texts import Archive, Place, Texts
 from lamr_agents.policy import OUTLINED, PRUNED
 from lamr_agents.skim import asked_for, outline
@@ -38,7 +38,7 @@ ASKED = asked_for(CODE, Read("/w/a.py"), intent=INTENT)
         (ASKED, None),
     ],
 )
-def test_what_passes_and_why(asked: Asked, reason: str | None) -> None:
+def test_what_passes_and_why(asked: ToolResult, reason: str | None) -> None:
     assert Policy().passes(asked) == reason
 
 

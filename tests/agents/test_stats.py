@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from lamr_agents.local.store import Shown, Store
+from lamr_agents.local.store import Store, StoredResult
 from lamr_agents.stats import sums_of, table, to_json
 from lamr_cli.main import app
 from typer.testing import CliRunner
@@ -24,11 +24,11 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def cut(store: Store, name: str, at: float = START, host: str = "claude-code") -> None:
-    store.add(Shown(host, name, "Read", FILE, "pruned", 1000, 400, 2.0, FILE, ((10, 90),)), now=at)
+    store.add(StoredResult(host, name, "Read", FILE, "pruned", 1000, 400, 2.0, FILE, ((10, 90),)), now=at)
 
 
 def passed(store: Store, name: str, at: float = START) -> None:
-    store.add(Shown("claude-code", name, "Read", FILE, "small", 90, 90, 0.5), now=at)
+    store.add(StoredResult("claude-code", name, "Read", FILE, "small", 90, 90, 0.5), now=at)
 
 
 def test_what_was_cut_and_what_was_read_again_are_told_in_tokens(store: Store) -> None:

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 from lamr_agents import thin
-from lamr_agents.errors import SettingsError
+from lamr_agents.errors import HostSettingsError
 from lamr_agents.host import Way
 from lamr_agents.hosts import HOSTS
 from lamr_agents.installing import shared_command
-from lamr_agents.local.store import Shown, Store, default_socket
+from lamr_agents.local.store import Store, StoredResult, default_socket
 from lamr_cli.main import app
 from lamr_contract.private_files import private_folder
 from typer.testing import CliRunner
@@ -104,7 +104,7 @@ def test_a_host_without_such_settings_says_so(home: Path) -> None:
         (("windsurf", "--shared"), "leave the option"),
     ):
         error = CliRunner().invoke(app, ["install", *arguments]).exception
-        assert isinstance(error, SettingsError)
+        assert isinstance(error, HostSettingsError)
         assert remedy in str(error)
     assert "is not one of claude-code" in " ".join(run("install", "openhands", code=2).stderr.split())
 
@@ -119,7 +119,7 @@ def test_status_tells_what_is_here_and_what_happened(home: Path) -> None:
     store = home / "shown.sqlite3"
     with closing(Store(store)) as opened:
         for reason, now in (("not pruned: TimeoutError: late", 2e9 - 60), ("pruned", 2e9)):
-            opened.add(Shown("claude-code", "s", "Read", "/w/a.py", reason, 10, 10, 0.1), now)
+            opened.add(StoredResult("claude-code", "s", "Read", "/w/a.py", reason, 10, 10, 0.1), now)
     text = run("agents", "status", "--store", str(store)).stdout
     assert "Claude Code 2.1.330, hook (claude-code)\n  installed in " in text
     assert text.count("installed in") == 2

@@ -34,7 +34,7 @@ from lamr_evaluation.suites import (
 )
 from lamr_evaluation.wheels import WheelCache
 from lamr_sessions import BigRead, Event, Read
-from lamr_sessions.shown import Shown
+from lamr_sessions.shown import ShownLines
 from pyarrow import parquet
 
 CODE = "int twice(int x) {\n    return 2 * x;\n}\n"
@@ -176,7 +176,7 @@ def test_a_file_that_is_not_the_benchmarks_is_refused(data):
 
 
 def big_read(task="", intent="", searched="", description=""):
-    call, shown = Event("call", call="c", tool="read"), Shown(tuple(SHOWN), None)
+    call, shown = Event("call", call="c", tool="read"), ShownLines(tuple(SHOWN), None)
     return BigRead(1, call, Read("src/f.c"), shown, task, intent, searched, description)
 
 

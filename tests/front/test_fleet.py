@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from lamr_front.fleet import Fleet, Replica, Settings, Tenant
+from lamr_front.fleet import Fleet, FrontSettings, Replica, Tenant
 
 
 def windows(*tenants: Tenant, capacity: int = 12, **settings: int) -> dict[str, int]:
-    return Fleet(Settings(**settings), (Replica("one", "a:1", capacity),), tenants).windows()
+    return Fleet(FrontSettings(**settings), (Replica("one", "a:1", capacity),), tenants).windows()
 
 
 @pytest.mark.parametrize(

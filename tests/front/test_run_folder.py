@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from lamr_front.errors import FrontError
-from lamr_front.fleet import Fleet, Replica, Settings
-from lamr_front.rendering import Places, render, write
+from lamr_front.fleet import Fleet, FrontSettings, Replica
+from lamr_front.rendering import FrontPaths, render, write
 from lamr_front.run_folder import FOLDER_VARIABLE, MOST_PATH_BYTES, RunFolder
 
 
@@ -48,8 +48,8 @@ def test_the_folder_is_the_users_own(short: Path) -> None:
 
 
 def test_what_is_written_is_for_its_owner_alone(tmp_path: Path) -> None:
-    fleet = Fleet(Settings(), (Replica("one", "127.0.0.1:9"),), ())
-    places = Places(tmp_path / "made" / "files", tmp_path / "sockets")
+    fleet = Fleet(FrontSettings(), (Replica("one", "127.0.0.1:9"),), ())
+    places = FrontPaths(tmp_path / "made" / "files", tmp_path / "sockets")
     before = os.umask(0)
     try:
         written = write(render(fleet, places, "tenants.toml"), places)

@@ -7,7 +7,17 @@ from pathlib import Path
 
 import pytest
 from lamr_front.errors import TenantsFileError
-from lamr_front.fleet import KEY_PREFIX, ApiKey, Fleet, Limits, Replica, Settings, Tenant, hash_of, make_key
+from lamr_front.fleet import (
+    KEY_PREFIX,
+    ApiKey,
+    Fleet,
+    FrontSettings,
+    Replica,
+    Tenant,
+    TenantLimits,
+    hash_of,
+    make_key,
+)
 from lamr_front.tenants_file import add_keys, parse_fleet, read_fleet
 
 HASH = "sha256:" + "a" * 64
@@ -46,7 +56,7 @@ expires = 2027-01-31
     )
     expires = datetime.datetime(2027, 1, 31, tzinfo=datetime.timezone.utc)
     assert fleet == Fleet(
-        Settings(
+        FrontSettings(
             listen="0.0.0.0:443",
             certificate=tmp_path / "server.pem",
             client_ca=tmp_path / "ca.pem",
@@ -56,7 +66,7 @@ expires = 2027-01-31
         (
             Tenant(
                 "alice", 2.0, 5, ("lamr", "lamr-large"), (ApiKey("a" * 64, expires),), ("agent a",),
-                Limits(3, 100, 1_000_000),
+                TenantLimits(3, 100, 1_000_000),
             ),
             Tenant("bob"),
         ),

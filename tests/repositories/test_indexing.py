@@ -14,7 +14,7 @@ from lamr_contract.cache import Cache
 from lamr_repositories.folders import Folder
 from lamr_repositories.indexing import RepositoryIndex, index_repository
 from lamr_repositories.revisions import Revision
-from lamr_repositories.sources import MOST_BYTES, Listed, Source
+from lamr_repositories.sources import MOST_BYTES, FileSource, ListedFile
 from lamr_repositories.walk import WalkCount, WalkOptions
 
 from tests.repositories.conftest import POOL, QUERY, git, write_files
@@ -31,27 +31,27 @@ READ_FIRST = {
 LEFT_OUT_BY_CONTENT = {"data.bin", "empty.py"}
 
 
-class Watched(Source):
+class Watched(FileSource):
     """Another source, of which it is written down what was read."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: FileSource) -> None:
         self.source = source
         self.read_paths: list[str] = []
 
-    def files(self) -> list[Listed]:  # type: ignore[override]
+    def files(self) -> list[ListedFile]:  # type: ignore[override]
         return list(self.source.files())
 
     def read(self, path: str, most: int = MOST_BYTES) -> bytes | None:
         return self.source.read(path, most)
 
-    def read_all(self, listed: Sequence[Listed]) -> Generator[tuple[Listed, bytes | None]]:
+    def read_all(self, listed: Sequence[ListedFile]) -> Generator[tuple[ListedFile, bytes | None]]:
         for each, data in self.source.read_all(listed):
             self.read_paths.append(each.path)
             yield each, data
 
 
 def index(
-    source: Source, cache: Path | None, options: WalkOptions | None = None
+    source: FileSource, cache: Path | None, options: WalkOptions | None = None
 ) -> tuple[RepositoryIndex, WalkCount, set[str]]:
     """The index of a source, what was counted, and the paths of the files that were read."""
     watched, count = Watched(source), WalkCount()
@@ -187,4 +187,4 @@ def test_stamps_tell_files_apart(old: Path) -> None:
     stamps = {each.path: each.stamp for each in Folder(old).files() if not each.problem}
     assert "" not in stamps.values()
     assert len(set(stamps.values())) == len(stamps)
-    assert astuple(Listed("a", 1)) == ("a", 1, None, "")
+    assert astuple(ListedFile("a", 1)) == ("a", 1, None, "")

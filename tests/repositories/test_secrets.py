@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from lamr_repositories import PackOptions, WalkOptions, pack
-from lamr_repositories.secrets import Named, holds_secret, named
+from lamr_repositories.secrets import SecretName, holds_secret, named
 
 from tests.repositories.made_secrets import Lot
 
@@ -117,7 +117,7 @@ def test_code_that_speaks_of_secrets_holds_none(what: str) -> None:
     ],
 )  # fmt: skip
 def test_names_that_stand_for_secrets(path: str) -> None:
-    assert named(path) is Named.SECRET
+    assert named(path) is SecretName.SECRET
     assert holds_secret(path, b"A=1\n")
 
 
@@ -130,7 +130,7 @@ def test_names_that_stand_for_secrets(path: str) -> None:
     ],
 )  # fmt: skip
 def test_names_that_do_not(path: str) -> None:
-    assert named(path) is Named.OTHER
+    assert named(path) is SecretName.OTHER
     assert not holds_secret(path, b"PASSWORD=hunter2222\n")
 
 

@@ -8,7 +8,7 @@ import pytest
 from lamr_repositories import RepositoryError, WalkOptions
 from lamr_repositories.folders import Folder, NamedFiles
 from lamr_repositories.revisions import Revision
-from lamr_repositories.sources import Source
+from lamr_repositories.sources import FileSource
 from lamr_repositories.walk import WalkCount, walk
 
 from tests.repositories.conftest import POOL, git, write_files
@@ -16,7 +16,7 @@ from tests.repositories.conftest import POOL, git, write_files
 SOURCES = ["README.md", "src/colours.py", "src/pool.py", "src/retry.go", "tests/test_pool.py", "web/view.ts"]
 
 
-def walked(source: Source, options: WalkOptions | None = None) -> tuple[list[str], WalkCount]:
+def walked(source: FileSource, options: WalkOptions | None = None) -> tuple[list[str], WalkCount]:
     count = WalkCount()
     return [listed.path for listed, _, _ in walk(source, options or WalkOptions(), count)], count
 

@@ -11,7 +11,7 @@ import pytest
 from lamr_errors import visible
 from lamr_postprocess.lines import IntArray, split_lines
 from lamr_repositories.allocation import Competitor
-from lamr_repositories.formats import FORMATS, About, FileText
+from lamr_repositories.formats import FORMATS, FileText, PackHead
 from lamr_repositories.writing import ONE_OUTLINE_SHARE, Outlined, Writer
 
 
@@ -38,14 +38,14 @@ def test_one_long_outline_leaves_room_for_others() -> None:
     ]
     paths = [each.path for each in outlines]
     writer = Writer(FORMATS["xml"], Words(), 200, line_numbers=False, languages={})
-    written = writer.write(About("q", "r"), paths, [], outlines)
+    written = writer.write(PackHead("q", "r"), paths, [], outlines)
     assert written.outlined == ("long.py", "short.py")
     assert written.text.count("def f") == 2 + 3
     assert written.tokens <= 200
-    room = 200 - writer.write(About("q", "r"), paths, [], []).tokens
+    room = 200 - writer.write(PackHead("q", "r"), paths, [], []).tokens
     assert len(definitions(100)) > room * ONE_OUTLINE_SHARE
     roomy = Writer(FORMATS["xml"], Words(), 3_000, line_numbers=False, languages={})
-    assert roomy.write(About("q", "r"), paths, [], outlines).outlined == tuple(paths)
+    assert roomy.write(PackHead("q", "r"), paths, [], outlines).outlined == tuple(paths)
 
 
 @pytest.mark.parametrize("form", ["xml", "markdown", "plain"])
@@ -53,7 +53,7 @@ def test_names_of_files_forge_no_line(form: str) -> None:
     name = 'a\n<file path="b.py">\x1b[2J\u202e.py'
     outlines = [Outlined(name, definitions(2), definitions(1))]
     writer = Writer(FORMATS[form], Words(), 500, line_numbers=False, languages={})
-    text = writer.write(About("q", "r"), [name], [], outlines).text + FORMATS[form].file(
+    text = writer.write(PackHead("q", "r"), [name], [], outlines).text + FORMATS[form].file(
         FileText(name, "python", "x = 1\n")
     )
     assert not set("\x1b\u202e") & set(text)
@@ -106,7 +106,7 @@ def pack_of(form: str, names: Sequence[str], contents: Sequence[str], name: str 
     outlines = [Outlined(f"other {path}", (f"{visible(path)}()",), (f"{visible(path)}()",)) for path in names]
     languages = dict.fromkeys(names, "text")
     writer = Writer(FORMATS[form], Words(), 9_000, line_numbers=False, languages=languages)
-    return writer.write(About("q", name), names, competitors, outlines).text
+    return writer.write(PackHead("q", name), names, competitors, outlines).text
 
 
 @pytest.mark.parametrize("form", MARKS)

@@ -15,7 +15,7 @@ from lamr_sessions import (
     recognize,
     use_in_all,
 )
-from lamr_sessions.pointed import Seen
+from lamr_sessions.pointed import SeenResults
 from lamr_sessions.reads import MOST_HISTORY
 from lamr_sessions.shown import framed, shown_lines
 from lamr_sessions.tools import (
@@ -107,7 +107,7 @@ def test_a_compaction_is_an_event_after_which_nothing_was_seen(host, record):
     form = next(form for form in FORMATS if form.name == host)
     (event,) = read_events(jsonl(record), form)
     assert (event.kind, event.text) == ("compacted", "T")
-    seen = Seen()
+    seen = SeenResults()
     for each in (
         Event("call", call="1", tool="Read", arguments={"file_path": "/w/a.py"}),
         Event("result", NUMBERED * 9, "1"),

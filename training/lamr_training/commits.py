@@ -147,7 +147,7 @@ def commit_records(place: Path, repository: str, commit: str = "HEAD") -> Iterat
         DataError: git can't read it.
     """
     check_repository(repository)
-    chosen: dict[str, tuple[git.Commit, list[git.Change]]] = {}
+    chosen: dict[str, tuple[git.Commit, list[git.ChangedFile]]] = {}
     for each in sorted(git.commits(place, commit), key=lambda each: each.sha):
         sources = [change for change in each.changes if change.status == "M" and is_source(change.path)]
         query = query_of(each.message)

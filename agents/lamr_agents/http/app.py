@@ -44,7 +44,7 @@ from lamr_agents.http.bodies import (
     SwePrunerBody,
     TeiBody,
 )
-from lamr_agents.http.limits import RETRY_SECONDS, HostMiddleware, LimitMiddleware, Limits
+from lamr_agents.http.limits import RETRY_SECONDS, HostMiddleware, HttpLimits, LimitMiddleware
 from lamr_agents.local.texts import Archive, Place, Texts, UnknownTextError, default_texts
 from lamr_agents.skim import largest_cut
 from lamr_agents.words import note
@@ -92,7 +92,7 @@ class _Metrics:
 
 
 def create_app(
-    make_pruner: Callable[[], AsyncPruner], limits: Limits | None = None, texts: Texts | None = None
+    make_pruner: Callable[[], AsyncPruner], limits: HttpLimits | None = None, texts: Texts | None = None
 ) -> FastAPI:
     """Make the application.
 
@@ -101,7 +101,7 @@ def create_app(
         limits: on bodies, requests at once, time, and the names that the server is asked by.
         texts: keep the originals that requests ask to keep; None for the user's own.
     """
-    limits = limits or Limits()
+    limits = limits or HttpLimits()
     metrics = _Metrics()
 
     @asynccontextmanager

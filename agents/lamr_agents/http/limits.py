@@ -31,7 +31,7 @@ BODY_SECONDS, BODY_RATE = 5.0, 16 << 10
 
 
 @dataclass(frozen=True)
-class Limits:
+class HttpLimits:
     """The limits.
 
     Attributes:
@@ -92,7 +92,7 @@ class HostMiddleware:
 class LimitMiddleware:
     """Answers 408, 413, 415 and 429 before the application sees a request."""
 
-    def __init__(self, app: ASGIApp, limits: Limits) -> None:
+    def __init__(self, app: ASGIApp, limits: HttpLimits) -> None:
         self._app = app
         self._limits = limits
         self._under_way = 0  # requests with a whole body
@@ -180,7 +180,7 @@ _FEW_PIECES, _LEAST_PIECE = 10_000, 256
 """Pieces of a body that may be as small as they like, and the bytes that each of more has in the mean."""
 
 
-def server_options(limits: Limits) -> dict[str, Any]:
+def server_options(limits: HttpLimits) -> dict[str, Any]:
     """Return the options of `uvicorn.run` for a server that strangers can't fill."""
     return {
         "http": partial(BoundedProtocol, most=limits.requests + SPARE_CONNECTIONS),

@@ -4,15 +4,15 @@
 writes, and records what was put in. `install` is what commands call, and `presence` what is there.
 """
 
-from lamr_agents.installing.change import Change
-from lamr_agents.installing.commands import Scope, hook_command, server_command, shared_command
+from lamr_agents.installing.change import SettingsChange
+from lamr_agents.installing.commands import SettingsScope, hook_command, server_command, shared_command
 from lamr_agents.installing.install import installed, removed, settings_path
 from lamr_agents.installing.presence import Presence, installed_in, presences
 
 __all__ = [
-    "Change",
     "Presence",
-    "Scope",
+    "SettingsChange",
+    "SettingsScope",
     "hook_command",
     "installed",
     "installed_in",

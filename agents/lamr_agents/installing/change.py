@@ -23,7 +23,7 @@ from lamr_contract.private_files import (
     write_whole,
 )
 
-from lamr_agents.errors import SettingsError
+from lamr_agents.errors import HostSettingsError
 
 _RECORD, _LOCK = "installed.json", "installed.lock"
 _MOST_SECONDS = 30.0
@@ -44,15 +44,15 @@ def read_settings(path: Path) -> str | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_BYTES:
-        raise SettingsError(f"{path}: no file of at most {MOST_BYTES >> 20} MiB; {UNCHANGED}")
+        raise HostSettingsError(f"{path}: no file of at most {MOST_BYTES >> 20} MiB; {UNCHANGED}")
     try:
         return path.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
-        raise SettingsError(f"{path}: no UTF-8 ({error}); mend it first, {UNCHANGED}") from error
+        raise HostSettingsError(f"{path}: no UTF-8 ({error}); mend it first, {UNCHANGED}") from error
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenPiece:
     """What was put into a file.
 
     Attributes:
@@ -83,11 +83,11 @@ class Written:
         return text[:at] + self.instead + text[at + len(self.text) :]
 
 
-def recall(host: str, path: Path) -> tuple[Written, ...]:
+def recall(host: str, path: Path) -> tuple[WrittenPiece, ...]:
     """What was put into a file for a host, the latest first; an earlier piece stands there if a run was killed."""
     try:
         return tuple(
-            Written(**{**each, "folders": tuple(each["folders"])})
+            WrittenPiece(**{**each, "folders": tuple(each["folders"])})
             for each in _all().get(_key(host, path), ())
         )
     except (TypeError, KeyError):  # another version's
@@ -95,7 +95,7 @@ def recall(host: str, path: Path) -> tuple[Written, ...]:
 
 
 def remember(
-    host: str, path: Path, written: Written | None, write: Callable[[], object] = lambda: None
+    host: str, path: Path, written: WrittenPiece | None, write: Callable[[], object] = lambda: None
 ) -> None:
     """Record what is put into a file and write the file, while no other run does; what killed ones left beside it goes.
 
@@ -147,10 +147,10 @@ def _lock(path: Path) -> int:
             return lock
         os.close(lock)
         time.sleep(0.02)
-    raise SettingsError(f"another run of lamr changes settings and holds {path}; try again, {UNCHANGED}")
+    raise HostSettingsError(f"another run of lamr changes settings and holds {path}; try again, {UNCHANGED}")
 
 
-def _record(file: Path, host: str, path: Path, written: Written | None) -> None:
+def _record(file: Path, host: str, path: Path, written: WrittenPiece | None) -> None:
     everything = {key: value for key, value in _all().items() if key != _key(host, path)}
     if written is not None:
         earlier = [each for each in recall(host, path) if each.text != written.text]
@@ -175,7 +175,7 @@ def _all() -> Mapping[str, Any]:
 
 
 @dataclass(frozen=True)
-class Change:
+class SettingsChange:
     """What a file of settings says, and what it is to say.
 
     Attributes:
@@ -190,7 +190,7 @@ class Change:
     path: Path
     before: str | None
     after: str | None
-    written: Written | None = None
+    written: WrittenPiece | None = None
     folders: tuple[str, ...] = ()
 
     @property
@@ -218,7 +218,7 @@ class Change:
         if not self.is_one and self.written:
             return
         if self.is_one and target.exists() and not target.stat().st_mode & 0o222:
-            raise SettingsError(f"{self.path} is read-only; make it writable first, {UNCHANGED}")
+            raise HostSettingsError(f"{self.path} is read-only; make it writable first, {UNCHANGED}")
         made = tuple(str(each) for each in target.parents if not each.exists())
         written = self.written and replace(self.written, folders=self.written.folders or made)
         remember(self.host, self.path, written, self._write)
@@ -226,7 +226,7 @@ class Change:
     def _write(self) -> None:
         target = self.path.resolve()
         if read_settings(self.path) not in {self.before, self.after}:
-            raise SettingsError(f"{self.path} was changed meanwhile; try again, {UNCHANGED}")
+            raise HostSettingsError(f"{self.path} was changed meanwhile; try again, {UNCHANGED}")
         if self.after is not None:
             if self.is_one:
                 target.parent.mkdir(parents=True, exist_ok=True)

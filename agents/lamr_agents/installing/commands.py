@@ -12,7 +12,7 @@ from pathlib import Path
 
 from lamr_agents import thin
 from lamr_agents.calls import HookHost
-from lamr_agents.errors import SettingsError
+from lamr_agents.errors import HostSettingsError
 from lamr_agents.host import LIMIT_SECONDS, Command
 from lamr_agents.local.store import check_socket, default_socket
 
@@ -22,7 +22,7 @@ _GUARD = f"if command -v {SHARED_HOOK} >/dev/null 2>&1; then %s; else cat >/dev/
 """Nothing is said where there is no lamr, and what the host writes is read."""
 
 
-class Scope(str, Enum):
+class SettingsScope(str, Enum):
     """Whose settings are meant: the user's, one's own in a project, or those that a project's team checks in."""
 
     USER = "user"
@@ -46,7 +46,7 @@ def hook_command(
         InvalidInputError: the socket's path is too long.
     """
     if not hasattr(sockets, "AF_UNIX"):
-        raise SettingsError(
+        raise HostSettingsError(
             "the hook speaks to its server over a Unix socket, which Python on Windows doesn't have; install lamr and "
             "the agent in WSL (docs/install.md says what runs where)"
         )

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from lamr_agents.errors import SettingsError
-from lamr_agents.host import Command, Host, Listed, Named, Settings, Whole
-from lamr_agents.installing.change import UNCHANGED, Change, Written, read_settings, recall
-from lamr_agents.installing.commands import Scope
+from lamr_agents.errors import HostSettingsError
+from lamr_agents.host import Command, FileEntry, Host, HostSettings, ListEntry, MemberEntry
+from lamr_agents.installing.change import UNCHANGED, SettingsChange, WrittenPiece, read_settings, recall
+from lamr_agents.installing.commands import SettingsScope
 from lamr_agents.installing.json_entries import MARKS, data_of, has, put, take
 from lamr_agents.installing.jsonc import JsoncError
 
 
-def settings_path(host: Host, scope: Scope = Scope.USER) -> Path:
+def settings_path(host: Host, scope: SettingsScope = SettingsScope.USER) -> Path:
     """The file of a host's settings.
 
     Raises:
@@ -22,25 +22,25 @@ def settings_path(host: Host, scope: Scope = Scope.USER) -> Path:
             no home.
     """
     settings = _settings(host)
-    if scope is Scope.USER:
+    if scope is SettingsScope.USER:
         if host.folder is None:
-            raise SettingsError(f"{host.title} keeps no settings of the user's")
+            raise HostSettingsError(f"{host.title} keeps no settings of the user's")
         return host.folder.path() / settings.user
-    below = settings.project if scope is Scope.PROJECT else settings.shared
+    below = settings.project if scope is SettingsScope.PROJECT else settings.shared
     if not below:
-        other = Scope.SHARED if scope is Scope.PROJECT else Scope.PROJECT
-        has = settings.shared if scope is Scope.PROJECT else settings.project
+        other = SettingsScope.SHARED if scope is SettingsScope.PROJECT else SettingsScope.PROJECT
+        has = settings.shared if scope is SettingsScope.PROJECT else settings.project
         remedy = f"use --{other.value}, or leave the option out" if has else "leave the option out"
-        kind = "of one's own " if scope is Scope.PROJECT else "to check in "
-        raise SettingsError(f"{host.title} has no settings {kind}in a project; {remedy}")
+        kind = "of one's own " if scope is SettingsScope.PROJECT else "to check in "
+        raise HostSettingsError(f"{host.title} has no settings {kind}in a project; {remedy}")
     folder = Path.cwd()
     path = folder / below
     if folder.resolve() not in path.resolve().parents:
-        raise SettingsError(f"{path} leads out of the project, to {path.resolve()}; {UNCHANGED}")
+        raise HostSettingsError(f"{path} leads out of the project, to {path.resolve()}; {UNCHANGED}")
     return path
 
 
-def installed(host: Host, path: Path, command: Command) -> Change:
+def installed(host: Host, path: Path, command: Command) -> SettingsChange:
     """The change that puts lamr's entry in, in the place of an older one.
 
     Raises:
@@ -49,10 +49,10 @@ def installed(host: Host, path: Path, command: Command) -> Change:
     entry = _settings(host).entry
     before, known = read_settings(path), recall(host.name, path)
     try:
-        if isinstance(entry, Whole):
+        if isinstance(entry, FileEntry):
             if before is not None and not _is_whole(before):
-                raise SettingsError("somebody else's file has this name; move it away first")
-            clean, written = None, Written(entry.make(command), "", 0)
+                raise HostSettingsError("somebody else's file has this name; move it away first")
+            clean, written = None, WrittenPiece(entry.make(command), "", 0)
             after = written.text
         else:
             clean = _clean(before, entry, known)
@@ -60,13 +60,15 @@ def installed(host: Host, path: Path, command: Command) -> Change:
             after = written.put_in(clean or "")
             if before is not None and data_of(before) == data_of(after):
                 after = before
-    except SettingsError as error:
-        raise SettingsError(f"{path}: {error}; {UNCHANGED}") from error
+    except HostSettingsError as error:
+        raise HostSettingsError(f"{path}: {error}; {UNCHANGED}") from error
     folders = known[0].folders if known else ()
-    return Change(host.name, path, before, after, replace(written, new=clean is None, folders=folders))
+    return SettingsChange(
+        host.name, path, before, after, replace(written, new=clean is None, folders=folders)
+    )
 
 
-def removed(host: Host, path: Path) -> Change:
+def removed(host: Host, path: Path) -> SettingsChange:
     """The change that takes lamr's entry out, and what was made for it.
 
     Raises:
@@ -75,13 +77,13 @@ def removed(host: Host, path: Path) -> Change:
     entry = _settings(host).entry
     before, known = read_settings(path), recall(host.name, path)
     try:
-        if isinstance(entry, Whole):
+        if isinstance(entry, FileEntry):
             after = None if before is not None and _is_whole(before) else before
         else:
             after = _clean(before, entry, known)
-    except SettingsError as error:
-        raise SettingsError(f"{path}: {error}; {UNCHANGED}") from error
-    return Change(host.name, path, before, after, folders=known[0].folders if known else ())
+    except HostSettingsError as error:
+        raise HostSettingsError(f"{path}: {error}; {UNCHANGED}") from error
+    return SettingsChange(host.name, path, before, after, folders=known[0].folders if known else ())
 
 
 def is_installed(host: Host, path: Path) -> bool:
@@ -94,18 +96,20 @@ def is_installed(host: Host, path: Path) -> bool:
     if text is None:
         return False
     try:
-        return _is_whole(text) if isinstance(entry, Whole) else has(text, entry)
-    except SettingsError as error:
-        raise SettingsError(f"{path}: {error}") from error
+        return _is_whole(text) if isinstance(entry, FileEntry) else has(text, entry)
+    except HostSettingsError as error:
+        raise HostSettingsError(f"{path}: {error}") from error
 
 
-def _settings(host: Host) -> Settings:
+def _settings(host: Host) -> HostSettings:
     if host.settings is None:
-        raise SettingsError(f"{host.title} has no settings to change; docs/agents.md says how lamr gets in")
+        raise HostSettingsError(
+            f"{host.title} has no settings to change; docs/agents.md says how lamr gets in"
+        )
     return host.settings
 
 
-def _clean(text: str | None, entry: Listed | Named, known: Sequence[Written]) -> str | None:
+def _clean(text: str | None, entry: ListEntry | MemberEntry, known: Sequence[WrittenPiece]) -> str | None:
     """A file's text without lamr's entry; None where lamr made the file, and nothing else is in it.
 
     What was put in comes out to the letter, wherever it stands by now; where somebody has changed it, the entry goes

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from lamr_agents.errors import SettingsError
-from lamr_agents.host import Listed, Named
-from lamr_agents.installing.change import Written
-from lamr_agents.installing.jsonc import BOM, Part, Value, read
+from lamr_agents.errors import HostSettingsError
+from lamr_agents.host import ListEntry, MemberEntry
+from lamr_agents.installing.change import WrittenPiece
+from lamr_agents.installing.jsonc import BOM, JsonPart, Value, read
 
 MARKS = ("lamr_agents/thin.py", "lamr_agents\\thin.py", "lamr-hook")
 """What the command of every hook of lamr's has in it."""
@@ -20,11 +20,11 @@ _NESTED = "hooks"
 _COMMENT = re.compile(r"[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/)")
 _LINE_END = re.compile(r"[ \t]*[\r\n]")
 _BLANKS = " \t\r\n"
-Chain = tuple[tuple[Value, Part], ...]
+Chain = tuple[tuple[Value, JsonPart], ...]
 """From the file's value down to an entry: each container, and its part that leads to the entry."""
 
 
-def put(text: str, entry: Listed | Named, made: Mapping[str, Any]) -> Written:
+def put(text: str, entry: ListEntry | MemberEntry, made: Mapping[str, Any]) -> WrittenPiece:
     """What puts an entry into a text that has none.
 
     Args:
@@ -41,7 +41,7 @@ def put(text: str, entry: Listed | Named, made: Mapping[str, Any]) -> Written:
         newline = _newline(text)
         lines = json.dumps(_nested(entry.keys, entry, made), indent=2, ensure_ascii=False).split("\n")
         begin = newline if text.removeprefix(BOM) and not text.endswith("\n") else ""
-        return Written(begin + newline.join([*lines, ""]), "", len(text), made=len(containers) + 1)
+        return WrittenPiece(begin + newline.join([*lines, ""]), "", len(text), made=len(containers) + 1)
     container, depth = root, 0
     for key in containers:
         part = container.part(key)
@@ -54,7 +54,7 @@ def put(text: str, entry: Listed | Named, made: Mapping[str, Any]) -> Written:
     return replace(_behind(text, root, container, name, value), made=len(containers) - depth)
 
 
-def take(text: str, entry: Listed | Named, levels: int | None = None) -> str:
+def take(text: str, entry: ListEntry | MemberEntry, levels: int | None = None) -> str:
     """The text without lamr's entry, and without what held nothing else; equal where there is none.
 
     Args:
@@ -79,7 +79,7 @@ def data_of(text: str) -> Any:
     return {} if value is None else value.data
 
 
-def has(text: str, entry: Listed | Named) -> bool:
+def has(text: str, entry: ListEntry | MemberEntry) -> bool:
     """Whether lamr's entry stands in a text.
 
     Raises:
@@ -89,18 +89,18 @@ def has(text: str, entry: Listed | Named) -> bool:
     return root is not None and any(_ours(root, entry))
 
 
-def _checked(text: str, entry: Listed | Named) -> Value | None:
+def _checked(text: str, entry: ListEntry | MemberEntry) -> Value | None:
     """A text's object, if it is of the form that the host reads."""
     root = value = _object(text)
     keys = _containers(entry)
     for number, key in enumerate(keys, 1):
         part = value.part(key) if value is not None else None
         value = part.value if part else None
-        kind = list if isinstance(entry, Listed) and number == len(keys) else dict
+        kind = list if isinstance(entry, ListEntry) and number == len(keys) else dict
         if value is not None and not isinstance(value.data, kind):
-            raise SettingsError(f"{'.'.join(keys[:number])} isn't of the form that the host reads")
-    if isinstance(entry, Listed) and value is not None and not all(map(_is_entry, value.data)):
-        raise SettingsError(f"{'.'.join(keys)} isn't of the form that the host reads")
+            raise HostSettingsError(f"{'.'.join(keys[:number])} isn't of the form that the host reads")
+    if isinstance(entry, ListEntry) and value is not None and not all(map(_is_entry, value.data)):
+        raise HostSettingsError(f"{'.'.join(keys)} isn't of the form that the host reads")
     return root
 
 
@@ -111,26 +111,26 @@ def _is_entry(data: Any) -> bool:
 def _object(text: str) -> Value | None:
     root = read(text)
     if root is not None and not isinstance(root.data, dict):
-        raise SettingsError("expected a JSON object")
+        raise HostSettingsError("expected a JSON object")
     return root
 
 
-def _containers(entry: Listed | Named) -> tuple[str, ...]:
+def _containers(entry: ListEntry | MemberEntry) -> tuple[str, ...]:
     """The keys of what an entry lies in."""
-    return entry.keys if isinstance(entry, Listed) else entry.keys[:-1]
+    return entry.keys if isinstance(entry, ListEntry) else entry.keys[:-1]
 
 
-def _nested(keys: Sequence[str], entry: Listed | Named, made: Any) -> Any:
+def _nested(keys: Sequence[str], entry: ListEntry | MemberEntry, made: Any) -> Any:
     """What lies at the end of keys, in the objects that they name."""
-    value = [made] if isinstance(entry, Listed) else made
+    value = [made] if isinstance(entry, ListEntry) else made
     for key in reversed(keys):
         value = {key: value}
     return value
 
 
-def _ours(root: Value, entry: Listed | Named) -> Iterator[Chain]:
+def _ours(root: Value, entry: ListEntry | MemberEntry) -> Iterator[Chain]:
     """The ways to each of lamr's entries."""
-    chain: list[tuple[Value, Part]] = []
+    chain: list[tuple[Value, JsonPart]] = []
     value = root
     for key in entry.keys:
         part = value.part(key)
@@ -138,7 +138,7 @@ def _ours(root: Value, entry: Listed | Named) -> Iterator[Chain]:
             return
         chain.append((value, part))
         value = part.value
-    if isinstance(entry, Named):
+    if isinstance(entry, MemberEntry):
         yield tuple(chain)
         return
     for element in value.parts:
@@ -157,7 +157,7 @@ def _is_ours(value: Value) -> bool:
     return any(mark in string for string in value.strings() for mark in MARKS)
 
 
-def _behind(text: str, root: Value, container: Value, name: str, value: Any) -> Written:
+def _behind(text: str, root: Value, container: Value, name: str, value: Any) -> WrittenPiece:
     """What puts a part into a container behind its others, in the file's own manner; an empty one is written anew."""
     parts = container.parts
     within = text[container.start : parts[0].start if parts else container.end - 1]
@@ -171,11 +171,11 @@ def _behind(text: str, root: Value, container: Value, name: str, value: Any) -> 
     if not parts:
         empty = text[container.start : container.end]
         end = outer if wide and "\n" not in within else ""
-        return Written(empty[0] + piece + end + empty[1:], empty, container.start)
+        return WrittenPiece(empty[0] + piece + end + empty[1:], empty, container.start)
     last = parts[-1]
     comment = _COMMENT.match(text, last.end) if wide else None
     beside = comment[0] if comment else ""
-    return Written("," * (not last.has_comma) + beside + piece, beside, last.end)
+    return WrittenPiece("," * (not last.has_comma) + beside + piece, beside, last.end)
 
 
 def _newline(text: str) -> str:
@@ -193,7 +193,7 @@ def _indent(text: str, place: int) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-def _taken(text: str, container: Value, part: Part) -> str:
+def _taken(text: str, container: Value, part: JsonPart) -> str:
     """The text without a part of a container."""
     index = container.parts.index(part)
     before = container.parts[index - 1] if index else None

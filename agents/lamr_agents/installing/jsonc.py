@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from lamr_agents.errors import SettingsError
+from lamr_agents.errors import HostSettingsError
 
 MOST_DEPTH = 100
 _BLANK = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
@@ -23,7 +23,7 @@ _BRACKETS = {"{": "}", "[": "]"}
 BOM = "\ufeff"
 
 
-class JsoncError(SettingsError):
+class JsoncError(HostSettingsError):
     """A text isn't JSON; the message names the line."""
 
 
@@ -40,9 +40,9 @@ class Value:
     start: int
     end: int
     data: Any
-    parts: tuple[Part, ...] = ()
+    parts: tuple[JsonPart, ...] = ()
 
-    def part(self, key: str) -> Part | None:
+    def part(self, key: str) -> JsonPart | None:
         """An object's member; None where there is none."""
         return next((part for part in self.parts if part.key == key), None)
 
@@ -55,7 +55,7 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Part:
+class JsonPart:
     """A member of an object or an element of a list.
 
     Attributes:
@@ -106,7 +106,7 @@ def _value(text: str, start: int, depth: int) -> Value:
 
 def _container(text: str, start: int, depth: int) -> Value:
     closing, is_object = _BRACKETS[text[start]], text[start] == "{"
-    parts: list[Part] = []
+    parts: list[JsonPart] = []
     place = _blank(text, start + 1)
     while text[place : place + 1] != closing:
         if parts and not parts[-1].has_comma:
@@ -117,7 +117,7 @@ def _container(text: str, start: int, depth: int) -> Value:
         value = _value(text, place, depth + 1)
         place = _blank(text, value.end)
         end = place + 1 if text[place : place + 1] == "," else value.end
-        parts.append(Part(key, begin, value, end))
+        parts.append(JsonPart(key, begin, value, end))
         place = _blank(text, end)
     keys = [part.key for part in parts]
     if is_object and len(set(keys)) < len(keys):

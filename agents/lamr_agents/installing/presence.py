@@ -13,7 +13,7 @@ from pathlib import Path
 from lamr_client import LamrError
 
 from lamr_agents.host import Host
-from lamr_agents.installing.commands import Scope
+from lamr_agents.installing.commands import SettingsScope
 from lamr_agents.installing.install import is_installed, settings_path
 from lamr_agents.local.store import LastCall
 
@@ -84,13 +84,13 @@ def _program(host: Host) -> tuple[str, str]:
     return path, found[0] if found else ""
 
 
-def installed_in(host: Host) -> tuple[dict[Scope, Path], str]:
+def installed_in(host: Host) -> tuple[dict[SettingsScope, Path], str]:
     """The files in which lamr's entry stands, and why others can't be read; an empty text where all can."""
     if host.settings is None:
         return {}, ""
-    found: dict[Scope, Path] = {}
+    found: dict[SettingsScope, Path] = {}
     trouble = ""
-    for scope, has in zip(Scope, (True, host.settings.project, host.settings.shared), strict=True):
+    for scope, has in zip(SettingsScope, (True, host.settings.project, host.settings.shared), strict=True):
         if not has:
             continue
         try:

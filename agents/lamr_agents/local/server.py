@@ -29,10 +29,10 @@ from lamr_agents.hosts import FIRST, hook_named
 from lamr_agents.intent import Intent
 from lamr_agents.judge import Prunes
 from lamr_agents.local.listener import Listener, Turns
-from lamr_agents.local.store import Shown, Store
+from lamr_agents.local.store import Store, StoredResult
 from lamr_agents.local.texts import key_of
-from lamr_agents.policy import DEFAULT, HIDING, PROFILES, Asked, Policy
-from lamr_agents.skim import Archive, skim, unjudged
+from lamr_agents.policy import DEFAULT, HIDING, PROFILES, Policy, ToolResult
+from lamr_agents.skim import TextArchive, skim, unjudged
 from lamr_agents.skimmed import Skim
 from lamr_agents.thin import AS_IT_CAME, BESIDE, HOST, LEFT, MOST_BYTES, NOTE, beside, check_place, unpruned
 
@@ -67,7 +67,7 @@ class LocalServer:
         make_pruner: Callable[[], Prunes],
         *,
         policy: Policy | None = None,
-        archive: Archive | None = None,
+        archive: TextArchive | None = None,
         seconds: float = 7.0,
         effort: EffortName = "auto",
     ) -> None:
@@ -154,7 +154,7 @@ class LocalServer:
             self._record(host, call, shown, time.perf_counter() - begin)
         return host.answer(call, shown)
 
-    def _skim(self, asked: Asked, intent: Intent, seconds: float, known: Mapping[int, str]) -> Skim:
+    def _skim(self, asked: ToolResult, intent: Intent, seconds: float, known: Mapping[int, str]) -> Skim:
         """Skim within a time, though neither loading the model nor a run of it can be interrupted."""
         end, warm = time.monotonic() + seconds, self._pruner is not None
         done: Future[Skim] = Future()
@@ -197,7 +197,7 @@ class LocalServer:
                 call.session, call.since, asked.path, self._policy.ranges(asked), shown.tokens_out
             )
         self._store.add(
-            Shown(
+            StoredResult(
                 host.name,
                 call.session,
                 call.tool,

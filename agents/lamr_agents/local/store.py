@@ -58,7 +58,7 @@ class StoreError(LamrError):
 
 
 @dataclass(frozen=True)
-class Shown:
+class StoredResult:
     """One result of a tool.
 
     Attributes:
@@ -83,7 +83,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Decision(Shown):
+class Decision(StoredResult):
     """A result as it was recorded.
 
     Attributes:
@@ -182,7 +182,7 @@ class Store:
                 (tokens, key),
             )
 
-    def add(self, shown: Shown, now: float | None = None) -> None:
+    def add(self, shown: StoredResult, now: float | None = None) -> None:
         """Record a result, and forget those that are too old or too many."""
         now = time.time() if now is None else now
         known = replace(shown, session=_name(shown.session), path=_name(shown.path))

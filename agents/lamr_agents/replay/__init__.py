@@ -5,13 +5,13 @@ what that comes to; `bill` turns tokens into money by a price table (`prices`). 
 `page` one HTML page.
 """
 
-from lamr_agents.replay.prices import Prices, bundled_prices, read_prices
+from lamr_agents.replay.prices import PriceTable, bundled_prices, read_prices
 from lamr_agents.replay.recorded import Recorded, Result, find_logs, record_of
 from lamr_agents.replay.report import Report
 from lamr_agents.replay.session import Replayed, replay, shown_by_hooks
 
 __all__ = [
-    "Prices",
+    "PriceTable",
     "Recorded",
     "Replayed",
     "Report",

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from lamr_sessions import Request
 
-from lamr_agents.replay.prices import Price, Prices
+from lamr_agents.replay.prices import Price, PriceTable
 
 COMPACTED = 0.5
 """A request with less than this share of the context before it begins a new context."""
@@ -34,7 +34,7 @@ class Bill:
     prices: Sequence[Price]
 
     @classmethod
-    def of(cls, requests: Sequence[Request], prices: Prices) -> Bill:
+    def of(cls, requests: Sequence[Request], prices: PriceTable) -> Bill:
         """The bill by a table: each request costs what its own model costs.
 
         Raises:

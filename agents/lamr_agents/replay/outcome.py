@@ -18,7 +18,7 @@ _NEEDS = ("edited", "quoted")
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ReadOutcome:
     """What becomes of one result.
 
     Attributes:
@@ -46,13 +46,13 @@ class Outcome:
     seconds: float
 
 
-def outcome_of(result: Result, shown: Skim, session: Recorded) -> Outcome:
+def outcome_of(result: Result, shown: Skim, session: Recorded) -> ReadOutcome:
     """Count what is shown of a result."""
     cut = shown.tokens_out != shown.tokens_in or shown.cut
     needed = result.later.lines
     fetches = _fetches(result, shown, session) if cut else []
     bill = session.bill
-    return Outcome(
+    return ReadOutcome(
         reason=shown.reason,
         cut=cut,
         tokens_in=shown.tokens_in,
@@ -115,7 +115,7 @@ class Totals:
         cut: results of which something is cut; `tokens_cut` are the tokens that went, markers and notes counted.
         needed, kept: lines of all big reads that were needed later, and how many are shown.
         again: requests more.
-        saved, fetching: as in `Outcome`.
+        saved, fetching: as in `ReadOutcome`.
         seconds: that agents waited for the pruner.
     """
 
@@ -138,7 +138,7 @@ class Totals:
         return self.saved - self.fetching
 
 
-def totals_of(session: Recorded, outcomes: Sequence[Outcome]) -> Totals:
+def totals_of(session: Recorded, outcomes: Sequence[ReadOutcome]) -> Totals:
     """Add a session's outcomes up, one a result, in the order of its results."""
     reads = [done for done, result in zip(outcomes, session.results, strict=True) if result.big]
     cut = [done for done in outcomes if done.cut]

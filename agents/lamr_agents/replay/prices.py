@@ -37,7 +37,7 @@ class Price:
 
 
 @dataclass(frozen=True)
-class Prices:
+class PriceTable:
     """A table of prices.
 
     Attributes:
@@ -58,12 +58,12 @@ class Prices:
         raise PriceError(f'the price table has no row for {model!r}; end it with models = ["*"]')
 
 
-def bundled_prices() -> Prices:
+def bundled_prices() -> PriceTable:
     """The table that comes with the distribution."""
     return read_prices(Path(str(importlib.resources.files("lamr_agents") / "data" / "prices.toml")))
 
 
-def read_prices(path: Path) -> Prices:
+def read_prices(path: Path) -> PriceTable:
     """Read a table.
 
     Raises:
@@ -78,7 +78,7 @@ def read_prices(path: Path) -> Prices:
     rows = table.get("price", [])
     if not isinstance(rows, list) or not rows:
         raise PriceError(f"{path}: has no [[price]]; see the table that comes with lamr")
-    return Prices(tuple(_price(row, f"{path}: [[price]] {n}") for n, row in enumerate(rows, 1)))
+    return PriceTable(tuple(_price(row, f"{path}: [[price]] {n}") for n, row in enumerate(rows, 1)))
 
 
 def _price(row: Any, where: str) -> Price:

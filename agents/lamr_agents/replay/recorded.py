@@ -44,9 +44,9 @@ from lamr_sessions.tools import question_of, read_of, same_file
 from lamr_agents.errors import LogError, NoSessionError
 from lamr_agents.hosts import HOSTS
 from lamr_agents.intent import Intent, Known, intent_of
-from lamr_agents.policy import FOR_A_SCRIPT, Asked, Policy
+from lamr_agents.policy import FOR_A_SCRIPT, Policy, ToolResult
 from lamr_agents.replay.bill import Bill
-from lamr_agents.replay.prices import Prices
+from lamr_agents.replay.prices import PriceTable
 from lamr_agents.skim import asked_for
 
 _ENDINGS = (".jsonl", ".json", ".traj")
@@ -120,7 +120,7 @@ class Result:
 
     place: int
     record: int
-    asked: Asked
+    asked: ToolResult
     intent: Intent = _UNKNOWN
     big: BigRead | None = None
     uses: Sequence[Use] = ()
@@ -177,7 +177,7 @@ class Recorded:
         return self.about.project or self.log.parent.name
 
 
-def record_of(log: Path, prices: Prices, known: Collection[str] = ()) -> Recorded:
+def record_of(log: Path, prices: PriceTable, known: Collection[str] = ()) -> Recorded:
     """Read a log.
 
     Args:

@@ -17,7 +17,7 @@ from lamr_sessions.shown import shown_lines
 from lamr_agents.hosts import HOSTS
 from lamr_agents.judge import Prunes
 from lamr_agents.policy import DEFAULT, PROFILES, Policy
-from lamr_agents.replay.outcome import Outcome, Totals, outcome_of, totals_of
+from lamr_agents.replay.outcome import ReadOutcome, Totals, outcome_of, totals_of
 from lamr_agents.replay.recorded import Recorded, Result
 from lamr_agents.skim import skim, untouched
 from lamr_agents.skimmed import Skim, hidden
@@ -44,7 +44,7 @@ class ReplayedRead:
     first: int
     query: str
     later: LaterUse
-    outcome: Outcome
+    outcome: ReadOutcome
 
     @property
     def regretted(self) -> tuple[int, ...]:
@@ -112,7 +112,7 @@ def replay(session: Recorded, show: Callable[[Result], Skim]) -> Replayed:
     )
 
 
-def _read(result: Result, big: BigRead, outcome: Outcome) -> ReplayedRead:
+def _read(result: Result, big: BigRead, outcome: ReadOutcome) -> ReplayedRead:
     return ReplayedRead(
         path=big.read.path,
         lines=big.shown.lines,

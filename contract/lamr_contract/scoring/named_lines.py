@@ -14,7 +14,7 @@ from itertools import chain
 
 import numpy as np
 from lamr_postprocess.detection import detect_language
-from lamr_postprocess.listing import Places
+from lamr_postprocess.listing import ListingPlaces
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array
@@ -62,7 +62,7 @@ def named_lines(words: str, path: str, lines: int) -> NDArray[np.bool_]:
     return named
 
 
-def placed_lines(words: str, path: str, places: Places) -> NDArray[np.bool_]:
+def placed_lines(words: str, path: str, places: ListingPlaces) -> NDArray[np.bool_]:
     """Return which of a listing's L lines a query names, bool [L]; by file and number where they are of several."""
     named, words = np.zeros(len(places.number), np.bool_), words[:MOST_CHARACTERS]
     alone = len(places.paths) < 2

@@ -28,7 +28,7 @@ OWN = "lamr-"
 
 
 @dataclass(frozen=True)
-class Interval:
+class MeanInterval:
     """A mean and its 95 % interval."""
 
     mean: float
@@ -49,8 +49,8 @@ class Figure:
     share: float
     items: int
     grades: Mapping[str, float]  # means of all grades, by name
-    score: Interval  # the mean of the one that is compared
-    to_whole: Interval | None  # the score minus that of the whole code, item by item
+    score: MeanInterval  # the mean of the one that is compared
+    to_whole: MeanInterval | None  # the score minus that of the whole code, item by item
     tokens: float  # the mean number of tokens shown, and their mean share of the code
     kept: float
     seconds: float  # the median time of pruning an item
@@ -63,7 +63,7 @@ class Versus:
     pruner: str
     other: str
     share: float
-    gap: Interval
+    gap: MeanInterval
 
 
 @dataclass(frozen=True)
@@ -112,10 +112,10 @@ class _Table:
         """Return the grade of each item that is compared, float64 `[items]`; NaN where a pruner doesn't apply."""
         return np.array([each.grades[self.grade] if each else np.nan for each in self.cells[cell]])
 
-    def interval(self, values: FloatArray) -> Interval:
+    def interval(self, values: FloatArray) -> MeanInterval:
         """Return the mean of values over items, float64 `[items]`, and its interval."""
         mean, low, high = bootstrap_means(values[:, None], self.files, BOOTSTRAP)
-        return Interval(float(mean[0]), float(low[0]), float(high[0]))
+        return MeanInterval(float(mean[0]), float(low[0]), float(high[0]))
 
 
 def _file_of(item: Item, place: int) -> str:

@@ -43,7 +43,7 @@ class Kept:
     seconds: float = 0.0  # that pruning took
 
 
-class Pruner(Protocol):
+class ItemPruner(Protocol):
     """Prunes items."""
 
     @property
@@ -79,7 +79,7 @@ class ByLines:
     key: str | None
 
     def __call__(self, item: Item, budget: int) -> Kept:
-        """See `Pruner`."""
+        """See `ItemPruner`."""
         scores = self.score(item)
 
         def prune() -> Pruned:
@@ -107,7 +107,7 @@ def shown(done: Pruned) -> Kept:
     return Kept(done.text, tuple(done.kept_lines))
 
 
-def timed(pruner: Pruner, item: Item, budget: int, count: Counter) -> Kept:
+def timed(pruner: ItemPruner, item: Item, budget: int, count: Counter) -> Kept:
     """Prune, and fill in tokens and seconds."""
     started = time.perf_counter()
     kept = pruner(item, budget)
@@ -115,7 +115,7 @@ def timed(pruner: Pruner, item: Item, budget: int, count: Counter) -> Kept:
     return replace(kept, tokens=count.count_tokens(kept.text) if kept.text else 0, seconds=seconds)
 
 
-def kept_key(pruner: Pruner, item: Item, budget: int) -> str | None:
+def kept_key(pruner: ItemPruner, item: Item, budget: int) -> str | None:
     """Return what names a pruner's result; None where it may not be kept."""
     if pruner.key is None:
         return None
@@ -174,7 +174,7 @@ class LongCodeZip:
         self._scorer, self._count = KeptScorer(scorer), count
 
     def __call__(self, item: Item, budget: int) -> Kept:
-        """See `Pruner`."""
+        """See `ItemPruner`."""
         return ByLines(lambda each: self._scores(each, budget), self._count, None)(item, budget)
 
     def _scores(self, item: Item, budget: int) -> FloatArray:
@@ -212,13 +212,13 @@ EFFORTS = ("instant", "auto", "full")
 
 
 @dataclass(frozen=True)
-class Whole:
+class WholeCode:
     """Shows everything, whatever the budget."""
 
     key: str | None = "whole"
 
     def __call__(self, item: Item, budget: int) -> Kept:  # noqa: ARG002
-        """See `Pruner`."""
+        """See `ItemPruner`."""
         return Kept(item.code, tuple(range(1, len(bare_lines(item.code)) + 1)))
 
 
@@ -229,7 +229,7 @@ class Nothing:
     key: str | None = "none"
 
     def __call__(self, item: Item, budget: int) -> Kept:  # noqa: ARG002
-        """See `Pruner`."""
+        """See `ItemPruner`."""
         return Kept("", ())
 
 
@@ -243,12 +243,12 @@ class Lamr:
 
     @property
     def key(self) -> str:
-        """See `Pruner`."""
+        """See `ItemPruner`."""
         spec = self.pruner.spec
         return f"{spec.name} {spec.version} {spec.fingerprint} {self.effort}"
 
     def __call__(self, item: Item, budget: int) -> Kept:
-        """See `Pruner`. Where the smallest text that parses is too large, repair is left out."""
+        """See `ItemPruner`. Where the smallest text that parses is too large, repair is left out."""
 
         def prune(**more: Any) -> Pruned:
             done: Pruned = self.pruner.prune(
@@ -299,16 +299,16 @@ class Setup:
     scorer: CausalScorer | None = None
 
 
-def _lines(score: Callable[[Item], FloatArray], key: str | None) -> Callable[[Setup], Pruner]:
+def _lines(score: Callable[[Item], FloatArray], key: str | None) -> Callable[[Setup], ItemPruner]:
     return lambda setup: ByLines(score, setup.count, key)
 
 
-def _lamr(effort: str, setup: Setup) -> Pruner:
+def _lamr(effort: str, setup: Setup) -> ItemPruner:
     return Lamr(setup.pruner, effort, setup.tokenizer)
 
 
-PRUNERS: dict[str, Callable[[Setup], Pruner | None]] = {
-    WHOLE: lambda _: Whole(),
+PRUNERS: dict[str, Callable[[Setup], ItemPruner | None]] = {
+    WHOLE: lambda _: WholeCode(),
     NONE: lambda _: Nothing(),
     "head-tail": _lines(head_and_tail, "head-tail"),
     "bm25": _lines(lambda item: bm25_functions(item.query, item.code), "bm25"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lamr_evaluation.judge.figures import OWN, Figure, Interval, TaskFigures, Versus
+from lamr_evaluation.judge.figures import OWN, Figure, MeanInterval, TaskFigures, Versus
 from lamr_evaluation.judge.items import TASK_NAMES
 from lamr_evaluation.judge.pruners import NONE, ORACLE, WHOLE
 from lamr_evaluation.judge.run import Cost, Judgement
@@ -107,7 +107,7 @@ def _versus_rows(name: str, found: list[Versus]) -> list[tuple[str, ...]]:
     return rows
 
 
-def _gap(gap: Interval) -> str:
+def _gap(gap: MeanInterval) -> str:
     return f"{gap.mean:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}]{' ' if gap.holds_zero else '*'}"
 
 

@@ -21,7 +21,7 @@ from lamr_repositories.progress import OnProgress
 
 from lamr_evaluation.judge.asking import SYSTEM, Chat, Question, Reply
 from lamr_evaluation.judge.items import Item
-from lamr_evaluation.judge.pruners import NONE, ORACLE, UNPRUNED, WHOLE, Kept, Pruner, kept_key, timed
+from lamr_evaluation.judge.pruners import NONE, ORACLE, UNPRUNED, WHOLE, ItemPruner, Kept, kept_key, timed
 from lamr_evaluation.judge.readers import Reader, RefusedError
 from lamr_evaluation.judge.tasks import Grades
 from lamr_evaluation.problems import Problem
@@ -47,7 +47,7 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownItem:
     """What a reader sees of an item."""
 
     item: int  # its place among the items
@@ -61,7 +61,7 @@ class Shown:
 class Answered:
     """What a reader said of it, and the grades."""
 
-    shown: Shown
+    shown: ShownItem
     reply: Reply
     grades: Grades
 
@@ -80,7 +80,7 @@ class Judgement:
     """
 
     items: Sequence[Item]
-    shown: dict[int, list[Shown]] = field(default_factory=dict)
+    shown: dict[int, list[ShownItem]] = field(default_factory=dict)
     answered: dict[int, list[Answered]] = field(default_factory=dict)
     foreseen: Cost = field(default_factory=Cost)
     spent: Cost = field(default_factory=Cost)
@@ -114,7 +114,7 @@ class Bench:
     """
 
     reader: Reader
-    pruners: Mapping[str, Pruner]
+    pruners: Mapping[str, ItemPruner]
     shares: Sequence[float]
     count: Counter
     cache: Cache
@@ -158,7 +158,9 @@ def judge(items: Sequence[Item], bench: Bench, *, dry_run: bool = False) -> Judg
     return found
 
 
-def _all_shown(items: Sequence[Item], bench: Bench, found: Judgement) -> Iterator[tuple[int, list[Shown]]]:
+def _all_shown(
+    items: Sequence[Item], bench: Bench, found: Judgement
+) -> Iterator[tuple[int, list[ShownItem]]]:
     """Yield what each pruner shows of each item that none refuses."""
     for place, item in enumerate(items):
         try:
@@ -168,17 +170,17 @@ def _all_shown(items: Sequence[Item], bench: Bench, found: Judgement) -> Iterato
         bench.progress("pruning", place + 1, len(items))
 
 
-def _shown_of(place: int, item: Item, bench: Bench) -> Iterator[Shown]:
+def _shown_of(place: int, item: Item, bench: Bench) -> Iterator[ShownItem]:
     whole = bench.count.count_tokens(item.code)
     for name, pruner in bench.pruners.items():
         if name == ORACLE and not item.gold:
             continue
         for share in {WHOLE: (1.0,), NONE: (0.0,)}.get(name, bench.shares):
             budget = whole if name in UNPRUNED else int(whole * share)
-            yield Shown(place, name, share, _kept(pruner, item, budget, bench), whole)
+            yield ShownItem(place, name, share, _kept(pruner, item, budget, bench), whole)
 
 
-def _kept(pruner: Pruner, item: Item, budget: int, bench: Bench) -> Kept:
+def _kept(pruner: ItemPruner, item: Item, budget: int, bench: Bench) -> Kept:
     """Prune, or take what an earlier run kept."""
     key = kept_key(pruner, item, budget)
     data = bench.cache.get(KEPT_KIND, [key]).get(key) if key else None

@@ -27,7 +27,7 @@ from lamr_repositories.walk import WalkCount, WalkOptions, walk
 from lamr_evaluation.errors import RecordError
 from lamr_evaluation.problems import Problem, Refusals
 from lamr_evaluation.repositories.items import RepositoryItem
-from lamr_evaluation.repositories.report import MAIN, Outcome, RepositoryReport
+from lamr_evaluation.repositories.report import MAIN, PackOutcome, RepositoryReport
 
 Shown = Mapping[str, set[int]]
 """1-based lines by path."""
@@ -127,7 +127,7 @@ def evaluate_repositories(  # noqa: PLR0913  # what is measured, with what
             `on_problem`; or there is no other item.
     """
     measure = _Measure(place, model, cache, budgets, options or PackOptions(), methods)
-    outcomes: list[Outcome] = []
+    outcomes: list[PackOutcome] = []
     refusals = Refusals(items, on_problem)
     for number, item in enumerate(items):
         try:
@@ -156,7 +156,7 @@ class _Measure:
     methods: Mapping[str, Method]
     _last: tuple[tuple[str, str], Corpus] | None = None
 
-    def outcomes(self, item: RepositoryItem) -> list[Outcome]:
+    def outcomes(self, item: RepositoryItem) -> list[PackOutcome]:
         """Return the outcomes of all methods at all budgets on one item."""
         root = self.place(item.repository)
         options = replace(self.options, revision=item.revision, max_tokens=max(self.budgets))
@@ -197,8 +197,8 @@ def _lines(result: PackResult) -> Shown:
 
 def _outcome(
     item: RepositoryItem, method: str, budget: int, shown: Shown, tokens: int | None = None
-) -> Outcome:
+) -> PackOutcome:
     gold = sum(map(len, item.gold.values()))
     lines = sum(len(shown.get(path, set()).intersection(rows)) for path, rows in item.gold.items())
     files = sum(bool(shown.get(path)) for path in item.gold)
-    return Outcome(item.id, method, budget, lines / gold, files / len(item.gold), tokens)
+    return PackOutcome(item.id, method, budget, lines / gold, files / len(item.gold), tokens)

@@ -16,7 +16,7 @@ _RESAMPLES = 2_000
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PackOutcome:
     """What one method shows of one item's gold at one budget."""
 
     item: str  # the item's id
@@ -44,7 +44,7 @@ class RepositoryReport:
     """
 
     items: tuple[RepositoryItem, ...]
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[PackOutcome, ...]
     budgets: tuple[int, ...]
     left_out: tuple[Problem, ...] = ()
 

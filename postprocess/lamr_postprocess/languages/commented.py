@@ -15,7 +15,7 @@ from lamr_postprocess.languages.plain import (
     by_lines,
     conditions,
 )
-from lamr_postprocess.languages.table import Comment, Language, Template, Whole
+from lamr_postprocess.languages.table import AtomicSpan, Comment, Language, Template
 
 _ROWS: tuple[tuple[Any, ...], ...] = (
     (Comment("#"), "gherkin", ".feature"),
@@ -87,42 +87,42 @@ _ROWS: tuple[tuple[Any, ...], ...] = (
 
 _SECTIONS_OF_APACHE = Template(
     "sections",
-    (Whole(r"^[ \t]*</?\w+[^>\n]*>"),),
+    (AtomicSpan(r"^[ \t]*</?\w+[^>\n]*>"),),
     opens=r"\A\s*<(?P<name>\w+)",
     closes=r"\A\s*</(?P<name>\w+)",
 )
 _OFF: dict[str, dict[str, Any]] = {
-    "apache": {"brackets": "", "wholes": (Whole(r"^[ \t]*#[^\n]*"),), "words": _SECTIONS_OF_APACHE},
+    "apache": {"brackets": "", "wholes": (AtomicSpan(r"^[ \t]*#[^\n]*"),), "words": _SECTIONS_OF_APACHE},
     "asciidoc": {
         "brackets": "",
-        "wholes": (Whole(r"^(?P<tag>/{4,}|-{4,}|\.{4,}|\+{4,})[ \t]*\n", r"^{tag}[ \t]*$"),),
+        "wholes": (AtomicSpan(r"^(?P<tag>/{4,}|-{4,}|\.{4,}|\+{4,})[ \t]*\n", r"^{tag}[ \t]*$"),),
         "words": conditions("", r"(?:n?def|eval)?::"),
     },
     "dhall": {"wholes": LIKE_HASKELL},
     "gdscript": {"wholes": IN_PYTHON},
-    "gherkin": {"brackets": "", "wholes": (Whole(r'^[ \t]*"""', r'"""'),)},
+    "gherkin": {"brackets": "", "wholes": (AtomicSpan(r'^[ \t]*"""', r'"""'),)},
     "idl": {"words": CONDITIONS_OF_C},
     "idris": {"wholes": LIKE_HASKELL},
     "just": {"wholes": IN_PYTHON},
-    "lean": {"wholes": (Whole(r"/-", r"-/"), Whole(r"--[^\n]*"))},
-    "m4": {"wholes": (Whole(r"\b(?:ifelse|m4_if)\([^\n]*\[[ \t]*$", r"^[ \t]*\][^\n]*\)"),)},
-    "plantuml": {"brackets": "", "wholes": (Whole(r"/'", r"'/"),), "words": conditions("!")},
+    "lean": {"wholes": (AtomicSpan(r"/-", r"-/"), AtomicSpan(r"--[^\n]*"))},
+    "m4": {"wholes": (AtomicSpan(r"\b(?:ifelse|m4_if)\([^\n]*\[[ \t]*$", r"^[ \t]*\][^\n]*\)"),)},
+    "plantuml": {"brackets": "", "wholes": (AtomicSpan(r"/'", r"'/"),), "words": conditions("!")},
     "purescript": {"wholes": LIKE_HASKELL},
-    "raku": {"wholes": (Whole(r"^[ \t]*=begin[ \t]+(?P<tag>\w+)", r"^[ \t]*=end[ \t]+{tag}"),)},
-    "roff": {"brackets": "", "wholes": (Whole(r"^[.']ig\b.*\n", r"^\.\.[ \t]*$"),)},
-    "velocity": {"brackets": "", "wholes": (Whole(r"#\*", r"\*#"),)},
-    "webassembly": {"wholes": (Whole(r"\(;", r";\)"),)},
+    "raku": {"wholes": (AtomicSpan(r"^[ \t]*=begin[ \t]+(?P<tag>\w+)", r"^[ \t]*=end[ \t]+{tag}"),)},
+    "roff": {"brackets": "", "wholes": (AtomicSpan(r"^[.']ig\b.*\n", r"^\.\.[ \t]*$"),)},
+    "velocity": {"brackets": "", "wholes": (AtomicSpan(r"#\*", r"\*#"),)},
+    "webassembly": {"wholes": (AtomicSpan(r"\(;", r";\)"),)},
     "windows-resource": {"words": CONDITIONS_OF_C},
     "yacc": {"words": CONDITIONS_OF_C},
 }
 """What else, by name, is in one piece or says that lines are switched off."""
 
 
-def _wholes(comment: Comment) -> tuple[Whole, ...]:
+def _wholes(comment: Comment) -> tuple[AtomicSpan, ...]:
     """What stays in one piece: comments over several lines, and with C's comments its texts."""
     if comment.opening in ("//", "/*"):
         return LIKE_C
-    return (Whole(re.escape(comment.opening), re.escape(comment.closing)),) if comment.closing else ()
+    return (AtomicSpan(re.escape(comment.opening), re.escape(comment.closing)),) if comment.closing else ()
 
 
 COMMENTED: tuple[Language, ...] = tuple(

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from lamr_postprocess.diffs import diff_frames
-from lamr_postprocess.languages.table import Comment, Language, Part, Template, Whole, name_set
+from lamr_postprocess.languages.table import AtomicSpan, Comment, EmbeddedPart, Language, Template, name_set
 from lamr_postprocess.outputs import output_frames
 
 _HASH = Comment("#")
@@ -33,105 +33,110 @@ _TAGS = rf"{BRACKETS}|</|/?>|-->"
 _ELEMENTS = (r"<(?:script|style|template)\b",)
 
 
-def _nesting(opening: str, inside: str, closing: str) -> Whole:
+def _nesting(opening: str, inside: str, closing: str) -> AtomicSpan:
     """A comment that may hold another one, and else what is inside."""
-    return Whole(opening, rf"(?:{inside}|{opening}(?:{inside})*{closing})*{closing}", at_once=True)
+    return AtomicSpan(opening, rf"(?:{inside}|{opening}(?:{inside})*{closing})*{closing}", at_once=True)
 
 
 # What can't be parted. A text in quotes ends with its line unless a language says otherwise.
-_TEXT = Whole(r'"(?:[^"\\\n]|\\.)*"')
-_LETTERS = Whole(r"'(?:[^'\\\n]|\\.)*'")
-_LETTER = Whole(r"'(?:[^'\\\n]|\\[^\n]{1,8})'")  # a type variable or a lifetime may follow a lone quote
+_TEXT = AtomicSpan(r'"(?:[^"\\\n]|\\.)*"')
+_LETTERS = AtomicSpan(r"'(?:[^'\\\n]|\\.)*'")
+_LETTER = AtomicSpan(r"'(?:[^'\\\n]|\\[^\n]{1,8})'")  # a type variable or a lifetime may follow a lone quote
 _TEXTS = (_TEXT, _LETTERS)
 # Texts that may go on in the next line.
-_LONG_TEXT = Whole(r'"', r'[^"\\]*(?:\\[\s\S][^"\\]*)*"', at_once=True)
-_LONG_LETTERS = Whole(r"'", r"[^'\\]*(?:\\[\s\S][^'\\]*)*'", at_once=True)
-_TRIPLE = Whole(r'"""', r'"""')
-_TRIPLES = (_TRIPLE, Whole("'''", "'''"))
-_LINE_OF_C = Whole(r"//[^\n]*")
-_BLOCK_OF_C = Whole(r"/\*", r"\*/")
+_LONG_TEXT = AtomicSpan(r'"', r'[^"\\]*(?:\\[\s\S][^"\\]*)*"', at_once=True)
+_LONG_LETTERS = AtomicSpan(r"'", r"[^'\\]*(?:\\[\s\S][^'\\]*)*'", at_once=True)
+_TRIPLE = AtomicSpan(r'"""', r'"""')
+_TRIPLES = (_TRIPLE, AtomicSpan("'''", "'''"))
+_LINE_OF_C = AtomicSpan(r"//[^\n]*")
+_BLOCK_OF_C = AtomicSpan(r"/\*", r"\*/")
 _COMMENTS_OF_C = (_LINE_OF_C, _BLOCK_OF_C)
 LIKE_C = (*_COMMENTS_OF_C, *_TEXTS)
-LIKE_JAVASCRIPT = (*LIKE_C, Whole("`", r"(?:[^`\\]|\\[\s\S])*`", at_once=True))
+LIKE_JAVASCRIPT = (*LIKE_C, AtomicSpan("`", r"(?:[^`\\]|\\[\s\S])*`", at_once=True))
 LIKE_KOTLIN = (*_COMMENTS_OF_C, _TRIPLE, _TEXT, _LETTER)
-_AFTER_HASH = Whole(r"#[^\n]*")
-IN_RUST = (*_COMMENTS_OF_C, Whole(r'\br(?P<tag>#*)"', r'"{tag}'), _TEXT, _LETTER)
-_WORD_OF_HASH = Whole(r"(?<![^\s;&|()])#[^\n]*")
+_AFTER_HASH = AtomicSpan(r"#[^\n]*")
+IN_RUST = (*_COMMENTS_OF_C, AtomicSpan(r'\br(?P<tag>#*)"', r'"{tag}'), _TEXT, _LETTER)
+_WORD_OF_HASH = AtomicSpan(r"(?<![^\s;&|()])#[^\n]*")
 _HASHES = (_AFTER_HASH, *_TEXTS)
 IN_PYTHON = (*_TRIPLES, *_HASHES)
-_AFTER_DASHES = Whole(r"--[^\n]*")
-LIKE_HASKELL = (Whole(r"\{-", r"-\}"), Whole(r"(?<!\S)--[^\n]*"), _TRIPLE, _TEXT, _LETTER)
+_AFTER_DASHES = AtomicSpan(r"--[^\n]*")
+LIKE_HASKELL = (AtomicSpan(r"\{-", r"-\}"), AtomicSpan(r"(?<!\S)--[^\n]*"), _TRIPLE, _TEXT, _LETTER)
 _LIKE_OCAML = (
     _nesting(r"\(\*", r"[^(*]|\((?!\*)|\*(?!\))", r"\*\)"),
-    Whole(r"\{(?P<tag>[a-z_]*)\|", r"\|{tag}\}"),
+    AtomicSpan(r"\{(?P<tag>[a-z_]*)\|", r"\|{tag}\}"),
     _LONG_TEXT,
     _LETTER,
 )
 _RAW_IN_R = tuple(
-    Whole(rf"\b[rR]{quote}(?P<tag>-*){re.escape(opening)}", rf"{re.escape(closing)}{{tag}}{quote}")
+    AtomicSpan(rf"\b[rR]{quote}(?P<tag>-*){re.escape(opening)}", rf"{re.escape(closing)}{{tag}}{quote}")
     for quote in "\"'"
     for opening, closing in ("()", "[]", "{}")
 )
 _IN_D = (
     *_COMMENTS_OF_C,
     _nesting(r"/\+", r"[^/+]|/(?!\+)|\+(?!/)", r"\+/"),
-    Whole(r'\bq"(?P<tag>[A-Za-z_]\w*)[ \t]*\n', r'^{tag}"'),
-    Whole(r'\bq"[(\[{<]', r'[)\]}>]"'),
-    Whole(r'\br"', '"'),
-    Whole("`", "`"),
+    AtomicSpan(r'\bq"(?P<tag>[A-Za-z_]\w*)[ \t]*\n', r'^{tag}"'),
+    AtomicSpan(r'\bq"[(\[{<]', r'[)\]}>]"'),
+    AtomicSpan(r'\br"', '"'),
+    AtomicSpan("`", "`"),
     _LONG_TEXT,
     _LETTERS,
 )
 _READER_OF_LISP = r"^[ \t]*#(?:[;_]|[+-](?:[^\s()]+|\([^()]*\)))[ \t]*$"
-_LIKE_LISP = (Whole(r"#\|", r"\|#"), Whole(r";[^\n]*"), Whole(r"\\."), Whole(r'"(?:[^"\\]|\\[\s\S])*"'))
-_COMMENT_OF_XML = Whole(r"<!--", r"-->")
+_LIKE_LISP = (
+    AtomicSpan(r"#\|", r"\|#"),
+    AtomicSpan(r";[^\n]*"),
+    AtomicSpan(r"\\."),
+    AtomicSpan(r'"(?:[^"\\]|\\[\s\S])*"'),
+)
+_COMMENT_OF_XML = AtomicSpan(r"<!--", r"-->")
 _IN_XML = (
     _COMMENT_OF_XML,
-    Whole(r"<!\[CDATA\[", r"\]\]>"),
-    Whole(r"<\?", r"\?>"),
-    Whole(r"<!DOCTYPE\b[^\n>\[]*\[", r"\]\s*>"),
-    Whole(r"</?[A-Za-z][\w:.-]*(?![^<>\n]*>)", r"(?<![=-])>"),
+    AtomicSpan(r"<!\[CDATA\[", r"\]\]>"),
+    AtomicSpan(r"<\?", r"\?>"),
+    AtomicSpan(r"<!DOCTYPE\b[^\n>\[]*\[", r"\]\s*>"),
+    AtomicSpan(r"</?[A-Za-z][\w:.-]*(?![^<>\n]*>)", r"(?<![=-])>"),
 )
 # A script or a style has comments of its own; a script that holds data or a template has none that are safe.
 _DATA = (
     r"<script\b[^<>]*\btype\s*=\s*[\"']?(?:importmap|text/(?:x-)?(?:template|html|handlebars)|[\w.+/-]*json)"
 )
-_IN_PAGES = (Whole(_DATA, r"</script\s*>"), *_IN_XML)
+_IN_PAGES = (AtomicSpan(_DATA, r"</script\s*>"), *_IN_XML)
 _PARTS = (
-    Part(rf"^[ \t]*(?!{_DATA})<script\b[^<>]*>", r"</script\s*>", _SLASHES),
-    Part(r"^[ \t]*<style\b[^<>]*>", r"</style\s*>", _BLOCK),
+    EmbeddedPart(rf"^[ \t]*(?!{_DATA})<script\b[^<>]*>", r"</script\s*>", _SLASHES),
+    EmbeddedPart(r"^[ \t]*<style\b[^<>]*>", r"</style\s*>", _BLOCK),
 )
 # Words and expressions in brackets of their own, over several lines.
 _QUOTING = r"(?<![$@%&\w>-])(?:qw|qq?|qr|m|s)[ \t]*"
 _LISTS_OF_PERL = (
-    Whole(rf"{_QUOTING}\([ \t]*$", r"\)"),
-    Whole(rf"{_QUOTING}\[[ \t]*$", r"^[ \t]*\]"),
-    Whole(rf"{_QUOTING}\{{[ \t]*$", r"^[ \t]*\}"),
-    Whole(r"(?<![$@%&\w>-])qw[ \t]*(?:\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}|/[^/]*/)"),
+    AtomicSpan(rf"{_QUOTING}\([ \t]*$", r"\)"),
+    AtomicSpan(rf"{_QUOTING}\[[ \t]*$", r"^[ \t]*\]"),
+    AtomicSpan(rf"{_QUOTING}\{{[ \t]*$", r"^[ \t]*\}"),
+    AtomicSpan(r"(?<![$@%&\w>-])qw[ \t]*(?:\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}|/[^/]*/)"),
 )
-_AFTER_PERCENT = Whole(r"%[^\n]*")
-_ENTRY_OF_BIBTEX = Whole(
+_AFTER_PERCENT = AtomicSpan(r"%[^\n]*")
+_ENTRY_OF_BIBTEX = AtomicSpan(
     r"^[ \t]*@\w+[ \t]*[{(]", r"[})][ \t]*,?[ \t]*(?=\s*(?:^[ \t]*[@%]|\Z))|^[ \t]*[})][ \t]*$"
 )
 # A conditional of TeX's own; one that is defined, or takes its branches in braces, begins nothing that `\fi` ends.
 _IF_OF_TEX = r"(?<!\\newif)\\if(?!f\b)[a-zA-Z@]*(?![a-zA-Z@{])"
 _ENVIRONMENTS = Template(
     "environments",
-    (Whole(r"\\(?:begin|end)\{[^{}\n]*\}"), Whole(rf"{_IF_OF_TEX}|\\(?:else|fi)(?![a-zA-Z@])")),
+    (AtomicSpan(r"\\(?:begin|end)\{[^{}\n]*\}"), AtomicSpan(rf"{_IF_OF_TEX}|\\(?:else|fi)(?![a-zA-Z@])")),
     opens=r"\A\\(?:begin\{(?P<name>.*)\}|if)",
     goes_on=r"\A\\else",
     closes=r"\A\\(?:end\{(?P<name>.*)\}|fi)",
 )
 _CONDITIONS_OF_MAKE = Template(
     "conditions",
-    (Whole(r"^ *(?:if(?:n?(?:eq|def)\b|(?= [A-Z]))|else\b|endif\b)"),),
+    (AtomicSpan(r"^ *(?:if(?:n?(?:eq|def)\b|(?= [A-Z]))|else\b|endif\b)"),),
     opens=r"\A *if",
     goes_on=r"\A *else",
     closes=r"\A *endif",
 )
 _COMMANDS_OF_CMAKE = Template(
     "commands",
-    (Whole(r"^[ \t]*(?i:(?:else)?if|else|foreach|while|function|macro|block|end[a-z]+)[ \t]*(?=\()"),),
+    (AtomicSpan(r"^[ \t]*(?i:(?:else)?if|else|foreach|while|function|macro|block|end[a-z]+)[ \t]*(?=\()"),),
     opens=r"\A\s*(?i:(?P<name>if|foreach|while|function|macro|block))\b",
     goes_on=r"\A\s*(?i:else)",
     closes=r"\A\s*(?i:end)(?P<name>\w+)",
@@ -142,7 +147,7 @@ def conditions(sign: str, behind: str = r"\b") -> Template:
     """Conditions of a preprocessor: what stands before its words and, as expressions, behind them."""
     return Template(
         "conditions",
-        (Whole(rf"^[ \t]*(?:{sign})[ \t]*(?i:if\w*|el\w+|end ?if){behind}"),),
+        (AtomicSpan(rf"^[ \t]*(?:{sign})[ \t]*(?i:if\w*|el\w+|end ?if){behind}"),),
         opens=rf"(?i)\A\s*(?:{sign})\s*if",
         goes_on=rf"(?i)\A\s*(?:{sign})\s*el",
         closes=rf"(?i)\A\s*(?:{sign})\s*end",
@@ -153,18 +158,18 @@ CONDITIONS_OF_C = conditions("#")
 # A text over several lines, whose expressions may hold such texts.
 _OF_TEXT, _OF_CODE = r"[^'$]|'(?!')|''[$'\\]|\$(?!\{)", r"[^{}'\"]|'(?!')|\"(?:[^\"\\]|\\.)*\"|\{[^{}]*\}"
 _INNER = rf"''(?:{_OF_TEXT}|\$\{{(?:{_OF_CODE})*\}})*''"
-_TEXT_OF_NIX = Whole("''", rf"(?:{_OF_TEXT}|\$\{{(?:{_OF_CODE}|{_INNER})*\}})*''", at_once=True)
-_LET_OF_NIX = Template("let", (Whole(r"\b(?:let|in)\b"),), opens=r"\Alet", closes=r"\Ain")
+_TEXT_OF_NIX = AtomicSpan("''", rf"(?:{_OF_TEXT}|\$\{{(?:{_OF_CODE}|{_INNER})*\}})*''", at_once=True)
+_LET_OF_NIX = Template("let", (AtomicSpan(r"\b(?:let|in)\b"),), opens=r"\Alet", closes=r"\Ain")
 _BLOCKS_OF_OCAML = Template(
     "blocks",
-    (Whole(r"\b(?:begin|struct|sig|object|do|end|done)\b"),),
+    (AtomicSpan(r"\b(?:begin|struct|sig|object|do|end|done)\b"),),
     opens=r"\A(?:begin|struct|sig|object|(?P<name>do)\Z)",
     closes=r"\A(?:end|(?P<name>do)ne)",
 )
 # A definition up to the next line that is indented no more than its first one, unless it holds others.
 _DEFINITIONS_OF_OCAML = (
-    Whole(r"^(?P<tag>[ \t]*)(?:let|and|method!?)\b.*\bbegin[ \t]*$", r"^{indent}end\b"),
-    Whole(
+    AtomicSpan(r"^(?P<tag>[ \t]*)(?:let|and|method!?)\b.*\bbegin[ \t]*$", r"^{indent}end\b"),
+    AtomicSpan(
         r"^(?P<tag>[ \t]*)(?:let|and|type|val|external|exception|class|method!?|inherit|open|include)\b"
         r"(?!.*\b(?:struct|sig|object|begin)\b)",
         r"^(?!{indent}(?:[ \t]|[|)\]};]|(?:in|with|then|else|begin|match|fun|function|try|if)\b)|[ \t]*$)|\Z",
@@ -172,56 +177,60 @@ _DEFINITIONS_OF_OCAML = (
     ),
 )
 # A message with its attributes and variants, which are indented.
-_MESSAGE_OF_FLUENT = Whole(r"^-?[a-zA-Z][\w-]*[ \t]*=.*(?:\n(?=(?:[ \t]*\n){0,3}(?:[ \t]+\S|\})).*)*")
+_MESSAGE_OF_FLUENT = AtomicSpan(r"^-?[a-zA-Z][\w-]*[ \t]*=.*(?:\n(?=(?:[ \t]*\n){0,3}(?:[ \t]+\S|\})).*)*")
 # A message of gettext with its context and translations; another one may follow without a blank line.
-_MESSAGE = Whole(r"^(?:msgctxt\b.*\n(?:[ \t]*\".*\n)*)?msgid\b.*(?:\n(?!msgctxt\b|msgid\b|#)[^\S\n]*\S.*)*")
-_FRONT = Whole(r"\A\ufeff?---[ \t]*\n", r"^(?:---|\.\.\.)[ \t]*$")
-_FRONT_TOML = Whole(r"\A\ufeff?\+\+\+[ \t]*\n", r"^\+\+\+[ \t]*$")
+_MESSAGE = AtomicSpan(
+    r"^(?:msgctxt\b.*\n(?:[ \t]*\".*\n)*)?msgid\b.*(?:\n(?!msgctxt\b|msgid\b|#)[^\S\n]*\S.*)*"
+)
+_FRONT = AtomicSpan(r"\A\ufeff?---[ \t]*\n", r"^(?:---|\.\.\.)[ \t]*$")
+_FRONT_TOML = AtomicSpan(r"\A\ufeff?\+\+\+[ \t]*\n", r"^\+\+\+[ \t]*$")
 # A fence may stand in a quotation and in an item of a list.
-_FENCE = Whole(
+_FENCE = AtomicSpan(
     r"^[ \t]*(?:(?:[>*+-]|\d{1,3}[.)])[ \t]*)*(?P<tag>`{3,9}|~{3,9})[^\n]*\n",
     r"^[ \t]*(?:>[ \t]*)*{tag}[`~]*[ \t]*$|\Z",
 )
-_HEREDOC = Whole(
+_HEREDOC = AtomicSpan(
     r"<<[-~]?\s?(?P<quote>['\"]?)(?P<tag>[A-Za-z_]\w*)(?P=quote)[^\n]*\n", r"^[ \t]*{tag}[ \t]*$"
 )
-IN_RUBY = (Whole(r"^=begin\b", r"^=end\b"), Whole(r"^__END__$", r"\Z"), _HEREDOC, *_HASHES)
+IN_RUBY = (AtomicSpan(r"^=begin\b", r"^=end\b"), AtomicSpan(r"^__END__$", r"\Z"), _HEREDOC, *_HASHES)
 IN_PHP = (
-    Whole(r"<<<[ \t]*(?P<quote>['\"]?)(?P<tag>[A-Za-z_]\w*)(?P=quote)[ \t]*\n", r"^[ \t]*{tag}\b"),
-    Whole(r"#(?!\[)[^\n]*"),
+    AtomicSpan(r"<<<[ \t]*(?P<quote>['\"]?)(?P<tag>[A-Za-z_]\w*)(?P=quote)[ \t]*\n", r"^[ \t]*{tag}\b"),
+    AtomicSpan(r"#(?!\[)[^\n]*"),
     *LIKE_C,
 )
-_HEREDOC_OF_SHELL = Whole(
+_HEREDOC_OF_SHELL = AtomicSpan(
     r"(?<![<\w])<<-?[ \t]*\\?(?P<quote>['\"]?)(?P<tag>[A-Za-z_][\w.-]*)(?P=quote)[^\n]*\n",
     r"^\t*{tag}[ \t]*$",
 )
 _IN_SHELL = (
-    Whole(r"\\."),
+    AtomicSpan(r"\\."),
     _WORD_OF_HASH,
     _HEREDOC_OF_SHELL,
-    Whole(r"'", r"'"),
-    Whole(r'"(?:[^"\\]|\\[\s\S])*"'),
+    AtomicSpan(r"'", r"'"),
+    AtomicSpan(r'"(?:[^"\\]|\\[\s\S])*"'),
 )
 # A text of YAML that goes on in deeper lines; behind an item's dash, the key says how deep.
 _IN_YAML = (
-    Whole(r"(?<!\S)#[^\n]*"),
-    Whole(
+    AtomicSpan(r"(?<!\S)#[^\n]*"),
+    AtomicSpan(
         r"^(?P<tag>[ ]*(?:- +)*)[^\s#'\"-][^\n#]*:[ ]+(?:[&!]\S+ +)*[|>][-+\d]*[ \t]*(?:#[^\n]*)?\n",
         r"^(?!{indent} |[ \t]*$)",
     ),
-    Whole(r"^(?P<tag>[ ]*)(?:- +)+(?:[&!]\S+ +)*[|>][-+\d]*[ \t]*(?:#[^\n]*)?\n", r"^(?!{indent} |[ \t]*$)"),
-    Whole(r'(?:(?<=[\s\[{,(])|^)"', r'(?<!\\)"'),
-    Whole(r"(?:(?<=[\s\[{,(])|^)'", r"'"),
+    AtomicSpan(
+        r"^(?P<tag>[ ]*)(?:- +)+(?:[&!]\S+ +)*[|>][-+\d]*[ \t]*(?:#[^\n]*)?\n", r"^(?!{indent} |[ \t]*$)"
+    ),
+    AtomicSpan(r'(?:(?<=[\s\[{,(])|^)"', r'(?<!\\)"'),
+    AtomicSpan(r"(?:(?<=[\s\[{,(])|^)'", r"'"),
 )
 _IN_SQL = (
     _AFTER_DASHES,
     _BLOCK_OF_C,
-    Whole(r"\$(?P<tag>\w*)\$", r"\${tag}\$"),
-    Whole(r"'", r"'"),
-    Whole(r'"[^"\n]*"'),
+    AtomicSpan(r"\$(?P<tag>\w*)\$", r"\${tag}\$"),
+    AtomicSpan(r"'", r"'"),
+    AtomicSpan(r'"[^"\n]*"'),
 )
 # A statement, unless it is long or holds others: a list without its last item, or its comma, is none.
-_STATEMENT_OF_SQL = Whole(
+_STATEMENT_OF_SQL = AtomicSpan(
     r"^(?i:create|alter|drop|select|with|insert|update|delete|merge|grant|revoke|comment|set|truncate|copy)\b",
     r"(?:--[^\n]*(?:\n|\Z)|/\*(?:[^*]|\*(?!/)){0,2000}\*/|'[^']{0,2000}'|-(?!-)|/(?!\*)"
     r"|(?!\$\w*\$|(?i:\bbegin\b))[^;'/-]){0,2000}(?:;|\Z)",
@@ -303,7 +312,7 @@ PLAIN: tuple[Language, ...] = (
         filenames="Makefile makefile GNUmakefile BSDmakefile",
         shebangs="make",
         frames=CLOSERS,
-        wholes=(Whole(r"^define\b", r"^endef\b"),),
+        wholes=(AtomicSpan(r"^define\b", r"^endef\b"),),
         goes_on=BACKSLASH,
         words=_CONDITIONS_OF_MAKE,
     ),
@@ -313,7 +322,7 @@ PLAIN: tuple[Language, ...] = (
         aliases="docker",
         filenames="Dockerfile Containerfile",
         frames=CLOSERS,
-        wholes=(Whole(r"^[ \t]*#[^\n]*"), _HEREDOC),
+        wholes=(AtomicSpan(r"^[ \t]*#[^\n]*"), _HEREDOC),
         goes_on=r"[\\`][ \t]*$",
     ),
     _hash(
@@ -322,13 +331,13 @@ PLAIN: tuple[Language, ...] = (
         filenames="CMakeLists.txt",
         frames=BRACKETS,
         words=_COMMANDS_OF_CMAKE,
-        wholes=(Whole(r"#?\[(?P<tag>=*)\[", r"\]{tag}\]"), _AFTER_HASH, Whole(r'"', r'(?<!\\)"')),
+        wholes=(AtomicSpan(r"#?\[(?P<tag>=*)\[", r"\]{tag}\]"), _AFTER_HASH, AtomicSpan(r'"', r'(?<!\\)"')),
     ),
     _hash(
         "meson",
         filenames="meson.build meson_options.txt meson.options",
         frames=rf"{BRACKETS}|(?:end(?:if|foreach)|el(?:se|if))\b",
-        wholes=(Whole("'''", "'''"), *_HASHES),
+        wholes=(AtomicSpan("'''", "'''"), *_HASHES),
         goes_on=r"(?:\\|[-+*/%=?:]|\b(?:and|or|not))[ \t]*$",
     ),
     _hash(
@@ -338,9 +347,9 @@ PLAIN: tuple[Language, ...] = (
         filenames="cpanfile",
         frames=_BRACED,
         wholes=(
-            Whole(r"^=[a-z]\w*", r"^=cut\b"),
-            Whole(r"^__(?:END|DATA)__", r"\Z"),
-            Whole(r"<<~?(?P<quote>['\"])(?P<tag>[^'\"\n]+)(?P=quote)[^\n]*\n", r"^[ \t]*{tag}[ \t]*$"),
+            AtomicSpan(r"^=[a-z]\w*", r"^=cut\b"),
+            AtomicSpan(r"^__(?:END|DATA)__", r"\Z"),
+            AtomicSpan(r"<<~?(?P<quote>['\"])(?P<tag>[^'\"\n]+)(?P=quote)[^\n]*\n", r"^[ \t]*{tag}[ \t]*$"),
             _HEREDOC,
             *_LISTS_OF_PERL,
             _WORD_OF_HASH,
@@ -353,7 +362,7 @@ PLAIN: tuple[Language, ...] = (
         ".r .R",
         shebangs="Rscript",
         frames=CLOSERS,
-        wholes=(*_RAW_IN_R, Whole(r"`[^`\n]*`"), _AFTER_HASH, _LONG_TEXT, _LONG_LETTERS),
+        wholes=(*_RAW_IN_R, AtomicSpan(r"`[^`\n]*`"), _AFTER_HASH, _LONG_TEXT, _LONG_LETTERS),
         goes_on=r"(?:%>%|\|>|[+,~]|<-|&&|\|\||\belse)[ \t]*$|^[ \t]*(?:if|for|while)\b[^{}#]*\)[ \t]*$",
     ),
     _hash(
@@ -361,7 +370,7 @@ PLAIN: tuple[Language, ...] = (
         ".jl",
         shebangs="julia",
         frames=_ENDS,
-        wholes=(Whole("#=", "=#"), *_TRIPLES[:1], _AFTER_HASH, _TEXT),
+        wholes=(AtomicSpan("#=", "=#"), *_TRIPLES[:1], _AFTER_HASH, _TEXT),
         goes_on=_OPERATOR,
     ),
     _hash(
@@ -369,7 +378,7 @@ PLAIN: tuple[Language, ...] = (
         ".ex .exs",
         shebangs="elixir",
         frames=_ENDS,
-        wholes=(*_TRIPLES, Whole(r"\?."), _AFTER_HASH, *_TEXTS),
+        wholes=(*_TRIPLES, AtomicSpan(r"\?."), _AFTER_HASH, *_TEXTS),
         goes_on=rf"{_OPERATOR}|(?:\|>|<>|\+\+)[ \t]*$",
     ),
     _hash(
@@ -401,14 +410,14 @@ PLAIN: tuple[Language, ...] = (
         "nim",
         ".nim .nims .nimble",
         frames=CLOSERS,
-        wholes=(Whole(r"#\[", r"\]#"), _TRIPLE, _AFTER_HASH, _TEXT),
+        wholes=(AtomicSpan(r"#\[", r"\]#"), _TRIPLE, _AFTER_HASH, _TEXT),
     ),
     _hash(
         "tcl",
         ".tcl",
         shebangs="tclsh wish",
         frames=BRACKETS,
-        wholes=(Whole(r"\\."), Whole(r"^[ \t]*#[^\n]*")),
+        wholes=(AtomicSpan(r"\\."), AtomicSpan(r"^[ \t]*#[^\n]*")),
         goes_on=BACKSLASH,
         skips_mark=False,
     ),
@@ -421,12 +430,12 @@ PLAIN: tuple[Language, ...] = (
         shebangs="pwsh",
         frames=rf"{BRACKETS}|(?i:else|elseif|catch|finally)\b",
         wholes=(
-            Whole(r"<#", r"#>"),
-            Whole(r"@(?P<tag>['\"])[ \t]*\n", r"^{tag}@"),
-            Whole(r"`."),
+            AtomicSpan(r"<#", r"#>"),
+            AtomicSpan(r"@(?P<tag>['\"])[ \t]*\n", r"^{tag}@"),
+            AtomicSpan(r"`."),
             _WORD_OF_HASH,
-            Whole(r'"', r'(?<!`)"'),
-            Whole("'", "'"),
+            AtomicSpan(r'"', r'(?<!`)"'),
+            AtomicSpan("'", "'"),
         ),
         goes_on=r"(?:[`|,]|(?<![=!])=|\+|-(?:and|or|join|f))[ \t]*$"
         r"|^[ \t]*(?i:if|elseif|else|while|foreach|for|switch|try|catch|finally|do|function)\b[^{}#]*$",
@@ -446,7 +455,7 @@ PLAIN: tuple[Language, ...] = (
         ".lua .luau .rockspec",
         shebangs="lua luajit",
         frames=_ENDS,
-        wholes=(Whole(r"(?:--)?\[(?P<tag>=*)\[", r"\]{tag}\]"), _AFTER_DASHES, *_TEXTS),
+        wholes=(AtomicSpan(r"(?:--)?\[(?P<tag>=*)\[", r"\]{tag}\]"), _AFTER_DASHES, *_TEXTS),
         goes_on=r"(?:(?<!\.)\.\.|\b(?:and|or|not)|(?<![=~<>])=)[ \t]*$",
     ),
     by_lines(
@@ -491,8 +500,8 @@ PLAIN: tuple[Language, ...] = (
         frames=r"\]\]",
         wholes=(
             _COMMENT_OF_XML,
-            Whole(r"<!\[[ \t]*IGNORE[ \t]*\[", r"\]\]>"),
-            Whole(r"<!(?:ELEMENT|ATTLIST|ENTITY|NOTATION)\b", r">[ \t]*$"),
+            AtomicSpan(r"<!\[[ \t]*IGNORE[ \t]*\[", r"\]\]>"),
+            AtomicSpan(r"<!(?:ELEMENT|ATTLIST|ENTITY|NOTATION)\b", r">[ \t]*$"),
         ),
     ),
     by_lines(
@@ -509,7 +518,7 @@ PLAIN: tuple[Language, ...] = (
         "scss",
         ".scss .sass .less .styl",
         aliases="sass less",
-        wholes=(_BLOCK_OF_C, Whole(r"(?<!:)//[^\n]*"), *_TEXTS),
+        wholes=(_BLOCK_OF_C, AtomicSpan(r"(?<!:)//[^\n]*"), *_TEXTS),
         goes_on=r",[ \t]*$",
     ),
     by_lines(
@@ -541,7 +550,7 @@ PLAIN: tuple[Language, ...] = (
     _slash(
         "jsonnet",
         ".jsonnet .libsonnet",
-        wholes=(Whole(r"\|\|\|-?[ \t]*\n", r"^[ \t]*\|\|\|"), _AFTER_HASH, *LIKE_C),
+        wholes=(AtomicSpan(r"\|\|\|-?[ \t]*\n", r"^[ \t]*\|\|\|"), _AFTER_HASH, *LIKE_C),
         goes_on=r"(?:[-+*=]|&&|\|\||\b(?:then|else|in))[ \t]*$",
     ),
     _slash("protobuf", ".proto", aliases="proto", goes_on=UNENDED),
@@ -560,7 +569,7 @@ PLAIN: tuple[Language, ...] = (
         ".fs .fsx .fsi",
         aliases="f#",
         frames=CLOSERS,
-        wholes=(Whole(r"\(\*(?!\))", r"\*\)"), _LINE_OF_C, _TRIPLE, _TEXT),
+        wholes=(AtomicSpan(r"\(\*(?!\))", r"\*\)"), _LINE_OF_C, _TRIPLE, _TEXT),
         documents=r"\[<",
         filled=True,
         words=CONDITIONS_OF_C,
@@ -570,7 +579,12 @@ PLAIN: tuple[Language, ...] = (
         ".pas .dpr .lpr",
         aliases="delphi",
         frames=_ENDS,
-        wholes=(Whole(r"\{(?!\$)", r"\}"), Whole(r"\(\*", r"\*\)"), _LINE_OF_C, Whole(r"'[^'\n]*'")),
+        wholes=(
+            AtomicSpan(r"\{(?!\$)", r"\}"),
+            AtomicSpan(r"\(\*", r"\*\)"),
+            _LINE_OF_C,
+            AtomicSpan(r"'[^'\n]*'"),
+        ),
         words=conditions(r"\{\$"),
     ),
     _slash("prisma", ".prisma", wholes=(*_COMMENTS_OF_C, _TEXT)),
@@ -629,12 +643,12 @@ PLAIN: tuple[Language, ...] = (
         aliases="tex",
         frames=r"\}",
         wholes=(
-            Whole(r"\\begin\{(?P<tag>(?:verbatim|lstlisting|minted|comment)\*?)\}", r"\\end\{{tag}\}"),
+            AtomicSpan(r"\\begin\{(?P<tag>(?:verbatim|lstlisting|minted|comment)\*?)\}", r"\\end\{{tag}\}"),
             _AFTER_PERCENT,
-            Whole(r"\\\[", r"\\\]"),
-            Whole(r"\$\$", r"\$\$"),
-            Whole(r"\\[^a-zA-Z\n]"),
-            Whole(r"\$(?:[^$\\\n]|\\.|\n(?![ \t]*\n))*\$"),
+            AtomicSpan(r"\\\[", r"\\\]"),
+            AtomicSpan(r"\$\$", r"\$\$"),
+            AtomicSpan(r"\\[^a-zA-Z\n]"),
+            AtomicSpan(r"\$(?:[^$\\\n]|\\.|\n(?![ \t]*\n))*\$"),
         ),
         brackets="{}",
         words=_ENVIRONMENTS,
@@ -646,7 +660,7 @@ PLAIN: tuple[Language, ...] = (
         ".erl .hrl .escript",
         shebangs="escript",
         frames=_ENDS,
-        wholes=(_TRIPLE, Whole(r"%[^\n]*"), Whole(r'"', r'(?<!\\)"')),
+        wholes=(_TRIPLE, AtomicSpan(r"%[^\n]*"), AtomicSpan(r'"', r'(?<!\\)"')),
         words=conditions("-"),
     ),
     by_lines(
@@ -655,7 +669,7 @@ PLAIN: tuple[Language, ...] = (
         ".prolog",
         shebangs="swipl",
         frames=CLOSERS,
-        wholes=(_BLOCK_OF_C, Whole(r"%[^\n]*"), *_TEXTS),
+        wholes=(_BLOCK_OF_C, AtomicSpan(r"%[^\n]*"), *_TEXTS),
     ),
     by_lines(
         Comment("%"),
@@ -663,7 +677,7 @@ PLAIN: tuple[Language, ...] = (
         ".matlab",
         aliases="octave",
         frames=_ENDS,
-        wholes=(Whole(r"^[ \t]*%\{[ \t]*$", r"^[ \t]*%\}[ \t]*$"),),
+        wholes=(AtomicSpan(r"^[ \t]*%\{[ \t]*$", r"^[ \t]*%\}[ \t]*$"),),
         goes_on=r"\.\.\.[ \t]*(?:%.*)?$",
     ),
     by_lines(
@@ -705,7 +719,7 @@ PLAIN: tuple[Language, ...] = (
         ".vim",
         filenames=".vimrc",
         frames=_ENDS,
-        wholes=(_HEREDOC, Whole(r"^(?P<tag> *)if (?:0|v:false)[ \t]*\n", r"^{indent}en(?:dif?)?\b")),
+        wholes=(_HEREDOC, AtomicSpan(r"^(?P<tag> *)if (?:0|v:false)[ \t]*\n", r"^{indent}en(?:dif?)?\b")),
         brackets="",
     ),
     by_lines(
@@ -713,7 +727,7 @@ PLAIN: tuple[Language, ...] = (
         "batch",
         ".bat .cmd",
         frames=r"\)",
-        wholes=(Whole(r"^[ \t]*@?(?i:rem\b|::)[^\n]*"), Whole(r"\^."), Whole(r'"[^"\n]*"')),
+        wholes=(AtomicSpan(r"^[ \t]*@?(?i:rem\b|::)[^\n]*"), AtomicSpan(r"\^."), AtomicSpan(r'"[^"\n]*"')),
         goes_on=r"\^$",
         brackets="()",
         skips_mark=False,

@@ -44,7 +44,7 @@ class Comment:
 
 
 @dataclass(frozen=True)
-class Whole:
+class AtomicSpan:
     """What can't be parted in a text without a tree: a comment, a string, a here-document, a front matter.
 
     Attributes:
@@ -63,7 +63,7 @@ class Whole:
 
 
 @dataclass(frozen=True)
-class Part:
+class EmbeddedPart:
     """A part of a text without a tree that is in another language: the script of a page.
 
     Attributes:
@@ -93,7 +93,7 @@ class Template:
     """
 
     name: str
-    tags: tuple[Whole, ...]
+    tags: tuple[AtomicSpan, ...]
     suffixes: frozenset[str] = frozenset()
     opens: str = NEVER
     goes_on: str = NEVER
@@ -249,8 +249,8 @@ class Language:
     hints: tuple[str, ...] = ()
     headings: tuple[str, ...] = ()
     frames: str | None = None
-    wholes: tuple[Whole, ...] = ()
-    parts: tuple[Part, ...] = ()
+    wholes: tuple[AtomicSpan, ...] = ()
+    parts: tuple[EmbeddedPart, ...] = ()
     goes_on: str = ""
     brackets: str = "()[]{}"
     words: Template | None = None

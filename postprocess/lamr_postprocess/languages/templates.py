@@ -10,15 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from lamr_postprocess.languages.table import Template, Whole, name_set
+from lamr_postprocess.languages.table import AtomicSpan, Template, name_set
 
-_BRACES = (Whole(r"\{\{!--", r"--\}\}"), Whole(r"\{\{", r"\}\}"))
+_BRACES = (AtomicSpan(r"\{\{!--", r"--\}\}"), AtomicSpan(r"\{\{", r"\}\}"))
 _MARKERS = r"<%[-=#]*\s*"
 
 JINJA = Template(
     "jinja",
     suffixes=name_set(".j2 .jinja .jinja2 .njk .nunjucks .twig .liquid .tera .dtl"),
-    tags=(Whole(r"\{#", r"#\}"), Whole(r"\{%", r"%\}"), *_BRACES),
+    tags=(AtomicSpan(r"\{#", r"#\}"), AtomicSpan(r"\{%", r"%\}"), *_BRACES),
     opens=r"\A\{%[-+~]?\s*(?P<name>(?!end|else|elif)\w+)",
     goes_on=r"\A\{%[-+~]?\s*(?:else|elif|elsif|elseif|when)\b",
     closes=r"\A\{%[-+~]?\s*end(?P<name>\w+)",
@@ -27,7 +27,7 @@ JINJA = Template(
 GO = Template(
     "go",
     suffixes=name_set(".gotmpl .gohtml .gotpl .tmpl .tpl"),
-    tags=(Whole(r"\{\{-?\s*/\*", r"\*/\s*-?\}\}"), Whole(r"\{\{", r"\}\}")),
+    tags=(AtomicSpan(r"\{\{-?\s*/\*", r"\*/\s*-?\}\}"), AtomicSpan(r"\{\{", r"\}\}")),
     opens=r"\A\{\{-?\s*(?:if|range|with|define|block)\b",
     goes_on=r"\A\{\{-?\s*else\b",
     closes=r"\A\{\{-?\s*end\b",
@@ -37,7 +37,7 @@ GO = Template(
 ERB = Template(
     "erb",
     suffixes=name_set(".erb .rhtml .ejs .eex .leex .heex .ecr .jsp .asp .aspx .ascx .master"),
-    tags=(Whole(r"<%--", r"--%>"), Whole(r"<%", r"%>")),
+    tags=(AtomicSpan(r"<%--", r"--%>"), AtomicSpan(r"<%", r"%>")),
     opens=rf"\A{_MARKERS}(?:if|unless|while|until|case|for|begin)\b(?![\s\S]*\{{\s*-?%>)|\bdo(?:\s*\|[^|]*\|)?\s*-?%>\Z"
     rf"|(?:fn|cond)\b[\s\S]*->\s*%>\Z|\A{_MARKERS}(?!\}})[\s\S]*\{{\s*[-_]?%>\Z",
     goes_on=rf"\A{_MARKERS}(?:else|elsif|when|rescue|ensure|in)\b|\A{_MARKERS}\}}[\s\S]*\{{\s*[-_]?%>\Z",
@@ -57,9 +57,9 @@ BLADE = Template(
     "blade",
     suffixes=name_set(".blade.php"),
     tags=(
-        Whole(r"\{\{--", r"--\}\}"),
-        Whole(r"\{\{|\{!!", r"!!\}|\}\}"),
-        Whole(r"(?<![\w@])@[a-zA-Z]+(?:[ \t]*\((?:[^()\n]|\([^()\n]*\))*\))?"),
+        AtomicSpan(r"\{\{--", r"--\}\}"),
+        AtomicSpan(r"\{\{|\{!!", r"!!\}|\}\}"),
+        AtomicSpan(r"(?<![\w@])@[a-zA-Z]+(?:[ \t]*\((?:[^()\n]|\([^()\n]*\))*\))?"),
     ),
     opens=r"\A@(?P<name>(?!end|else|case\b|default\b)[a-zA-Z]+)",
     goes_on=r"\A@(?:else\w*|case|default|empty\Z)",
@@ -68,7 +68,7 @@ BLADE = Template(
 RAZOR = Template(
     "razor",
     suffixes=name_set(".cshtml .razor .vbhtml"),
-    tags=(Whole(r"@\*", r"\*@"),),
+    tags=(AtomicSpan(r"@\*", r"\*@"),),
 )
 
 TEMPLATES = (JINJA, ERB, HANDLEBARS, GO, BLADE, RAZOR)

@@ -38,7 +38,7 @@ MOST_ROW_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
-class Format:
+class RowFormat:
     """One format.
 
     Attributes:
@@ -66,12 +66,12 @@ class Format:
             yield row
 
 
-def format_of(name: str) -> Format:
+def format_of(name: str) -> RowFormat:
     """Return the format of a file by its name's ending; JSONL unless another says so."""
     return next((each for each in FORMATS.values() if name.endswith(each.ending)), FORMATS["jsonl"])
 
 
-def named_format(name: str) -> Format:
+def named_format(name: str) -> RowFormat:
     """Return the format of a name."""
     if name not in FORMATS:
         raise InvalidInputError(
@@ -153,6 +153,6 @@ def _pyarrow() -> tuple[ModuleType, ModuleType]:
 
 
 FORMATS = {
-    "jsonl": Format(".jsonl", "line", _encode_jsonl, _read_jsonl),
-    "parquet": Format(".parquet", "row", _encode_parquet, _read_parquet),
+    "jsonl": RowFormat(".jsonl", "line", _encode_jsonl, _read_jsonl),
+    "parquet": RowFormat(".parquet", "row", _encode_parquet, _read_parquet),
 }

@@ -23,7 +23,7 @@ from lamr_repositories.file_index import cut
 
 
 @dataclass(frozen=True)
-class Chunk:
+class CodeChunk:
     """Rows of a file, from `first` to before `stop`, and their text with line feeds between them."""
 
     first: int
@@ -31,7 +31,7 @@ class Chunk:
     text: str
 
 
-def function_chunks(code: str, language: Language) -> list[Chunk]:
+def function_chunks(code: str, language: Language) -> list[CodeChunk]:
     """Return the chunks of a file, which hold every row once; without a grammar they are paragraphs."""
     layout = line_layout(code)
     lines = [code[a:b].rstrip("\r\n") for a, b in layout.spans.tolist()]
@@ -40,7 +40,7 @@ def function_chunks(code: str, language: Language) -> list[Chunk]:
     spans = cut(lines, layout.blank, definition_spans(code, language))
     firsts = np.unique(np.append(0, spans[1:, 0]))
     bounds = zip(firsts.tolist(), [*firsts[1:].tolist(), len(lines)], strict=True)
-    return [Chunk(first, stop, "\n".join(lines[first:stop])) for first, stop in bounds]
+    return [CodeChunk(first, stop, "\n".join(lines[first:stop])) for first, stop in bounds]
 
 
 def mutual_information(chunks: Sequence[str], question: str, model: Perplexity) -> Float64Array:

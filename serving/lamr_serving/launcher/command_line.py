@@ -17,7 +17,7 @@ from lamr_serving.errors import ServerStartError
 from lamr_serving.launcher.addresses import Addresses
 from lamr_serving.launcher.bundle import TritonBundle
 from lamr_serving.launcher.server_options import MIB, ServerOptions
-from lamr_serving.launcher.workspace import Workspace
+from lamr_serving.launcher.workspace import ServerWorkspace
 from lamr_serving.onnx_backend.session import THREADS_VARIABLE
 
 NEVER_NEEDED = ("shared-memory", "trace", "logging")
@@ -31,7 +31,7 @@ PACKAGES = (*_OWN_PACKAGES, "numpy", "onnxruntime", "tokenizers", "tree_sitter")
 
 
 def command(
-    bundle: TritonBundle, workspace: Workspace, options: ServerOptions, addresses: Addresses
+    bundle: TritonBundle, workspace: ServerWorkspace, options: ServerOptions, addresses: Addresses
 ) -> list[str]:
     """The server's command line. The server must be started in the workspace's `place`."""
     python = {
@@ -103,7 +103,7 @@ def transport_security(options: ServerOptions) -> list[str]:
     return flags
 
 
-def environment(bundle: TritonBundle, workspace: Workspace, options: ServerOptions) -> dict[str, str]:
+def environment(bundle: TritonBundle, workspace: ServerWorkspace, options: ServerOptions) -> dict[str, str]:
     """The server's environment: this process's, with the workspace's interpreter and the wheel's libraries in front."""
     in_front = {
         "PATH": [workspace.root / "bin"],

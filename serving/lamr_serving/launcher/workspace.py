@@ -41,7 +41,7 @@ _UNSAFE = frozenset(" \t\n'\"\\$&;|<>()*?[]#~`!{}")
 
 
 @dataclass(frozen=True)
-class Workspace:
+class ServerWorkspace:
     """A temporary folder and the lock on it. Made by `create_workspace`."""
 
     root: Path
@@ -70,7 +70,7 @@ class Workspace:
         return self.root / "triton.log"
 
 
-def create_workspace(bundle: TritonBundle, repository: Path, packages: Sequence[str]) -> Workspace:
+def create_workspace(bundle: TritonBundle, repository: Path, packages: Sequence[str]) -> ServerWorkspace:
     """A new folder for one server, its lock held; the repository may lie where bash would trip over its path."""
     sweep()
     parents = _parents()
@@ -98,7 +98,7 @@ def create_workspace(bundle: TritonBundle, repository: Path, packages: Sequence[
         os.close(lock)
         remove(root)
         raise
-    return Workspace(root, lock)
+    return ServerWorkspace(root, lock)
 
 
 def remove(root: Path) -> None:

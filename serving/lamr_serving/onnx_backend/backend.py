@@ -32,7 +32,7 @@ class RequestError(InvalidInputError):
     """One request can't be run, but the others of its batch can."""
 
 
-class OutputError(ModelMismatchError):
+class OutputSizeError(ModelMismatchError):
     """An output can't be dealt out, because it doesn't have the size that the inputs call for."""
 
 
@@ -136,7 +136,9 @@ def _scatter(tensor: TensorConfig, array: Array, sources: list[tuple[int, ...]])
     ]
     ends = np.cumsum([np.prod(shape, dtype=np.int64) for shape in shapes])
     if ends[-1] != array.size:
-        raise OutputError(f"the model returned {array.size} values of {tensor.name} where {ends[-1]} belong")
+        raise OutputSizeError(
+            f"the model returned {array.size} values of {tensor.name} where {ends[-1]} belong"
+        )
     flat = array.reshape(-1)
     return [part.reshape(shape) for part, shape in zip(np.split(flat, ends[:-1]), shapes, strict=True)]
 
@@ -144,7 +146,7 @@ def _scatter(tensor: TensorConfig, array: Array, sources: list[tuple[int, ...]])
 def _rows(tensor: TensorConfig, array: Array, rows: int) -> list[Array]:
     """Cut an output along its first dimension into one row a request."""
     if array.ndim == 0 or array.shape[0] != rows:
-        raise OutputError(f"the model returned {tensor.name} of shape {array.shape} for {rows} rows")
+        raise OutputSizeError(f"the model returned {tensor.name} of shape {array.shape} for {rows} rows")
     return np.split(array, rows)
 
 
@@ -202,7 +204,7 @@ class OnnxBackend:
         try:
             outputs = dict(zip(names, self._run(names, assemble(self._config, batch)), strict=True))
             shares = split(self._config, outputs, batch)
-        except OutputError as error:
+        except OutputSizeError as error:
             return [
                 self._error(f"{self._config.name}: {error}", self._pb.TritonError.INTERNAL) for _ in group
             ]

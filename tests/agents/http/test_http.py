@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 import uvicorn
 from lamr_agents.http.app import STATUSES, create_app
-from lamr_agents.http.limits import Limits, server_options
+from lamr_agents.http.limits import HttpLimits, server_options
 from lamr_agents.local.texts import Texts
 from lamr_client import (
     AccessDeniedError,
@@ -74,14 +74,14 @@ class Site:
 
 
 @contextmanager
-def site(limits: Limits | None = None, rule: Rule | None = None) -> Iterator[Site]:
+def site(limits: HttpLimits | None = None, rule: Rule | None = None) -> Iterator[Site]:
     transport = AsyncMockTransport(rule or (lambda request: uniform_answer(request, 0.5)))
     kept = tempfile.TemporaryDirectory()
     texts = Texts(Path(kept.name) / "texts.sqlite3")
     app = create_app(lambda: AsyncPruner(transport=transport, retries=0), limits, texts)
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", 0))
-        options = server_options(limits or Limits(stop_seconds=5))
+        options = server_options(limits or HttpLimits(stop_seconds=5))
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", **options))
         thread = threading.Thread(target=asyncio.run, args=(server.serve(sockets=[holder]),))
         thread.start()
@@ -277,7 +277,7 @@ def test_facts_of_an_error_come_along(served: Site) -> None:
 
 
 def test_large_bodies_and_too_many_requests_are_refused() -> None:
-    with site(Limits(body=50_000, requests=1)) as served:
+    with site(HttpLimits(body=50_000, requests=1)) as served:
         assert served.post("/v1/prune", {"query": QUERY, "code": "x" * 50_001})[0] == 413
         served.transport.delay = 1.5
         first: list[int] = []
@@ -297,7 +297,7 @@ def test_large_bodies_and_too_many_requests_are_refused() -> None:
 
 
 def test_a_body_that_announces_no_length_is_counted() -> None:
-    with site(Limits(body=1000)) as served:
+    with site(HttpLimits(body=1000)) as served:
         port = int(served.url.rpartition(":")[2])
         with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
             connection.sendall(

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from lamr_agents.http import app, limits
-from lamr_agents.http.limits import Limits
+from lamr_agents.http.limits import HttpLimits
 from lamr_client import ServerUnavailableError
 
 from tests.agents.http.test_http import CODE, QUERY, Site, site
@@ -41,7 +41,7 @@ def status_of(connection: socket.socket) -> str:
 
 def test_bodies_that_dont_come_keep_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "BODY_SECONDS", 0.5)
-    with site(Limits(requests=2)) as served, ExitStack() as held:
+    with site(HttpLimits(requests=2)) as served, ExitStack() as held:
         slow = [held.enter_context(stranger(served, SLOW)) for _ in range(6)]
         for _ in range(3):
             assert served.post("/v1/prune", BODY)[0] == 200
@@ -75,7 +75,7 @@ def test_connections_that_ask_nothing_are_ended(monkeypatch: pytest.MonkeyPatch)
 
 def test_of_too_many_connections_those_go_that_wait_longest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "SPARE_CONNECTIONS", 4)
-    with site(Limits(requests=2)) as served, ExitStack() as held:
+    with site(HttpLimits(requests=2)) as served, ExitStack() as held:
         idle = [held.enter_context(stranger(served, sends)) for sends in (b"", SLOW) * 10]
         assert served.post("/v1/prune", BODY)[0] == 200
         deadline = time.monotonic() + 10
@@ -88,7 +88,7 @@ def test_of_too_many_connections_those_go_that_wait_longest(monkeypatch: pytest.
 def test_a_client_that_takes_no_answer_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "SEND_SECONDS", 0.3)
     body = json.dumps({"query": " ", "code": "y" * 7_900_000}).encode()  # which comes back as it is
-    with site(Limits(requests=1)) as served:
+    with site(HttpLimits(requests=1)) as served:
         whole = SLOW.replace(b"/v1", b"").replace(b"5000", str(len(body)).encode())[:-1] + body
         with stranger(served, whole):
             deadline = time.monotonic() + 20
@@ -99,7 +99,7 @@ def test_a_client_that_takes_no_answer_is_left(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_server_that_stops_waits_for_no_body() -> None:
-    with site(Limits(stop_seconds=30)) as served:
+    with site(HttpLimits(stop_seconds=30)) as served:
         held = socket.create_connection(("127.0.0.1", served.port), timeout=20)
         held.sendall(SLOW)
         while not served.server.server_state.tasks:
@@ -200,7 +200,7 @@ def test_web_pages_of_other_places_arent_answered(served: Site, origin: str, sta
     ],
 )
 def test_names_of_other_places_arent_answered(host: str, hosts: tuple[str, ...], status: str) -> None:
-    with site(Limits(hosts=hosts)) as served:
+    with site(HttpLimits(hosts=hosts)) as served:
         for path in ("/livez", "/metrics", "/openapi.json"):
             with stranger(served, f"GET {path} HTTP/1.0\r\nHost: {host}\r\n\r\n".encode()) as asking:
                 answer = b"".join(iter(lambda: asking.recv(4096), b"")).decode()

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from lamr_agents.errors import SettingsError
+from lamr_agents.errors import HostSettingsError
 from lamr_agents.host import Command, Host
 from lamr_agents.hosts import HOSTS
-from lamr_agents.installing import Scope, change, installed, removed, settings_path
+from lamr_agents.installing import SettingsScope, change, installed, removed, settings_path
 from lamr_agents.installing.jsonc import read
 from lamr_contract.private_files import state_folder
 
@@ -197,7 +197,7 @@ def test_what_isnt_of_the_hosts_form_is_refused_both_ways(tmp_path: Path, text: 
     path = tmp_path / "settings.json"
     path.write_bytes(text.encode("latin-1"))
     for make in (lambda: installed(CLAUDE, path, COMMAND), lambda: removed(CLAUDE, path)):
-        with pytest.raises(SettingsError, match=r"settings\.json: .*nothing was changed"):
+        with pytest.raises(HostSettingsError, match=r"settings\.json: .*nothing was changed"):
             make()
     assert path.read_bytes() == text.encode("latin-1")
 
@@ -206,7 +206,7 @@ def test_a_read_only_file_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     path.write_text("{}")
     path.chmod(0o444)
-    with pytest.raises(SettingsError, match="is read-only; make it writable first, nothing was changed"):
+    with pytest.raises(HostSettingsError, match="is read-only; make it writable first, nothing was changed"):
         installed(CLAUDE, path, COMMAND).write()
     assert path.read_text() == "{}"
     assert change.recall(CLAUDE.name, path) == ()
@@ -239,7 +239,7 @@ def test_somebody_elses_file_is_not_overwritten(tmp_path: Path) -> None:
     path.write_text("mine")
     copilot = HOSTS["copilot-cli"]
     with pytest.raises(
-        SettingsError, match="somebody else's file has this name; move it away first; nothing was"
+        HostSettingsError, match="somebody else's file has this name; move it away first; nothing was"
     ):
         installed(copilot, path, COMMAND)
     assert not removed(copilot, path).is_one
@@ -262,13 +262,15 @@ def test_a_projects_own_settings_and_those_that_are_checked_in(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert settings_path(CLAUDE, Scope.PROJECT) == tmp_path / ".claude" / "settings.local.json"
-    assert settings_path(CLAUDE, Scope.SHARED) == tmp_path / ".claude" / "settings.json"
-    with pytest.raises(SettingsError, match="no settings of one's own in a project; use --shared, or leave"):
-        settings_path(GEMINI, Scope.PROJECT)
-    with pytest.raises(SettingsError, match="no settings to check in in a project; leave the option out"):
-        settings_path(HOSTS["windsurf"], Scope.SHARED)
-    with pytest.raises(SettingsError, match=r"docs/agents\.md"):
+    assert settings_path(CLAUDE, SettingsScope.PROJECT) == tmp_path / ".claude" / "settings.local.json"
+    assert settings_path(CLAUDE, SettingsScope.SHARED) == tmp_path / ".claude" / "settings.json"
+    with pytest.raises(
+        HostSettingsError, match="no settings of one's own in a project; use --shared, or leave"
+    ):
+        settings_path(GEMINI, SettingsScope.PROJECT)
+    with pytest.raises(HostSettingsError, match="no settings to check in in a project; leave the option out"):
+        settings_path(HOSTS["windsurf"], SettingsScope.SHARED)
+    with pytest.raises(HostSettingsError, match=r"docs/agents\.md"):
         settings_path(HOSTS["openhands"])
 
 
@@ -318,7 +320,7 @@ def test_what_a_host_writes_between_reading_and_writing_is_kept(tmp_path: Path) 
     path.write_text("{}")
     planned = installed(CLAUDE, path, COMMAND)
     path.write_text('{"model": "opus"}')
-    with pytest.raises(SettingsError, match="was changed meanwhile; try again, nothing was changed"):
+    with pytest.raises(HostSettingsError, match="was changed meanwhile; try again, nothing was changed"):
         planned.write()
     assert path.read_text() == '{"model": "opus"}'
     assert not removed(CLAUDE, path).is_one

@@ -15,10 +15,10 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from lamr_agents.host import Command, Whole
+from lamr_agents.host import Command, FileEntry
 from lamr_agents.hosts import HOSTS
 from lamr_agents.installing import hook_command
-from lamr_sessions import Format
+from lamr_sessions import LogFormat
 
 from tests.agents.samples import CODE, SAID, TASK
 
@@ -68,7 +68,7 @@ class Generation:
     shown_of: Callable[[Any], str | None]
 
     @property
-    def form(self) -> Format:
+    def form(self) -> LogFormat:
         """Of its messages."""
         form = HOSTS[self.host].form
         assert form
@@ -192,7 +192,7 @@ def play(
     """
     settings = HOSTS[generation.host].settings
     assert settings
-    assert isinstance(settings.entry, Whole)
+    assert isinstance(settings.entry, FileEntry)
     file = folder / "lamr.mjs"
     file.write_text(settings.entry.make(command), encoding="utf-8")
     given = {

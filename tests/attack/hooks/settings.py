@@ -10,7 +10,7 @@ from typing import Any
 
 from lamr_agents.host import Command
 from lamr_agents.hosts import HOSTS
-from lamr_agents.installing import Scope, installed, removed, settings_path
+from lamr_agents.installing import SettingsScope, installed, removed, settings_path
 from lamr_client import LamrError
 
 from tests.attack.case import Case
@@ -35,7 +35,7 @@ def _settings(make: Callable[[Path], Any], *, project: bool = False) -> Callable
             try:
                 if project:
                     with _chdir(path.parents[1]):
-                        settings_path(HOST, Scope.SHARED)
+                        settings_path(HOST, SettingsScope.SHARED)
                 change().write()
                 words.append("done")
             except LamrError as error:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lamr_agents.local.server import LocalServer
-from lamr_agents.local.store import Shown, Store
+from lamr_agents.local.store import Store, StoredResult
 
 from tests.agents.samples import pruner
 from tests.attack.case import Case
@@ -68,7 +68,7 @@ def _of_other_cuts(path: Path) -> None:
 def _of_cuts_without_lines(path: Path) -> None:
     """Those of the file that is read, as somebody has changed them."""
     store = _made(path)
-    store.add(Shown("claude-code", "a", "Read", "/w/a.py", "pruned", 9, 4, 0.1, "/w/a.py", ((1, 2),)))
+    store.add(StoredResult("claude-code", "a", "Read", "/w/a.py", "pruned", 9, 4, 0.1, "/w/a.py", ((1, 2),)))
     store.close()
     with sqlite3.connect(path) as rows:
         rows.execute(

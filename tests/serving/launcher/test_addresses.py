@@ -14,7 +14,7 @@ from lamr_serving.launcher.addresses import (
 )
 from lamr_serving.launcher.bundle import TritonBundle
 from lamr_serving.launcher.command_line import command
-from lamr_serving.launcher.workspace import Workspace
+from lamr_serving.launcher.workspace import ServerWorkspace
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_any_address_may_be_served_at(host, tmp_path):
     bundle = TritonBundle("", file, folder, file, folder, None)
     options = ServerOptions(host=host)
     chosen = choose_addresses(options)
-    line = command(bundle, Workspace(folder, 0), options, chosen)
+    line = command(bundle, ServerWorkspace(folder, 0), options, chosen)
     bare = host.strip("[]")
     assert (chosen.host, chosen.metrics_host) == (bare, "::1" if ":" in host else host)
     # Triton joins the one with a port, and reads the other by the rules of its HTTP server.

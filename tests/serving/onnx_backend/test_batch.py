@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from lamr_serving.onnx_backend.backend import (
-    OutputError,
+    OutputSizeError,
     RequestError,
     assemble,
     batch_input,
@@ -94,5 +94,5 @@ def test_requests_that_would_spoil_a_batch(request_, message):
     ],
 )
 def test_outputs_of_another_size_are_refused(outputs, message):
-    with pytest.raises(OutputError, match=message):
+    with pytest.raises(OutputSizeError, match=message):
         split(RAGGED, outputs, [ids(1, 2, 3), ids(4), ids(5, 6)])

@@ -26,7 +26,7 @@ from lamr_evaluation.judge.items import CHOICE, COMPLETION, PLACE, Item
 from lamr_evaluation.judge.making.choices import choices_of
 from lamr_evaluation.judge.making.completions import completions_of
 from lamr_evaluation.judge.making.places import places_of
-from lamr_evaluation.judge.making.sources import Sources
+from lamr_evaluation.judge.making.sources import ItemSources
 from lamr_evaluation.records import bare_lines
 
 MADE = (CHOICE, COMPLETION, PLACE)
@@ -70,7 +70,7 @@ class MakingOptions:
 
 
 def make_items(
-    sources: Sources, options: MakingOptions, count: Counter, progress: OnProgress = lambda *_: None
+    sources: ItemSources, options: MakingOptions, count: Counter, progress: OnProgress = lambda *_: None
 ) -> list[Item]:
     """Return items of sources, those of a task together, each with an id.
 

@@ -46,7 +46,7 @@ def places_of(history: History) -> Iterator[Item]:
                 yield item
 
 
-def _is_asked(change: histories.Change) -> bool:
+def _is_asked(change: histories.ChangedFile) -> bool:
     code = is_code(detect_language("", change.path).name)
     return change.status == "M" and code and not is_test(change.path) and not left_out_by_path(change.path)
 

@@ -53,7 +53,7 @@ class History:
 
 
 @dataclass(frozen=True)
-class Sources:
+class ItemSources:
     """The folders and wheels, as a caller named them."""
 
     paths: tuple[Path, ...]
@@ -83,9 +83,9 @@ class Sources:
                 continue  # no repository, or one that git doesn't trust: its files are asked about all the same
 
 
-def open_sources(paths: Sequence[Path]) -> Sources:
+def open_sources(paths: Sequence[Path]) -> ItemSources:
     """Return sources of folders and wheels; nothing is read yet."""
-    return Sources(tuple(paths))
+    return ItemSources(tuple(paths))
 
 
 def _of_folder(root: Path) -> Iterator[SourceFile]:
