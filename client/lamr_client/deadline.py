@@ -60,6 +60,10 @@ class Deadline:
         """Return the seconds left, 0 or less where it is over; None without an end."""
         return None if self._end is None else self._end - time.monotonic()
 
+    def moment(self, least: float) -> float:
+        """Return when it ends, by `time.monotonic()`, but not before so many seconds from now."""
+        return math.inf if self._end is None else max(self._end, time.monotonic() + least)
+
     def earlier(self, spare: float = 0.0, most: float | None = None) -> Deadline:
         """Return a deadline that ends so many seconds earlier than this one.
 

@@ -14,9 +14,10 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from lamr_contract.counters import counted_by, token_counter
@@ -28,6 +29,7 @@ from lamr_contract.scoring.scorer import DocumentScorer, LineScores, Scorer
 from lamr_errors import unseen_lines
 from lamr_postprocess import BudgetError, PrunedCode, prune_lines
 from lamr_postprocess.analyses import Analyses
+from lamr_postprocess.clock import OutOfTimeError, ending_at
 from lamr_postprocess.prune import UNSEEN_SHOWN
 from lamr_postprocess.repair import GAP, REASONS
 from numpy.typing import NDArray
@@ -57,6 +59,9 @@ _MOST_KEYWORDS = 12
 """Words of a query that a result names."""
 _FITS = "the code fits into the budget"
 _ALL_KEPT = "every line is selected, or needed by one that is"
+_LEAST_FOR_REPAIR = 0.05
+"""Seconds that repair gets even when an answer is already late; a file of 2,000 lines needs less."""
+_NO_TIME = "no time was left for repair: the lines stand as they were selected"
 _NEVER_SETTLED = 1e-9
 """What every chunk brings where all are to be read, as far as there is time."""
 
@@ -258,7 +263,7 @@ class PruneJob:
             scores = self._final_scores()
             self._check()
             threshold = self._threshold(scores)
-            result = self._result(scores, threshold, self._prune(scores, threshold))
+            result = self._result(scores, threshold, self._prune_in_time(scores, threshold))
             self._shared.finishing.measured(len(self._text), time.perf_counter() - answered)
         end, begin = time.perf_counter(), self._call.begin
         timings = Timings(self._encoding, answered - begin - self._encoding, end - answered, end - begin)
@@ -341,7 +346,17 @@ class PruneJob:
             return self._options.threshold
         return None if self._options.repair else threshold
 
-    def _prune(self, scores: LineScores, threshold: float) -> PrunedCode:
+    def _prune_in_time(self, scores: LineScores, threshold: float) -> PrunedCode:
+        """Return what is kept, without repair where there is no time for it."""
+        try:
+            with ending_at(self._call.wanted.moment(_LEAST_FOR_REPAIR)):
+                return self._prune(scores, threshold, self._options.cutting)
+        except OutOfTimeError:
+            self._check()
+            pruned = self._prune(scores, threshold, {**self._options.cutting, "repair": False})
+            return dataclasses.replace(pruned, note="; ".join(filter(None, (pruned.note, _NO_TIME))))
+
+    def _prune(self, scores: LineScores, threshold: float, cutting: Mapping[str, Any]) -> PrunedCode:
         options = self._options
         try:
             return prune_lines(
@@ -355,7 +370,7 @@ class PruneJob:
                 price_lines=self._counter.line_costs,
                 dependency=scores.dependency,
                 analyses=self._shared.analyses,
-                **options.cutting,
+                **cutting,
             )
         except BudgetError:
             raise

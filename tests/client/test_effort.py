@@ -118,6 +118,22 @@ def test_limits_are_kept(lines) -> None:
     assert (small.status, small.effort) == ("passthrough", None)
 
 
+@pytest.mark.parametrize("budget", [{}, {"max_tokens": 300}])
+def test_repair_that_would_be_late_is_left_out_and_the_result_says_so(lines, monkeypatch, budget) -> None:
+    monkeypatch.setattr("lamr_client.job._LEAST_FOR_REPAIR", -1.0)
+    with Pruner(model=lines) as pruner:
+        late = pruner.prune(QUERY, CODE, path="a.py", effort="instant", within=1e-6, **budget)
+        bare = pruner.prune(QUERY, CODE, path="a.py", effort="instant", repair=False, **budget)
+        whole = pruner.prune(QUERY, CODE, path="a.py", effort="instant", **budget)
+    assert "no time was left for repair" in (late.reason or "")
+    assert "no time" not in (whole.reason or "") + (bare.reason or "")
+    assert set(late.reasons.values()) <= {"semantic", "dependency"}
+    assert 0 < len(late.kept_lines) <= len(whole.kept_lines) or budget
+    if budget:
+        assert late.text == bare.text
+        assert late.tokens_out <= 300
+
+
 def test_instant_loads_no_encoder() -> None:
     code = (
         "import sys\n"
