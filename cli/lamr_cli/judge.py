@@ -99,7 +99,7 @@ def judge(
     """Judge, unless `lamr research judge items` was asked for."""
     if context.invoked_subcommand is not None:
         return
-    from lamr_client import ItemPruner as LamrPruner
+    from lamr_client import Pruner as LamrPruner
     from lamr_contract.cache import Cache
     from lamr_contract.private_files import cache_folder
     from lamr_evaluation import judge as judging

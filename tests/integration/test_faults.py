@@ -88,7 +88,7 @@ def test_deadlines_and_cancellations_of_other_clients_do_not_kill_the_server(ser
     process = psutil.Process(server.pid)
     spec = load_spec(bundled_repository())
     request = ChunkRequest(np.full(spec.chunking.window, 2000, np.int64), (8, spec.chunking.window - 1))
-    endpoint = wire.Endpoint(server.addresses.grpc, ENSEMBLE, batched=True, fingerprint=None)
+    endpoint = wire.ModelEndpoint(server.addresses.grpc, ENSEMBLE, batched=True, fingerprint=None)
     until = time.monotonic() + 5
     given_up: Counter[str] = Counter()
 
