@@ -98,9 +98,8 @@ def pack(
     no_cache: NoCache = False,
     as_json: AllAsJson = False,
     quiet: Quiet = False,
-    effort: Annotated[
-        EffortName, typer.Option(hidden=True)
-    ] = "instant",  # of commands that were written for `prune`
+    effort: Annotated[EffortName, typer.Option(hidden=True)] = "instant",
+    ranker: Annotated[str, typer.Option(hidden=True)] = "",
 ) -> None:
     """Pack the lines of whole repositories that a question is about into a budget of tokens.
 
@@ -120,8 +119,11 @@ def pack(
     from lamr_repositories import PackOptions, WalkOptions, default_cache_file, render_page
     from lamr_repositories import pack as pack_repositories
 
-    if effort != "instant":
-        say(f"packs ask no encoder: --effort {effort} gives what instant gives", err=True)
+    if effort != "instant" or ranker:
+        say(
+            "packs rank in one way, by words and the line model: --effort and --ranker change nothing",
+            err=True,
+        )
     kept = cache_file(cache, no_cache, default_cache_file())
     listed = "-" in repositories
     if listed and (revision is not None or len(repositories) > 1):

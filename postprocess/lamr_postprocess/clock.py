@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from lamr_errors import LamrError
+
 _END = ContextVar("end", default=math.inf)
 
 
-class OutOfTimeError(Exception):
+class OutOfTimeError(LamrError):
     """The moment has come before the work was done."""
 
 
@@ -37,4 +39,4 @@ def look() -> None:
         OutOfTimeError: it has.
     """
     if is_over():
-        raise OutOfTimeError
+        raise OutOfTimeError("the moment by which the work had to be done has come")

@@ -41,7 +41,7 @@ _ASCII = {
     "s": _SPACE,
     "S": _NO_SPACE,
 }
-_UNICODE = {**_ASCII, "d": r"\p{Nd}", "D": r"\P{Nd}", "w": r"\p{L}\p{M}\p{N}\p{Pc}"}
+_UNICODE = {**_ASCII, "d": r"\p{Nd}", "D": r"\P{Nd}", "w": r"\p{L}\p{N}_"}
 _ANCHORS = {"A": "^", "Z": "$", "z": "$"}
 _RE2_ONLY = ("C", "Q", "E")
 
@@ -131,7 +131,7 @@ def _flags(token: str) -> str:
 def _no_words() -> str:
     """Every character that `\\w` doesn't take, as the inside of a class."""
     kinds = ((point, unicodedata.category(chr(point))) for point in range(0x110000))
-    runs = groupby(kinds, lambda each: each[1][0] in "LMN" or each[1] == "Pc")
+    runs = groupby(kinds, lambda each: each[1][0] in "LN" or each[0] == ord("_"))
     written = []
     for is_word, run in runs:
         if not is_word:

@@ -16,14 +16,14 @@ from lamr_postprocess import decode
 
 from lamr_repositories.errors import RepositoryError
 from lamr_repositories.ignoring import MOST_IGNORE_BYTES, Budget, Patterns, lines_of, literal, refuse_broken
-from lamr_repositories.kinds import left_out_by_path, left_out_by_text
+from lamr_repositories.kinds import LFS_POINTER, left_out_by_path, left_out_by_text
 from lamr_repositories.secrets import holds_secret
 from lamr_repositories.sources import MOST_BYTES, FileSource, ListedFile
 
 IGNORE_FILE = ".lamrignore"
 WITH_SECRETS = "with secrets"
 _BY_PROGRAMS = ("generated", "minified")
-REASONS = frozenset([WITH_SECRETS, "unreadable", "binary", "empty", *_BY_PROGRAMS])
+REASONS = frozenset([WITH_SECRETS, "unreadable", "binary", "empty", LFS_POINTER, *_BY_PROGRAMS])
 """What `look_at` may say against a file."""
 
 

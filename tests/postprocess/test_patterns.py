@@ -19,7 +19,9 @@ LINES = [
     "class Größe:\r",
     "\tÉté \u211642 ٣\u2003→ \u2028 \u017f K\n",
     "a\x00b \x1c\x85 \x0b\x08[]^-\\{,2} aa\n",
-    "foo.bar_1(2) \U0001f600 e\u0301",
+    "foo.bar_1(2) \U0001f600 e\u0301\n",
+    "e\u0301\n",
+    "a\u203fb",
 ]
 EXPRESSIONS = [
     *(r"\bput\(", r"^\s+#", "a|b", "^$", r"ö\w+:$", r"(?i)CLASS", r"(?P<n>x) =", "", ".", r"\A\tÉ", r"e\Z"),

@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import h11
+from lamr_errors import LamrError
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -49,10 +50,11 @@ class HttpLimits:
     hosts: tuple[str, ...] = ()
 
 
-class _RefusedError(Exception):
+class _RefusedError(LamrError):
     """A request isn't passed on, and its answer says why."""
 
     def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
         body = {"error": _ERRORS.get(status, "InvalidInputError"), "message": message, "facts": {}}
         self.answer = JSONResponse(body, status, _HEADERS.get(status))
 
