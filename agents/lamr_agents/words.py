@@ -29,7 +29,7 @@ MORE_MATCHES = f"{NOTE} there are more matches; narrow the search]\n"
 _SHOWN = "{kept} of the lines {lines} are shown"
 _SHOWN_WITHOUT_NUMBERS = "{kept} of {lines} lines are shown"
 _ITS_OWN = f"; {{alike}} of these have `{NOTE}` in them, which is the text's own"
-_UNSEEN = "; {unseen} of these have characters that nobody sees"
+_UNSEEN = "; {unseen} of these have invisible characters"
 
 
 def note(  # noqa: PLR0913  # keyword-only but for the parts
@@ -51,7 +51,7 @@ def note(  # noqa: PLR0913  # keyword-only but for the parts
         numbers: first and last number of the text's lines in their file, by part; none where they aren't known.
         why: what is said before.
         alike: how many lines of the text itself look like words of lamr's.
-        unseen: how many have characters that nobody sees.
+        unseen: how many have invisible characters.
     """
     ranges = ", ".join(f"{first}-{last}" for first, last in numbers)
     words = _SHOWN if ranges else _SHOWN_WITHOUT_NUMBERS

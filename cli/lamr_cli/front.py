@@ -247,9 +247,7 @@ def _status_text(front: FrontStatus) -> str:
         )
         for each in front.tenants
     ]
-    waiting = (
-        f"{front.waiting} requests wait for a replica; {front.refused_strangers:,} strangers were refused"
-    )
+    waiting = f"{front.waiting} requests wait for a replica; refused {front.refused_strangers:,} without a valid key"
     return f"{_columns(replicas)}\n\n{_columns(tenants)}\n\n{waiting}"
 
 

@@ -58,7 +58,7 @@ _SAMPLES, _SAMPLE_CHARS = 8, 1024
 _MOST_KEYWORDS = 12
 """Words of a query that a result names."""
 _FITS = "the code fits into the budget"
-_ALL_KEPT = "every line is selected, or needed by one that is"
+_ALL_KEPT = "every line is selected, or needed by a selected line"
 _LEAST_FOR_REPAIR = 0.05
 """Seconds that repair gets even when an answer is already late; a file of 2,000 lines needs less."""
 _NO_TIME = "no time was left for repair: the lines stand as they were selected"
@@ -430,7 +430,7 @@ class PruneJob:
     def _uncut(self, result: PruneResult) -> PruneResult:
         """Return a result with every line kept, for a cut whose markers cost more than its lines."""
         lines = range(1, len(result.line_scores) + 1)
-        reason = "kept whole: with markers in place of what could go it would be longer"
+        reason = "kept whole: markers would make it longer than the original"
         return dataclasses.replace(
             result,
             text=self._text,

@@ -86,7 +86,7 @@ class PruneResult:
             where they weren't.
         effort: what the encoder read and why no more; None where nothing was scored.
         failures: of a tool's output, how many lines that say that something failed are shown, and how many there are.
-        unseen: how many of the lines in `text` have characters that nobody sees; `reason` says so, too.
+        unseen: how many of the lines in `text` have invisible characters; `reason` says so, too.
         encoding: how the code was encoded, where it was given as bytes; see `to_bytes`.
         timings: how long the call took.
     """

@@ -108,7 +108,7 @@ def visible(text: str, *, lines: bool = False) -> str:
 
 
 def unseen_lines(text: str) -> int:
-    """Return how many lines of a text have characters that nobody sees, ASCII's and a byte order mark apart."""
+    """Return how many lines of a text have invisible characters, ASCII's and a byte order mark apart."""
     if text.isascii():
         return 0
     return sum(1 for line in _LINES.split(text.removeprefix("\ufeff")) if _UNSEEN_IN_CODE.search(line))

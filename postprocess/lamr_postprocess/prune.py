@@ -40,13 +40,13 @@ THRESHOLD = 0.4
 """The least score of a selected line where the caller names neither one nor a budget (paper section 3.4)."""
 FAILURES_SHOWN, TOTALS_SHOWN = "{shown} of {all} failures shown", "{shown} of {all} totals shown"
 """The notes of a result that leaves out lines of a tool's output that say how its run ended."""
-UNSEEN_SHOWN = "{unseen} of the lines shown have characters that nobody sees"
+UNSEEN_SHOWN = "{unseen} of the lines shown have invisible characters"
 """The note of a result with such lines, which are shown as they are."""
 MOST_OUTCOMES = 200
 """Lines that say how a tool's run ended that are kept where no budget says how many."""
 _MAY_ANSWER = 0.5
 """The share of the threshold from which on a line may answer: within a budget, what binds names is paid after such."""
-BARE = "the budget doesn't pay for what binds the names of the best lines"
+BARE = "budget too small: imports and definitions used by the kept lines were left out"
 """The note of a result in which lines use names that no kept line imports or defines, though the text does."""
 
 

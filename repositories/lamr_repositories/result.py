@@ -88,7 +88,7 @@ class PackResult:
         max_tokens: the budget.
         tokens_in: about how many tokens the files that compete have, by their bytes.
         counts, seconds: what was seen, and how long it took.
-        unseen: how many lines in it have characters that nobody sees; they are as they were.
+        unseen: how many lines in it have invisible characters; they are as they were.
         notes: what was not done as usual, in sentences.
     """
 

@@ -40,7 +40,7 @@ def test_a_note_says_what_to_read_in_one_line_of_few_tokens(said: str) -> None:
 
 def test_a_note_counts_in_the_files_numbers_where_they_are_known() -> None:
     assert "220 of the lines 1-352, 2290-2631 are shown; 3 of these have" in NOTES[2]
-    assert "220 of 800 lines are shown; 2 of these have characters that nobody sees;" in NOTES[1]
+    assert "220 of 800 lines are shown; 2 of these have invisible characters;" in NOTES[1]
 
 
 def test_no_other_module_has_words_for_agents() -> None:

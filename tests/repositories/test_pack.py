@@ -233,4 +233,4 @@ def test_lines_that_hide_something_are_counted_and_stay(tmp_path: Path) -> None:
     packed = pack(tmp_path, "retry", 2_000)
     assert code in packed.text
     assert packed.unseen == 1
-    assert "1 of the lines shown have characters that nobody sees" in packed.notes
+    assert "1 of the lines shown have invisible characters" in packed.notes

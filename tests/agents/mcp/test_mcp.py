@@ -388,4 +388,4 @@ async def test_an_answer_says_how_many_lines_hide_something(root: Path, sign: st
     async with in_process(root) as client:
         shown = await text_of(client, "read_file", path="b.py", question=QUESTION)
         assert sign in shown
-        assert shown.endswith("[lamr: 1 of the lines shown have characters that nobody sees]\n")
+        assert shown.endswith("[lamr: 1 of the lines shown have invisible characters]\n")
