@@ -148,7 +148,8 @@ def _read_whole(below: SafeRoot, path: str, most: int) -> bytes | None:
 def _listed(below: SafeRoot, path: str) -> ListedFile:
     # A repository in this one, into which git doesn't look, or a folder that is too deep.
     if path.endswith("/"):
-        return ListedFile(path, 0, TOO_DEEP if path.count("/") > MOST_DEPTH else _FOLDER)
+        too_deep = TOO_DEEP if path.count("/") > MOST_DEPTH else None
+        return ListedFile(path, 0, problem_of(path[:-1]) or too_deep or _FOLDER)
     try:
         found = below.status(path)
     except NotBelowError as error:
