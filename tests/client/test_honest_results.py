@@ -51,7 +51,11 @@ def test_an_image_in_a_notebook_makes_no_minified_file(transport: MockTransport)
     [
         ("", {}, "the code is empty"),
         (" \n\n", {}, "the code holds nothing but white space: kept as it is"),
-        (program(3), {"threshold": 0}, "nothing was cut: every line is selected, or needed by a selected line"),
+        (
+            program(3),
+            {"threshold": 0},
+            "nothing was cut: every line is selected, or needed by a selected line",
+        ),
         (program(3), {"max_tokens": 9_999}, "nothing was cut: the code fits into the budget"),
         (
             "x = 1\n",
