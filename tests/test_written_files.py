@@ -214,3 +214,13 @@ def test_a_pipe_is_written_into_and_not_replaced(tmp_path: Path) -> None:
         assert part == Path("/dev/null")
     write_page(Path("/dev/null"), "page")
     assert not Path("/dev/null").is_file()
+
+
+def test_what_replaces_a_private_file_is_private_while_it_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "private"
+    path.write_text("old")
+    path.chmod(0o600)
+    with replaced(path) as part:
+        assert part.stat().st_mode & 0o777 == 0o600
+        part.write_text("new")
+    assert (path.stat().st_mode & 0o777, path.read_text()) == (0o600, "new")

@@ -192,6 +192,8 @@ def replaced(path: Path, mode: int = 0o666) -> Iterator[Path]:
     target = path.resolve()
     part = target.with_name(f"{_prefix(target)}{secrets.token_hex(4)}")
     try:
+        if target.exists():  # its words are never open to more people than it was
+            mode &= target.stat().st_mode | 0o600
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
         yield part
         if target.exists():
