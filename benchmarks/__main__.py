@@ -19,8 +19,8 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-from lamr_contract.cpus import usable_cpus
-from lamr_contract.names import ENCODER, REPORT_FILE, version_folder
+from lamr_base.cpus import usable_cpus
+from lamr_model.names import ENCODER, REPORT_FILE, version_folder
 
 from benchmarks.report import MISSED, Figure, read_figures
 from benchmarks.table import Missing, rows

@@ -20,7 +20,7 @@ from functools import partial
 
 import numpy as np
 import torch
-from lamr_decoding import LinearChainCrf, marginals, viterbi
+from lamr_model.crf import LinearChainCrf, marginals, viterbi
 from lamr_training.loop.torch_chains import Potentials, nll
 from torchcrf import CRF
 

@@ -20,11 +20,11 @@ from pathlib import Path
 import numpy as np
 import onnx
 import torch
-from lamr_contract.encoder.packed_batch import encoder_feed
-from lamr_contract.names import ENCODER_OUTPUTS, FUSED
 from lamr_export import LamrModel, Lexical
 from lamr_export.onnx_tracing import encoder_to_onnx
 from lamr_export.quantize import quantize_encoder
+from lamr_model.encoder.packed_batch import encoder_feed
+from lamr_model.names import ENCODER_OUTPUTS, FUSED
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
 from benchmarks.random_models import lamr_model, minilm

@@ -18,7 +18,7 @@ from functools import partial
 
 import psutil
 from lamr_client import InProcessTransport, PromptEncoder, Pruner, bundled_repository
-from lamr_contract.encoder.kept_states import KeptStates
+from lamr_model.encoder.kept_states import KeptStates
 from lamr_serving import TritonServer
 
 from benchmarks.load import resident_mib

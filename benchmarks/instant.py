@@ -24,9 +24,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from lamr_base.cpus import usable_cpus
 from lamr_client import Pruner
-from lamr_contract.cpus import usable_cpus
-from lamr_contract.spec import bundled_repository
+from lamr_model.spec import bundled_repository
 from lamr_postprocess import split_lines
 
 from benchmarks import agents

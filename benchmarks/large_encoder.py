@@ -25,11 +25,11 @@ import numpy as np
 import onnx
 import onnxruntime
 import torch
-from lamr_contract.cpus import cpu_features, usable_cpus
-from lamr_contract.encoder.packed_batch import encoder_feed
-from lamr_contract.names import ENCODER_OUTPUTS, RELEVANCE
+from lamr_base.cpus import cpu_features, usable_cpus
 from lamr_export.onnx_tracing import INPUTS, encoder_to_onnx
 from lamr_export.quantize import quantize_encoder
+from lamr_model.encoder.packed_batch import encoder_feed
+from lamr_model.names import ENCODER_OUTPUTS, RELEVANCE
 from lamr_serving.engines import ENGINES, PRECISIONS, Engine, choose, engine_for
 from lamr_serving.onnx_backend.session import PROVIDERS
 from onnx import helper, numpy_helper

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import psutil
+from lamr_base.errors import LamrError, OverloadedError
 from lamr_client import GrpcTransport
-from lamr_contract.errors import LamrError, OverloadedError
-from lamr_contract.model_io import ChunkRequest
-from lamr_contract.names import DECODER, ENCODER
+from lamr_model.model_io import ChunkRequest
+from lamr_model.names import DECODER, ENCODER
 
 IN_FLIGHT = 16  # two batches: one runs, one waits
 WAITERS = 600  # threads of the open loop: as many requests can wait at once

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 
 from lamr_client import GrpcTransport
-from lamr_contract.spec import load_spec
+from lamr_model.spec import load_spec
 from lamr_serving import ServerOptions, TritonServer
 
 from benchmarks.load import chunks, closed_loop, resident_by_process, resident_mib

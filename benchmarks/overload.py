@@ -20,8 +20,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lamr_client import GrpcTransport
-from lamr_contract.names import ENCODER, config_file
-from lamr_contract.spec import load_spec
+from lamr_model.names import ENCODER, config_file
+from lamr_model.spec import load_spec
 from lamr_serving import ServerOptions, TritonServer
 
 from benchmarks.load import arrivals, chunks, closed_loop, open_loop

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lamr_contract.cpus import usable_cpus
+from lamr_base.cpus import usable_cpus
 
 from benchmarks.report import Figure, option_parser, run
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from lamr_contract.spec import Chunking, PromptTemplate
-from lamr_decoding import Decoder, DecoderWeights
 from lamr_export import LamrConfig, LamrModel
+from lamr_model.crf import Decoder, DecoderWeights
+from lamr_model.spec import Chunking, PromptTemplate
 from transformers import BertConfig, BertModel, PreTrainedModel
 
 HIDDEN, RUBRICS = 256, 2  # the paper's decoder

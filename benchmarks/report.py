@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from lamr_contract.cpus import usable_cpus
-from lamr_contract.spec import bundled_repository
+from lamr_base.cpus import usable_cpus
+from lamr_model.spec import bundled_repository
 
 MISSED = 1  # the exit code of a program of which a figure misses its target
 

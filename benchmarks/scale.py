@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lamr_contract.cpus import usable_cpus
+from lamr_base.cpus import usable_cpus
 from lamr_repositories.batch import BatchCount, BatchOptions, run_batch
 from lamr_repositories.batch.formats import FORMATS
 from lamr_repositories.batch.shards import Gathering, Shards

@@ -20,8 +20,9 @@ from pathlib import Path
 
 import numpy as np
 import psutil
-from lamr_contract.encoder.packed_batch import encoder_feed
-from lamr_contract.names import (
+from lamr_model.crf import Decoder, DecoderWeights
+from lamr_model.encoder.packed_batch import encoder_feed
+from lamr_model.names import (
     DECODER,
     DOCUMENT_SPAN,
     ENCODER,
@@ -36,8 +37,7 @@ from lamr_contract.names import (
     WEIGHTS_FILE,
     version_folder,
 )
-from lamr_contract.spec import client_files, load_spec
-from lamr_decoding import Decoder, DecoderWeights
+from lamr_model.spec import client_files, load_spec
 from lamr_serving import ServerOptions, TritonServer
 from tokenizers import Tokenizer
 from tritonclient import grpc

@@ -24,9 +24,9 @@ from pathlib import Path
 import numpy as np
 import torch
 from lamr_client import PromptEncoder, Pruner
-from lamr_contract.encoder.encoder_session import open_encoder
-from lamr_contract.encoder.packed_batch import encoder_feed
-from lamr_contract.names import ENCODER, FUSED, ONNX_FILE, version_folder
+from lamr_model.encoder.encoder_session import open_encoder
+from lamr_model.encoder.packed_batch import encoder_feed
+from lamr_model.names import ENCODER, FUSED, ONNX_FILE, version_folder
 from lamr_serving import ServerOptions, TritonServer
 
 from benchmarks.load import IN_FLIGHT, model_processes

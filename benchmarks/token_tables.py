@@ -17,10 +17,10 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-from lamr_contract.encoding import PromptEncoder
-from lamr_contract.spec import bundled_repository
-from lamr_contract.tokens.token_tables import TABLES, TokenTable, features, pieces_of
-from lamr_contract.tokens.tokenizer_files import parse_tokenizer
+from lamr_model.encoding import PromptEncoder
+from lamr_model.spec import bundled_repository
+from lamr_model.tokens.token_tables import TABLES, TokenTable, features, pieces_of
+from lamr_model.tokens.tokenizer_files import parse_tokenizer
 from numpy.typing import NDArray
 
 from benchmarks.report import Figure, option_parser, run

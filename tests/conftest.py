@@ -25,7 +25,7 @@ LONG = (
     "tests/serving/launcher/",
     "tests/attack/",
     "tests/training/",
-    "tests/front/",
+    "tests/serving/front/",
     "tests/repositories/batch/",
     "tests/repositories/compression/",
     "tests/serving/",

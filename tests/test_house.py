@@ -12,32 +12,27 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FLOORS = {
-    "lamr_errors": 0,
-    "lamr_decoding": 1,
-    "lamr_postprocess": 2,
-    "lamr_contract": 3,
-    "lamr_client": 4,
-    "lamr_serving": 5,
-    "lamr_sessions": 5,
-    "lamr_export": 6,
-    "lamr_front": 6,
-    "lamr_repositories": 6,
-    "lamr_evaluation": 7,
-    "lamr_training": 8,
-    "lamr_agents": 8,
-    "lamr_cli": 9,
+    "lamr_base": 0,
+    "lamr_postprocess": 1,
+    "lamr_model": 2,
+    "lamr_client": 3,
+    "lamr_serving": 4,
+    "lamr_repositories": 4,
+    "lamr_export": 5,
+    "lamr_agents": 5,
+    "lamr_evaluation": 6,
+    "lamr_training": 7,
+    "lamr_cli": 8,
 }
 FOLDERS = {name: ROOT / name.removeprefix("lamr_") / name for name in FLOORS}
 LIGHT = [
-    "lamr_errors",
-    "lamr_decoding",
+    "lamr_base",
     "lamr_postprocess",
-    "lamr_contract",
+    "lamr_model",
     "lamr_client",
     "lamr_serving",
-    "lamr_sessions",
-    "lamr_front",
     "lamr_repositories",
+    "lamr_agents",
 ]
 HEAVY = ["torch", "transformers", "onnxruntime", "onnx"]
 

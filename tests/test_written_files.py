@@ -15,22 +15,22 @@ import numpy as np
 import pytest
 import torch
 from lamr_agents import gemini_cli
+from lamr_base.errors import LamrError
+from lamr_base.private_files import replaced, write_whole
 from lamr_cli.printing import write_page
-from lamr_contract.private_files import replaced, write_whole
-from lamr_errors import LamrError
 from lamr_evaluation.records import Record, write_records
 from lamr_export.checkpoint import copy_client_files, save_checkpoint
 from lamr_export.target import replacing
-from lamr_front import control, haproxy
-from lamr_front.fleet import make_key
-from lamr_front.rendering import FrontPaths, write
-from lamr_front.tenants_file import add_keys
 from lamr_repositories.batch.storage import open_storage
+from lamr_serving.front import control, haproxy
+from lamr_serving.front.fleet import make_key
+from lamr_serving.front.rendering import FrontPaths, write
+from lamr_serving.front.tenants_file import add_keys
 from lamr_training.loop.example_set import ExampleSet
 from lamr_training.loop.run_folder import RunLog, write_checkpoint
 
-from tests.decoding.reference import random_weights
 from tests.export.models import bert, write_tokenizer
+from tests.model.crf.reference import random_weights
 from tests.test_house import FOLDERS, ROOT
 
 ROOM = 512
@@ -40,17 +40,17 @@ RECORD = Record("what is x?", LONG, (1,))
 FRESH = "a folder that takes its place when it is whole (lamr_export.target)"
 HELPERS = ("replaced", "write_whole")
 WRITERS = {
-    "contract/lamr_contract/encoder/part_spec.py": FRESH,
-    "contract/lamr_contract/scoring/weights.py": "bytes in memory",
+    "model/lamr_model/encoder/part_spec.py": FRESH,
+    "model/lamr_model/scoring/weights.py": "bytes in memory",
     "export/lamr_export/activation_scales.py": "a temporary folder",
-    "decoding/lamr_decoding/weights.py": "below the helpers' floor: a file beside it, then renamed",
+    "model/lamr_model/crf/weights.py": "below the helpers' floor: a file beside it, then renamed",
     "export/lamr_export/causal_repository.py": FRESH,
     "export/lamr_export/onnx_tracing.py": FRESH,
     "export/lamr_export/part_graphs.py": FRESH,
     "export/lamr_export/repository_writer.py": FRESH,
     "export/lamr_export/target.py": FRESH,
     "training/lamr_training/recipes/lines.py": FRESH,
-    "front/lamr_front/running.py": "an empty file",
+    "serving/lamr_serving/front/running.py": "an empty file",
     "repositories/lamr_repositories/batch/storage.py": "a file beside it, synced, then renamed",
     "serving/lamr_serving/launcher/supervisor.py": "Triton's log, which is appended to and kept short",
     "serving/lamr_serving/launcher/workspace.py": "the folder of one run",
@@ -102,7 +102,7 @@ def _goes_past_the_helpers(path: Path) -> bool:
 def test_the_list_names_all_that_write_files_by_themselves() -> None:
     files = [path for folder in FOLDERS.values() for path in folder.rglob("*.py")]
     found = {path.relative_to(ROOT).as_posix() for path in files if _goes_past_the_helpers(path)}
-    assert found == WRITERS.keys(), "write files by lamr_contract.private_files, or say here why not"
+    assert found == WRITERS.keys(), "write files by lamr_base.private_files, or say here why not"
 
 
 @contextlib.contextmanager

@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from lamr_contract.names import SCORING_FILE, SPEC_FILE, TOKENIZER_FILE
-from lamr_contract.rules import LineRule, Scoring
-from lamr_contract.scoring.fusion import ENCODER_OUTPUTS, LINES, ScoreFusion
-from lamr_contract.scoring.fusion import FEATURES as READER_FEATURES
-from lamr_contract.scoring.line_inputs import IN_FILE
-from lamr_contract.scoring.line_layers import LineLayers
-from lamr_contract.scoring.line_model import INPUTS, LineModel, input_count
-from lamr_contract.scoring.line_vectors import WordMatching
-from lamr_contract.scoring.query_words import FEATURES
-from lamr_contract.scoring.weights import LineWeights, weights_bytes, word_table
-from lamr_contract.spec import Chunking, ModelSpec, PromptTemplate, client_files
-from lamr_decoding import DecoderWeights
+from lamr_model.crf import DecoderWeights
+from lamr_model.names import SCORING_FILE, SPEC_FILE, TOKENIZER_FILE
+from lamr_model.rules import LineRule, Scoring
+from lamr_model.scoring.fusion import ENCODER_OUTPUTS, LINES, ScoreFusion
+from lamr_model.scoring.fusion import FEATURES as READER_FEATURES
+from lamr_model.scoring.line_inputs import IN_FILE
+from lamr_model.scoring.line_layers import LineLayers
+from lamr_model.scoring.line_model import INPUTS, LineModel, input_count
+from lamr_model.scoring.line_vectors import WordMatching
+from lamr_model.scoring.query_words import FEATURES
+from lamr_model.scoring.weights import LineWeights, weights_bytes, word_table
+from lamr_model.spec import Chunking, ModelSpec, PromptTemplate, client_files
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 IN_FULL: dict[str, Any] = {"effort": "full", "degrade": False}

@@ -8,14 +8,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from lamr_sessions import Heard
-from lamr_sessions.notices import gaps, stated
-from lamr_sessions.shown import framed
-from lamr_sessions.tools import shown_by
-
 from lamr_agents.intent import Intent, intent_of, known_of
 from lamr_agents.policy import ToolResult
 from lamr_agents.regular_files import text_of
+from lamr_agents.sessions import Heard
+from lamr_agents.sessions.notices import gaps, stated
+from lamr_agents.sessions.shown import framed
+from lamr_agents.sessions.tools import shown_by
 from lamr_agents.shown_limits import NO_LIMITS, ShownLimits
 from lamr_agents.skim import asked_for
 from lamr_agents.skimmed import Skim

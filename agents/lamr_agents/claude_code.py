@@ -18,14 +18,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from lamr_sessions import Event, Heard
-from lamr_sessions.commands import folder_of
-from lamr_sessions.formats import CLAUDE_CODE
-from lamr_sessions.tools import command_of
-
 from lamr_agents.calls import Call, HookHost, call_of
 from lamr_agents.policy import PUT_ASIDE
 from lamr_agents.regular_files import opened
+from lamr_agents.sessions import Event, Heard
+from lamr_agents.sessions.commands import folder_of
+from lamr_agents.sessions.formats import CLAUDE_CODE
+from lamr_agents.sessions.tools import command_of
 from lamr_agents.shown_limits import ShownLimits, utf16_units
 from lamr_agents.skimmed import Skim
 from lamr_agents.thin import EVENT

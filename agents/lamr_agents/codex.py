@@ -13,13 +13,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lamr_sessions import Heard
-from lamr_sessions.formats import BY_A_SCRIPT, CODEX
-from lamr_sessions.shown import framed
-
 from lamr_agents.calls import Call, HookHost, call_of
 from lamr_agents.host import UserFolder
 from lamr_agents.policy import FOR_A_SCRIPT
+from lamr_agents.sessions import Heard
+from lamr_agents.sessions.formats import BY_A_SCRIPT, CODEX
+from lamr_agents.sessions.shown import framed
 from lamr_agents.shown_limits import ShownLimits, utf8_bytes
 from lamr_agents.skimmed import Skim
 from lamr_agents.thin import EVENT

@@ -11,12 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lamr_sessions import Heard
-from lamr_sessions.formats import COPILOT_CLI
-from lamr_sessions.shown import framed
-
 from lamr_agents.calls import Call, HookHost, call_of
 from lamr_agents.host import UserFolder
+from lamr_agents.sessions import Heard
+from lamr_agents.sessions.formats import COPILOT_CLI
+from lamr_agents.sessions.shown import framed
 from lamr_agents.skimmed import Skim
 from lamr_agents.thin import FOLDER
 from lamr_agents.transcript import Voice, last_heard

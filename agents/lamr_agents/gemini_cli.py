@@ -20,13 +20,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lamr_contract.private_files import private_folder, write_whole
-from lamr_sessions import Heard
-from lamr_sessions.formats import GEMINI_CLI_LINES
-from lamr_sessions.shown import framed
+from lamr_base.private_files import private_folder, write_whole
 
 from lamr_agents.calls import Call, HookHost, call_of
 from lamr_agents.host import UserFolder
+from lamr_agents.sessions import Heard
+from lamr_agents.sessions.formats import GEMINI_CLI_LINES
+from lamr_agents.sessions.shown import framed
 from lamr_agents.shown_limits import ShownLimits, utf16_units
 from lamr_agents.skim import unjudged
 from lamr_agents.skimmed import Skim

@@ -11,10 +11,9 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from lamr_sessions import LogFormat
-
 from lamr_agents.calls import HookHost
 from lamr_agents.errors import HostSettingsError
+from lamr_agents.sessions import LogFormat
 
 LIMIT_SECONDS = 8
 """How long a hook may hold the agent up."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from lamr_client import InvalidInputError
-from lamr_sessions import formats
 
 from lamr_agents import claude_code, codex, copilot_cli, gemini_cli, javascript
 from lamr_agents.calls import HookHost
 from lamr_agents.host import Host, HostSettings, UserFolder, Way, copilot_hook, hook_of, server_of
+from lamr_agents.sessions import formats
 from lamr_agents.thin import EVENT
 
 _NO_HOOK = "no hook of its own replaces what a tool returns"

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from lamr_sessions import Heard
-from lamr_sessions.tools import description_of, question_of
+from lamr_agents.sessions import Heard
+from lamr_agents.sessions.tools import description_of, question_of
 
 Source = Literal["question", "session", "task", "nothing"]
 

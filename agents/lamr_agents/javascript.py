@@ -13,13 +13,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from lamr_sessions import Heard, LogFormat
-from lamr_sessions.events import events_of
-from lamr_sessions.formats import OPENCODE, PI
-from lamr_sessions.shown import framed
-
 from lamr_agents.calls import Call, HookHost, call_of
 from lamr_agents.host import Command, FileEntry
+from lamr_agents.sessions import Heard, LogFormat
+from lamr_agents.sessions.events import events_of
+from lamr_agents.sessions.formats import OPENCODE, PI
+from lamr_agents.sessions.shown import framed
 from lamr_agents.skimmed import Skim
 from lamr_agents.thin import NOT_PRUNED, NOTE, SMALL
 

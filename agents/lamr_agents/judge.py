@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from lamr_base.choices import EffortName
 from lamr_client import PruneResult
-from lamr_contract.choices import EffortName
 from lamr_postprocess.render import NAMED
 
 from lamr_agents.intent import Intent

@@ -17,9 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import StrictUndefined, Template, TemplateError
-from lamr_sessions import Heard
-from lamr_sessions.events import SHELL, Event
-from lamr_sessions.tools import command_of, shown_by
 from minisweagent.agents.default import DefaultAgent
 from minisweagent.agents.interactive import InteractiveAgent
 
@@ -27,6 +24,9 @@ from lamr_agents.embedded import Own, Reading, Reads
 from lamr_agents.intent import Known
 from lamr_agents.judge import Prunes
 from lamr_agents.policy import Policy
+from lamr_agents.sessions import Heard
+from lamr_agents.sessions.events import SHELL, Event
+from lamr_agents.sessions.tools import command_of, shown_by
 from lamr_agents.shown_limits import NO_LIMITS, ShownLimits
 
 _MOST = 1 << 20

@@ -16,11 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from lamr_client import Pruner
-from lamr_sessions import Event, Heard
-from lamr_sessions.events import events_of
-from lamr_sessions.formats import OPENHANDS_SDK
-from lamr_sessions.shown import framed
-from lamr_sessions.tools import same_file, shown_by
 from openhands.sdk import TextContent, Tool
 from openhands.sdk.event import ActionEvent, Condensation, MessageEvent
 from openhands.sdk.tool import Action, Observation, ToolDefinition, ToolExecutor, register_tool
@@ -33,6 +28,11 @@ from openhands.tools.terminal import TerminalAction, TerminalObservation, Termin
 
 from lamr_agents.embedded import Own, Reads
 from lamr_agents.intent import Known, known_of
+from lamr_agents.sessions import Event, Heard
+from lamr_agents.sessions.events import events_of
+from lamr_agents.sessions.formats import OPENHANDS_SDK
+from lamr_agents.sessions.shown import framed
+from lamr_agents.sessions.tools import same_file, shown_by
 from lamr_agents.skim import because_of
 from lamr_agents.thin import NOTE
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 from lamr_postprocess import split_lines
 from lamr_postprocess.listing import read_listing
-from lamr_sessions.notices import TruncationInfo, gaps, stated
 
 from lamr_agents.policy import ToolResult
+from lamr_agents.sessions.notices import TruncationInfo, gaps, stated
 
 _NUMBERS = re.compile(r"(?<=\.\.\. )(?P<first>\d+)(?:-(?P<last>\d+))?(?= pruned)")
 

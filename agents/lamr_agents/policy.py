@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import get_args
 
+from lamr_base.choices import ProfileName
 from lamr_client import PruneResult
-from lamr_contract.choices import ProfileName
 from lamr_postprocess import approximate_tokens, detect_language
-from lamr_sessions.notices import NOTHING_STATED, TruncationInfo
 
+from lamr_agents.sessions.notices import NOTHING_STATED, TruncationInfo
 from lamr_agents.shown_limits import NO_LIMITS, ShownLimits
 
 PRUNED, OUTLINED, SHORTENED = "pruned", "outlined", "shortened"

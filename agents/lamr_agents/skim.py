@@ -12,22 +12,22 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
+from lamr_base.choices import EffortName
+from lamr_base.errors import unseen_lines, visible
 from lamr_client import DeadlineExceededError, LamrError, PruneResult
-from lamr_contract.choices import EffortName
-from lamr_errors import unseen_lines, visible
 from lamr_postprocess import approximate_tokens, detect_language, line_spans, prune_lines
 from lamr_postprocess.document import analyse
 from lamr_postprocess.listing import read_listing
 from lamr_postprocess.minified import minified
 from lamr_postprocess.render import NAMED
-from lamr_sessions import Read
-from lamr_sessions.notices import NOTHING_STATED, TruncationInfo
-from lamr_sessions.shown import shown_lines
 
 from lamr_agents.intent import Intent
 from lamr_agents.judge import Judge, Prunes
 from lamr_agents.parts import TextPart, parts_of, renumbered
 from lamr_agents.policy import OUTLINED, PRUNED, SHORTENED, TOO_LONG, Policy, ToolResult
+from lamr_agents.sessions import Read
+from lamr_agents.sessions.notices import NOTHING_STATED, TruncationInfo
+from lamr_agents.sessions.shown import shown_lines
 from lamr_agents.shown_limits import NO_LIMITS, WHOLE, ShownLimits
 from lamr_agents.skimmed import Skim, alike, hidden
 from lamr_agents.thin import MOST_WORDS, NOT_PRUNED, NOTE

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from lamr_evaluation.tables import align
+from lamr_base.tables import align
 
 from lamr_agents.local.store import Decision
 from lamr_agents.policy import CUTTING

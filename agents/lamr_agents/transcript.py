@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from lamr_sessions import Event, Heard, LogFormat, events_of, read_records
-from lamr_sessions.events import events_on_path
-
 from lamr_agents.regular_files import opened
+from lamr_agents.sessions import Event, Heard, LogFormat, events_of, read_records
+from lamr_agents.sessions.events import events_on_path
 
 STEP_BYTES = 1 << 20
 """Of one step; a line that is longer is passed over."""

@@ -12,8 +12,8 @@ from lamr_agents.local.server import LocalServer
 from lamr_agents.local.store import Store
 from lamr_agents.local.texts import Archive, Texts
 from lamr_agents.policy import PROFILES
+from lamr_base.choices import EffortName
 from lamr_client import Pruner
-from lamr_contract.choices import EffortName
 from lamr_postprocess import BudgetError
 
 from benchmarks.tool_outputs.making import Label, Output, on_a_terminal

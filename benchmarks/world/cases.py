@@ -25,9 +25,9 @@ from lamr_agents.policy import Policy
 from lamr_agents.skim import outline
 from lamr_agents.thin import NOTE
 from lamr_client import LamrError, Pruner, PruneResult
-from lamr_contract.counters import token_counter
-from lamr_contract.encoding import PromptEncoder
-from lamr_contract.spec import bundled_repository
+from lamr_model.counters import token_counter
+from lamr_model.encoding import PromptEncoder
+from lamr_model.spec import bundled_repository
 from lamr_postprocess import BudgetError, PrunedCode, approximate_tokens, prune_lines, split_lines
 from lamr_repositories import PackOptions, WalkOptions, pack
 

@@ -21,14 +21,13 @@ ROOT = Path(__file__).resolve().parents[2]
 SMALL = Path(__file__).parent / "files"
 _FOLDERS = (
     "agents",
+    "base",
     "cli",
     "client",
-    "contract",
     "docker",
     "docs",
     "evaluation",
-    "examples",
-    "front",
+    "model",
     "tests",
 )
 LEAST_BYTES, MOST_BYTES = 40, 300_000

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 
 from lamr_agents.intent import Intent
 from lamr_agents.policy import PROFILES
+from lamr_agents.sessions import Read
 from lamr_agents.skim import asked_for, skim
-from lamr_sessions import Read
 
 from benchmarks.world.checks import Violation
 

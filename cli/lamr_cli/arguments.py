@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypedDict, cast
 
 import typer
-from lamr_contract.choices import ProfileName
+from lamr_base.choices import ProfileName
 
 from lamr_cli.streams import read_input
 
@@ -132,9 +132,9 @@ def read_code(file: str, query: str) -> DecodedFile:
         InvalidInputError: it is no text, has more than `MOST_CODE_BYTES`, or a folder is named.
         OSError: the file can't be read.
     """
+    from lamr_base.files import naming
     from lamr_client import InvalidInputError
     from lamr_client.prune_options import decode_code
-    from lamr_contract.files import naming
 
     if not file:
         raise InvalidInputError("the file has no name", argument="file")

@@ -8,7 +8,7 @@ import sys
 from typing import Annotated, Literal
 
 import typer
-from lamr_contract.choices import EffortName
+from lamr_base.choices import EffortName
 
 from lamr_cli.arguments import EFFORT_HELP, CacheFile, Model, NoCache, Within, cache_file, credentials
 from lamr_cli.exits import INCOMPLETE

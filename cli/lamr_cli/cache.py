@@ -37,8 +37,8 @@ def cache(
 
     lamr cache --clear
     """
-    from lamr_contract.cache import Cache, default_cache_file, states_file
-    from lamr_contract.private_files import BROKEN
+    from lamr_base.cache import Cache, default_cache_file, states_file
+    from lamr_base.private_files import BROKEN
 
     file = default_cache_file()
     if file is None:
@@ -65,7 +65,7 @@ def cache(
 
 def _bytes(folder: Path, name: str) -> int:
     """Return the bytes of a file and of what belongs to it, or of all files in a folder."""
-    from lamr_contract.private_files import BESIDE, BROKEN
+    from lamr_base.private_files import BESIDE, BROKEN
 
     own = [folder / f"{name}{end}" for end in ("", *BESIDE, BROKEN)]
     files = [*(folder / name).rglob("*"), *(path for path in own if path.exists())]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from lamr_contract.settings_file import KINDS
+from lamr_base.settings_file import KINDS
 
 from lamr_cli.pack import MOST_TOKENS
 from lamr_cli.printing import say

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
-from lamr_contract.choices import EffortName
+from lamr_base.choices import EffortName
 
 from lamr_cli.arguments import EFFORT_HELP, Model, Server, Tokenizer, Within, credentials
 from lamr_cli.exits import end_with, needs_extra
@@ -161,7 +161,7 @@ class Items:
 
     def read(self, on_problem: Callable[[Problem], None] | None) -> list[Record]:
         """Read or build them; `on_problem` takes the rows that are none."""
-        from lamr_contract.private_files import cache_folder
+        from lamr_base.private_files import cache_folder
         from lamr_evaluation import build_suite, read_records
 
         if self.data is not None:
@@ -173,9 +173,9 @@ def _of_items(
     items: Items, asked: PrunerChoice, by: str, tokenizer: str | None, strict: bool
 ) -> EvalReport | TokenReport:
     """Measure the pruner and the baselines on items about single files, by lines or by tokens."""
-    from lamr_contract.counters import token_counter
     from lamr_evaluation import RecordError, evaluate_pruner
     from lamr_evaluation.by_tokens import evaluate_by_tokens
+    from lamr_model.counters import token_counter
 
     problems: list[Problem] = []
     on_problem = None if strict else problems.append
@@ -198,7 +198,7 @@ def _of_packs(
     file: Path, mirror: Path | None, model: Path | None, tokenizer: str | None, strict: bool
 ) -> RepositoryReport:
     """Measure packs, and what they are compared with, on items about whole repositories."""
-    from lamr_contract.private_files import cache_folder
+    from lamr_base.private_files import cache_folder
     from lamr_evaluation import RecordError
     from lamr_evaluation.mirrors import clone, locate
     from lamr_evaluation.repositories import evaluate_repositories, read_items

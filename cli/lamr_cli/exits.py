@@ -1,6 +1,6 @@
 """How a command ends: the exit code and the message of an error, of an extra that isn't installed, and of SIGTERM.
 
-lamr's own errors carry their exit code (`lamr_errors`), so this module knows no other package.
+lamr's own errors carry their exit code (`lamr_base.errors`), so this module knows no other package.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
 import typer
-from lamr_errors import BAD_INPUT, SERVER_TROUBLE, LamrError, how_to_install, visible
+from lamr_base.errors import BAD_INPUT, SERVER_TROUBLE, LamrError, how_to_install, visible
 
 from lamr_cli.printing import say
 from lamr_cli.streams import writing

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from lamr_errors import visible
+from lamr_base.errors import visible
 
 from lamr_cli.exits import SERVER_TROUBLE, end_well_on_sigterm
 from lamr_cli.printing import say, say_meanwhile
 
 if TYPE_CHECKING:
-    from lamr_front.control import FrontStatus
-    from lamr_front.fleet import Fleet
+    from lamr_serving.front.control import FrontStatus
+    from lamr_serving.front.fleet import Fleet
 
 FILE = Path("tenants.toml")
 DRAIN_SECONDS = 60.0
@@ -52,8 +52,8 @@ def key(
 
     lamr front key carol --tenants tenants.toml --json
     """
-    from lamr_front.fleet import make_key
-    from lamr_front.tenants_file import add_keys
+    from lamr_serving.front.fleet import make_key
+    from lamr_serving.front.tenants_file import add_keys
 
     expires = (
         None if days is None else datetime.now(timezone.utc).replace(microsecond=0) + timedelta(days=days)
@@ -83,9 +83,9 @@ def check(tenants: Tenants = FILE) -> None:
     """
     import tempfile
 
-    from lamr_front.haproxy import check_config, find_haproxy
-    from lamr_front.rendering import CONFIG, FrontPaths, render, write
-    from lamr_front.tenants_file import read_fleet
+    from lamr_serving.front.haproxy import check_config, find_haproxy
+    from lamr_serving.front.rendering import CONFIG, FrontPaths, render, write
+    from lamr_serving.front.tenants_file import read_fleet
 
     fleet = read_fleet(tenants)
     with tempfile.TemporaryDirectory(prefix="lamr-front-") as name:
@@ -114,9 +114,9 @@ def render_files(
 
     lamr front render -o rendered --sockets /run/haproxy
     """
-    from lamr_front.errors import FrontError
-    from lamr_front.rendering import FrontPaths, render, write
-    from lamr_front.tenants_file import read_fleet
+    from lamr_serving.front.errors import FrontError
+    from lamr_serving.front.rendering import FrontPaths, render, write
+    from lamr_serving.front.tenants_file import read_fleet
 
     folder = output.absolute()
     places = FrontPaths(folder, sockets.absolute() if sockets else folder)
@@ -140,7 +140,7 @@ def run(tenants: Tenants = FILE) -> None:
     lamr front run
     """
     end_well_on_sigterm()
-    from lamr_front.running import run as run_front
+    from lamr_serving.front.running import run as run_front
 
     if status := run_front(tenants):
         raise typer.Exit(SERVER_TROUBLE if status else 0)
@@ -154,7 +154,7 @@ def reload(tenants: Tenants = FILE) -> None:
 
     lamr front reload
     """
-    from lamr_front import control
+    from lamr_serving.front import control
 
     say(_fleet_text(control.reload(tenants)))
 
@@ -172,7 +172,7 @@ def drain(
 
     lamr front drain one --undo
     """
-    from lamr_front import control
+    from lamr_serving.front import control
 
     if undo:
         control.undrain(tenants, replica)
@@ -203,7 +203,7 @@ def status(
 
     lamr front status --tenants tenants.toml
     """
-    from lamr_front.control import read_status
+    from lamr_serving.front.control import read_status
 
     front = read_status(tenants)
     say(json.dumps(dataclasses.asdict(front)) if as_json else _status_text(front))

@@ -10,7 +10,7 @@ from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
-from lamr_contract.private_files import NoHomeError, cache_folder
+from lamr_base.private_files import NoHomeError, cache_folder
 
 
 def main() -> None:

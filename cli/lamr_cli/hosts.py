@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from lamr_contract.choices import EffortName
+from lamr_base.choices import EffortName
 
 from lamr_cli.arguments import EFFORT_HELP, Model, Profile, Server
 from lamr_cli.printing import say

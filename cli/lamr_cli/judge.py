@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from lamr_contract.names import TOKENIZER_FILE
+from lamr_model.names import TOKENIZER_FILE
 
 from lamr_cli.arguments import Server, credentials
 from lamr_cli.exits import end_with, needs_extra
@@ -18,11 +18,11 @@ from lamr_cli.printing import bar, say, write_page
 from lamr_cli.scorers import scorer_of
 
 if TYPE_CHECKING:
-    from lamr_contract import counters
-    from lamr_contract.perplexity.causal_scorer import CausalScorer
     from lamr_evaluation import Problem
     from lamr_evaluation.judge import Cost, Item, Reader, Setup
     from lamr_evaluation.judge.pruners import ItemPruner
+    from lamr_model import counters
+    from lamr_model.perplexity.causal_scorer import CausalScorer
 
 PRUNERS_HELP = "whole, none, head-tail, bm25, longcodezip, lamr-instant, lamr-auto, lamr-full, oracle"
 """For the help, which mustn't cost the import of `lamr_evaluation.judge`; a test compares them."""
@@ -99,9 +99,9 @@ def judge(
     """Judge, unless `lamr research judge items` was asked for."""
     if context.invoked_subcommand is not None:
         return
+    from lamr_base.cache import Cache
+    from lamr_base.private_files import cache_folder
     from lamr_client import Pruner as LamrPruner
-    from lamr_contract.cache import Cache
-    from lamr_contract.private_files import cache_folder
     from lamr_evaluation import judge as judging
     from lamr_evaluation.judge.figures import forewarning
     from lamr_evaluation.judge.readers import LikelihoodReader
@@ -231,7 +231,7 @@ def _items(data: Path, limit: int | None, problems: list[Problem]) -> list[Item]
 
 def _scorer(named: str) -> contextlib.AbstractContextManager[CausalScorer]:
     """Return the model that weighs answers; it multiplies in bfloat16 where the processor has instructions for it."""
-    from lamr_contract.cpus import cpu_features
+    from lamr_base.cpus import cpu_features
 
     return scorer_of(named, bfloat16=not cpu_features().isdisjoint({"avx512_bf16", "amx_bf16"}))
 
@@ -274,8 +274,8 @@ def _tokenizer_of(scorer: CausalScorer, stack: contextlib.ExitStack) -> str | No
 
 def counter(tokenizer: Path | str | None) -> counters.Counter:
     """Return what counts the reader's tokens: by its `tokenizer.json`, or by default as GPT's o200k does."""
-    from lamr_contract.counters import token_counter
-    from lamr_contract.encoding import PromptEncoder
-    from lamr_contract.spec import bundled_repository
+    from lamr_model.counters import token_counter
+    from lamr_model.encoding import PromptEncoder
+    from lamr_model.spec import bundled_repository
 
     return token_counter(tokenizer, PromptEncoder.from_repository(bundled_repository()))

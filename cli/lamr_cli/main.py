@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from lamr_contract.children import forget_current_folder
-from lamr_contract.silence import keep_silent
+from lamr_base.children import forget_current_folder
+from lamr_base.silence import keep_silent
 
 from lamr_cli.commands import Commands
 from lamr_cli.exits import exit_code, explain

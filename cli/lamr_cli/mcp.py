@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from lamr_contract.choices import EffortName
+from lamr_base.choices import EffortName
 
 from lamr_cli.arguments import EFFORT_HELP, CacheFile, Model, NoCache, Server, Within, cache_file, credentials
 from lamr_cli.exits import end_well_on_sigterm, needs_extra

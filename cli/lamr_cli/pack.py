@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from lamr_contract.choices import EffortName
+from lamr_base.choices import EffortName
 
 from lamr_cli.arguments import (
     AllAsJson,

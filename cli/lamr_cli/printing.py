@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lamr_contract.private_files import write_whole
-from lamr_errors import visible
+from lamr_base.errors import visible
+from lamr_base.private_files import write_whole
 
 from lamr_cli.streams import writing
 

@@ -10,8 +10,8 @@ import time
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from lamr_contract.admission import TIMEOUT_SECONDS
-from lamr_contract.choices import EffortName, OnError
+from lamr_base.admission import TIMEOUT_SECONDS
+from lamr_base.choices import EffortName, OnError
 
 from lamr_cli.arguments import (
     EFFORT_HELP,
@@ -139,8 +139,8 @@ def prune(
 
     lamr prune src/server.py -q "I'll look at how the pool waits" --task @issue.md
     """
+    from lamr_base.cache import default_cache_file
     from lamr_client import Pruner
-    from lamr_contract.cache import default_cache_file
     from lamr_postprocess import LEAST_CUT
 
     if as_json and form != "text":

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from lamr_contract.admission import TIMEOUT_SECONDS
-from lamr_contract.choices import EffortName
+from lamr_base.admission import TIMEOUT_SECONDS
+from lamr_base.choices import EffortName
 
 from lamr_cli.arguments import EFFORT_HELP, Model, Profile, Server, Timeout, credentials
 from lamr_cli.printing import bar, say, write_page

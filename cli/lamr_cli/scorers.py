@@ -15,7 +15,7 @@ from lamr_cli.exits import needs_extra
 from lamr_cli.printing import say
 
 if TYPE_CHECKING:
-    from lamr_contract.perplexity.causal_scorer import CausalScorer
+    from lamr_model.perplexity.causal_scorer import CausalScorer
 
 MODEL_HELP = (
     "The causal language model: a folder of transformers, a .gguf file, OWNER/NAME on the Hugging Face Hub, HOST:PORT "
@@ -38,7 +38,7 @@ def scorer_of(named: str, *, bfloat16: bool = False) -> contextlib.AbstractConte
         typer.BadParameter: the text names nothing of these, or several.
         CheckpointError, ModelMismatchError, ServerError, MissingPackageError: see the scorers.
     """
-    from lamr_contract.perplexity.causal_spec import causal_files
+    from lamr_model.perplexity.causal_spec import causal_files
 
     path = Path(named)
     if causal_files(path).is_dir():

@@ -13,8 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from lamr_contract.private_files import config_folder
-from lamr_contract.settings_file import KINDS, NAME, read_settings, users_file, users_settings
+from lamr_base.private_files import config_folder
+from lamr_base.settings_file import KINDS, NAME, read_settings, users_file, users_settings
 
 from lamr_cli.printing import say
 

@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from lamr_errors import how_to_install, visible
+from lamr_base.errors import how_to_install, visible
 
 from lamr_cli.arguments import credentials
 from lamr_cli.exits import SERVER_TROUBLE

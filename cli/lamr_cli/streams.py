@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Iterator
 
-from lamr_errors import InvalidInputError, LamrError
+from lamr_base.errors import InvalidInputError, LamrError
 
 _IN_PLACE_OF_CLOSED = {0: os.O_WRONLY, 1: os.O_RDONLY, 2: os.O_WRONLY}
 """How the null device is opened there: so that reading and printing fail, and messages are lost."""

@@ -143,7 +143,7 @@ def lines(
     lamr research lines --data records --output my-repository --fresh --epochs 2
     """
     with needs_extra("train"):
-        from lamr_contract.spec import bundled_repository
+        from lamr_model.spec import bundled_repository
         from lamr_training.fits.line_training import LineSettings
         from lamr_training.recipes.lines import LinesSettings, train_lines
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from lamr_contract.admission import TIMEOUT_SECONDS
+from lamr_base.admission import TIMEOUT_SECONDS
 
 from lamr_cli.arguments import (
     Language,
@@ -24,8 +24,8 @@ from lamr_cli.printing import say, write_page
 
 if TYPE_CHECKING:
     from lamr_client import PruneResult
-    from lamr_contract.scoring.query_document import QueryDocument
-    from lamr_contract.spec import ModelSpec
+    from lamr_model.scoring.query_document import QueryDocument
+    from lamr_model.spec import ModelSpec
 
 
 def view(
@@ -59,7 +59,7 @@ def view(
     lamr view src/server.py -q "retry limits" --threshold 0.6 --open
     """
     from lamr_client import Pruner
-    from lamr_contract.scoring.query_document import QueryDocument
+    from lamr_model.scoring.query_document import QueryDocument
     from lamr_postprocess import render_html
 
     path = None if file == "-" else file
@@ -106,7 +106,7 @@ def view(
 def default_threshold(spec: ModelSpec, asked: QueryDocument, result: PruneResult) -> float:
     """Return the threshold that a file with this result gets for what the model read, where none is given."""
     import numpy as np
-    from lamr_contract.rules import adapted
+    from lamr_model.rules import adapted
 
     inked = np.array(result.line_scores, np.float32)[~asked.layout.blank]
     relevance = 1.0 if result.relevance is None else result.relevance

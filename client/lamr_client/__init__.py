@@ -6,8 +6,7 @@ Importing this package loads neither gRPC nor onnxruntime nor asyncio; the first
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from lamr_contract.encoding import Chunk, PromptEncoder
-from lamr_contract.errors import (
+from lamr_base.errors import (
     AccessDeniedError,
     ClosedError,
     DeadlineExceededError,
@@ -20,9 +19,10 @@ from lamr_contract.errors import (
     ServerError,
     ServerUnavailableError,
 )
-from lamr_contract.model_io import ChunkRequest, ChunkResult
-from lamr_contract.rules import Scoring
-from lamr_contract.spec import Chunking, ModelSpec, PromptTemplate, bundled_repository, load_spec
+from lamr_model.encoding import Chunk, PromptEncoder
+from lamr_model.model_io import ChunkRequest, ChunkResult
+from lamr_model.rules import Scoring
+from lamr_model.spec import Chunking, ModelSpec, PromptTemplate, bundled_repository, load_spec
 
 from lamr_client.connection import Connection, parse_connection
 from lamr_client.pruner import Pruner

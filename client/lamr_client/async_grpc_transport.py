@@ -7,10 +7,10 @@ import contextlib
 from functools import partial
 from typing import Any
 
-from lamr_contract.errors import LamrError
-from lamr_contract.model_io import ChunkRequest, ChunkResult
-from lamr_contract.names import ENSEMBLE
-from lamr_contract.spec import ModelSpec
+from lamr_base.errors import LamrError
+from lamr_model.model_io import ChunkRequest, ChunkResult
+from lamr_model.names import ENSEMBLE
+from lamr_model.spec import ModelSpec
 
 from lamr_client import triton_wire as wire
 from lamr_client.connection import Connection, parse_connection

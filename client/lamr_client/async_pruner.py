@@ -10,13 +10,13 @@ from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec
 
-from lamr_contract.admission import TIMEOUT_SECONDS
-from lamr_contract.choices import OnError
-from lamr_contract.encoding import Chunk, PromptEncoder
-from lamr_contract.errors import LamrError, ServerError
-from lamr_contract.model_io import ChunkResult
-from lamr_contract.scoring.scorer import Scorer
-from lamr_contract.spec import ModelSpec, bundled_repository
+from lamr_base.admission import TIMEOUT_SECONDS
+from lamr_base.choices import OnError
+from lamr_base.errors import LamrError, ServerError
+from lamr_model.encoding import Chunk, PromptEncoder
+from lamr_model.model_io import ChunkResult
+from lamr_model.scoring.scorer import Scorer
+from lamr_model.spec import ModelSpec, bundled_repository
 from lamr_postprocess.selection import Keep, keep_list
 
 from lamr_client.connection import Connection

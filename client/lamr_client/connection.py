@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from lamr_contract.admission import key_metadata
-from lamr_contract.errors import InvalidInputError
+from lamr_base.admission import key_metadata
+from lamr_base.errors import InvalidInputError
 
 _PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
 _EXCEPTIONS = ("no_grpc_proxy", "no_proxy")

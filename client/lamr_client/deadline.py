@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from lamr_contract.errors import (
+from lamr_base.errors import (
     DeadlineExceededError,
     OverloadedError,
     QuotaExceededError,

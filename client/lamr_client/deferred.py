@@ -9,8 +9,8 @@ import threading
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from lamr_contract.errors import ClosedError
-from lamr_contract.model_io import ChunkRequest, ChunkResult
+from lamr_base.errors import ClosedError
+from lamr_model.model_io import ChunkRequest, ChunkResult
 from numpy.typing import NDArray
 
 from lamr_client.deadline import Deadline

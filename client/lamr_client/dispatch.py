@@ -15,9 +15,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from lamr_contract.encoding import Chunk
-from lamr_contract.errors import ClosedError, DeadlineExceededError, ServerError
-from lamr_contract.model_io import ChunkRequest, ChunkResult
+from lamr_base.errors import ClosedError, DeadlineExceededError, ServerError
+from lamr_model.encoding import Chunk
+from lamr_model.model_io import ChunkRequest, ChunkResult
 
 from lamr_client.deadline import Attempts, Deadline, Retry, until_answered
 from lamr_client.reading_plan import Pace, Work

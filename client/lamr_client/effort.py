@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from lamr_contract.choices import EffortName
-from lamr_contract.errors import (
+from lamr_base.choices import EffortName
+from lamr_base.errors import (
     AccessDeniedError,
     DeadlineExceededError,
     InvalidInputError,

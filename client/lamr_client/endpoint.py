@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
-from lamr_contract.errors import (
+from lamr_base.errors import (
     AccessDeniedError,
     DeadlineExceededError,
     InvalidInputError,
@@ -18,8 +18,9 @@ from lamr_contract.errors import (
     OverloadedError,
     ServerError,
     ServerUnavailableError,
+    how_to_install,
+    visible,
 )
-from lamr_errors import how_to_install, visible
 
 from lamr_client.connection import is_loopback
 

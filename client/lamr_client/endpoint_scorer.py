@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from lamr_contract.encoder.packed_batch import cut_by_tokens
-from lamr_contract.errors import (
+from lamr_base.errors import (
     InvalidInputError,
     ModelMismatchError,
     ServerError,
     ServerUnavailableError,
+    visible,
 )
-from lamr_contract.perplexity.causal_scorer import IntArray, check_sequences
-from lamr_errors import visible
+from lamr_model.encoder.packed_batch import cut_by_tokens
+from lamr_model.perplexity.causal_scorer import IntArray, check_sequences
 from numpy.typing import NDArray
 
 from lamr_client.endpoint import Endpoint

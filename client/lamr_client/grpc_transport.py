@@ -14,16 +14,16 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
-from lamr_contract.admission import fingerprint_metadata
-from lamr_contract.errors import (
+from lamr_base.admission import fingerprint_metadata
+from lamr_base.errors import (
     LamrError,
     ModelMismatchError,
     ServerError,
     ServerUnavailableError,
 )
-from lamr_contract.model_io import ChunkRequest, ChunkResult
-from lamr_contract.names import ENSEMBLE
-from lamr_contract.spec import ModelSpec
+from lamr_model.model_io import ChunkRequest, ChunkResult
+from lamr_model.names import ENSEMBLE
+from lamr_model.spec import ModelSpec
 
 from lamr_client import triton_wire as wire
 from lamr_client.connection import Connection, parse_connection
@@ -88,7 +88,7 @@ class GrpcChannel(abc.ABC, Generic[Request, Result, Endpoint]):
         """Ask about several things; all are under way at once. Nobody reads what comes too late.
 
         Raises:
-            ServerError, ModelMismatchError: see `lamr_contract.errors`.
+            ServerError, ModelMismatchError: see `lamr_base.errors`.
         """
         endpoint = self.connect(deadline)
         answers: SimpleQueue[Answer] = SimpleQueue()
@@ -160,7 +160,7 @@ class GrpcChannel(abc.ABC, Generic[Request, Result, Endpoint]):
         """Return what requests must know of the model, and ask for its configuration first where that isn't known.
 
         Raises:
-            ServerError, ModelMismatchError: see `lamr_contract.errors`.
+            ServerError, ModelMismatchError: see `lamr_base.errors`.
         """
         if (endpoint := self.endpoint) is not None:
             return endpoint

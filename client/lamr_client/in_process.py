@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from lamr_contract.encoder.local_model import LocalModel
-from lamr_contract.model_io import ChunkRequest, ChunkResult
+from lamr_model.encoder.local_model import LocalModel
+from lamr_model.model_io import ChunkRequest, ChunkResult
 from numpy.typing import NDArray
 
 from lamr_client.deadline import Deadline

@@ -20,13 +20,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from lamr_contract.counters import counted_by, token_counter
-from lamr_contract.encoding import Chunk, Chunks, PromptEncoder
-from lamr_contract.errors import DeadlineExceededError, InvalidInputError, LamrError
-from lamr_contract.model_io import ChunkResult
-from lamr_contract.scoring.query_document import QueryDocument
-from lamr_contract.scoring.scorer import DocumentScorer, LineScores, Scorer
-from lamr_errors import unseen_lines
+from lamr_base.errors import DeadlineExceededError, InvalidInputError, LamrError, unseen_lines
+from lamr_model.counters import counted_by, token_counter
+from lamr_model.encoding import Chunk, Chunks, PromptEncoder
+from lamr_model.model_io import ChunkResult
+from lamr_model.scoring.query_document import QueryDocument
+from lamr_model.scoring.scorer import DocumentScorer, LineScores, Scorer
 from lamr_postprocess import BudgetError, PrunedCode, prune_lines
 from lamr_postprocess.analyses import Analyses
 from lamr_postprocess.clock import OutOfTimeError, ending_at

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
-from lamr_contract.model_io import ChunkRequest, ChunkResult
+from lamr_model.model_io import ChunkRequest, ChunkResult
 
 from lamr_client.transport import AsyncTransport, Transport
 

@@ -13,8 +13,8 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from lamr_contract.choices import EffortName, OnError
-from lamr_contract.errors import InvalidInputError
+from lamr_base.choices import EffortName, OnError
+from lamr_base.errors import InvalidInputError
 from lamr_postprocess import LEAST_CUT, DecodedFile, decode, language_named
 from lamr_postprocess.patterns import check_expressions
 from lamr_postprocess.render import STYLES

@@ -11,12 +11,12 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from lamr_contract.admission import TIMEOUT_SECONDS
-from lamr_contract.choices import EffortName, OnError
-from lamr_contract.encoding import PromptEncoder
-from lamr_contract.errors import InvalidInputError, LamrError
-from lamr_contract.scoring.scorer import Scorer
-from lamr_contract.spec import ModelSpec, bundled_repository
+from lamr_base.admission import TIMEOUT_SECONDS
+from lamr_base.choices import EffortName, OnError
+from lamr_base.errors import InvalidInputError, LamrError
+from lamr_model.encoding import PromptEncoder
+from lamr_model.scoring.scorer import Scorer
+from lamr_model.spec import ModelSpec, bundled_repository
 from lamr_postprocess import LEAST_CUT
 from lamr_postprocess.selection import Keep, keep_list
 
@@ -74,7 +74,7 @@ class Pruner(Closing):
             ca: a PEM file of the authorities that may have signed the server's certificate; None trusts gRPC's list.
             cert, key: PEM files of a certificate and its private key, which prove the same as a key.
             cache: names the file beside which a model in this process keeps what it read, for other processes
-                (`lamr_contract.cache.states_file`); None keeps it in memory alone.
+                (`lamr_base.cache.states_file`); None keeps it in memory alone.
 
         Raises:
             ModelMismatchError: a client's file of the repository is missing or broken.
@@ -140,7 +140,7 @@ class Pruner(Closing):
             ratio: a budget: 4 keeps about a quarter of the tokens.
             max_tokens: a budget: never more tokens than this, markers included. With both `ratio` and `max_tokens`,
                 the smaller counts.
-            tokenizer: what counts tokens: a name of `lamr_contract.counters.TOKENIZERS`, or the `tokenizer.json` of
+            tokenizer: what counts tokens: a name of `lamr_model.counters.TOKENIZERS`, or the `tokenizer.json` of
                 whoever reads the result. Default: `o200k`.
             keep: a list of what is kept whatever it scores: numbers, (first, last) ranges, or regular expressions.
             line_numbers: write original line numbers before the lines.
@@ -304,8 +304,8 @@ def deferred_transport(
     """Return a blocking transport to a server, or to the model in this process, that is made when it is needed."""
 
     def local() -> Transport:
-        from lamr_contract.cache import states_file  # noqa: PLC0415  # SQLite
-        from lamr_contract.encoder.kept_states import KeptStates  # noqa: PLC0415
+        from lamr_base.cache import states_file  # noqa: PLC0415  # SQLite
+        from lamr_model.encoder.kept_states import KeptStates  # noqa: PLC0415
 
         from lamr_client.in_process import InProcessTransport  # noqa: PLC0415  # onnxruntime and the decoder
 

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
-from lamr_contract.encoding import Chunk
+from lamr_model.encoding import Chunk
 from numpy.typing import NDArray
 
 from lamr_client.deadline import Deadline

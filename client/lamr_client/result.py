@@ -15,12 +15,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from lamr_contract.counters import DEFAULT, counted_by, token_counter
-from lamr_contract.encoding import PromptEncoder
-from lamr_contract.errors import LamrError
-from lamr_contract.scoring.query_document import QueryDocument
-from lamr_contract.words import query_terms
-from lamr_errors import unseen_lines
+from lamr_base.errors import LamrError, unseen_lines
+from lamr_model.counters import DEFAULT, counted_by, token_counter
+from lamr_model.encoding import PromptEncoder
+from lamr_model.scoring.query_document import QueryDocument
+from lamr_model.words import query_terms
 from lamr_postprocess import (
     Cut,
     Encoding,
@@ -71,7 +70,7 @@ class PruneResult:
             whose scoring knows no presence); None where nothing was scored.
         tokens_in, tokens_out: tokens of the original and of `text`, markers included, by the call's `tokenizer`;
             estimated where the line model alone answered and no limit had to be kept.
-        tokenizer: what counted them: a name of `lamr_contract.counters.TOKENIZERS`, or a file's path.
+        tokenizer: what counted them: a name of `lamr_model.counters.TOKENIZERS`, or a file's path.
         status: `pruned` if anything was cut, else `passthrough`, and `reason` says why: an error was met and
             `on_error="passthrough"`, all was selected, the code fits into the budget, holds nothing, or has fewer
             tokens than `min_tokens`.

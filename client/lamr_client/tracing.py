@@ -14,7 +14,7 @@ import re
 import sys
 from collections.abc import Iterator
 
-from lamr_contract.admission import TRACE_FORM, TRACE_METADATA, TRACE_STATE_METADATA
+from lamr_base.admission import TRACE_FORM, TRACE_METADATA, TRACE_STATE_METADATA
 
 # What OpenTelemetry calls these where they are handed to a process that is started.
 VARIABLE, STATE_VARIABLE = "TRACEPARENT", "TRACESTATE"

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-from lamr_contract.model_io import ChunkRequest, ChunkResult
+from lamr_model.model_io import ChunkRequest, ChunkResult
 from numpy.typing import NDArray
 
 from lamr_client.deadline import Deadline
@@ -99,7 +99,7 @@ class Transport(_Ready, Closing, abc.ABC):
             timeout: seconds; None waits for as long as it takes.
 
         Raises:
-            ServerError, ModelMismatchError: see `lamr_contract.errors`.
+            ServerError, ModelMismatchError: see `lamr_base.errors`.
         """
 
     def infer_many(self, requests: Sequence[ChunkRequest], timeout: float | None = None) -> list[ChunkResult]:

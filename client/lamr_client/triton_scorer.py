@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from lamr_contract.encoder.packed_batch import cut_by_tokens
-from lamr_contract.errors import ModelMismatchError, ServerError
-from lamr_contract.names import INPUT_IDS, LOG_PROB, PERPLEXITY, SPEC_PARAMETER, TOKENIZER_PARAMETER
-from lamr_contract.perplexity.causal_scorer import (
+from lamr_base.errors import ModelMismatchError, ServerError
+from lamr_model.encoder.packed_batch import cut_by_tokens
+from lamr_model.names import INPUT_IDS, LOG_PROB, PERPLEXITY, SPEC_PARAMETER, TOKENIZER_PARAMETER
+from lamr_model.perplexity.causal_scorer import (
     IntArray,
     Tokenized,
     check_sequences,
     only_asked,
     tokenizer_of,
 )
-from lamr_contract.perplexity.causal_spec import CausalSpec, from_parameter
+from lamr_model.perplexity.causal_spec import CausalSpec, from_parameter
 from numpy.typing import NDArray
 
 from lamr_client import triton_wire as wire

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from lamr_contract.admission import seconds_to_wait
-from lamr_contract.errors import (
+from lamr_base.admission import seconds_to_wait
+from lamr_base.errors import (
     AccessDeniedError,
     ClosedError,
     DeadlineExceededError,
@@ -27,9 +27,10 @@ from lamr_contract.errors import (
     QuotaExceededError,
     ServerError,
     ServerUnavailableError,
+    visible,
 )
-from lamr_contract.model_io import ChunkRequest, ChunkResult
-from lamr_contract.names import (
+from lamr_model.model_io import ChunkRequest, ChunkResult
+from lamr_model.names import (
     DOCUMENT_SPAN,
     FINGERPRINT_PARAMETER,
     GATE,
@@ -40,8 +41,7 @@ from lamr_contract.names import (
     RUBRIC_OUTPUTS,
     RUBRIC_PROB,
 )
-from lamr_contract.spec import ModelSpec
-from lamr_errors import visible
+from lamr_model.spec import ModelSpec
 from numpy.typing import NDArray
 
 from lamr_client.connection import is_loopback, proxy_of

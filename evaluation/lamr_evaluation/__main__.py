@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from lamr_contract.private_files import cache_folder
+from lamr_base.private_files import cache_folder
 
 from lamr_evaluation.records import write_records
 from lamr_evaluation.suites import SUITES, build_suite

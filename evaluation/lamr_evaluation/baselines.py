@@ -15,8 +15,8 @@ from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
-from lamr_contract.bm25 import bm25, idf
-from lamr_contract.words import TermIndex, query_terms
+from lamr_model.bm25 import bm25, idf
+from lamr_model.words import TermIndex, query_terms
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 

@@ -16,8 +16,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from lamr_contract.counters import Counter
-from lamr_contract.errors import InvalidInputError
+from lamr_base.errors import InvalidInputError
+from lamr_base.resampling import BOOTSTRAP, bootstrap_means
+from lamr_base.tables import align
+from lamr_model.counters import Counter
 from lamr_postprocess import detect_language
 from lamr_postprocess.document import Document, analyse
 from lamr_postprocess.render import Style, cuts_of, render, sample_marker
@@ -28,9 +30,7 @@ from lamr_evaluation.baselines import bm25_functions, bm25_windows, grep
 from lamr_evaluation.errors import RecordError
 from lamr_evaluation.problems import Problem, Refusals
 from lamr_evaluation.records import Record
-from lamr_evaluation.resampling import BOOTSTRAP, bootstrap_means
 from lamr_evaluation.scorers import PrunerLike
-from lamr_evaluation.tables import align
 
 BUDGETS: tuple[int | str, ...] = (800, 2_000, "quarter")
 """Tokens; `quarter` is that share of the file's."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lamr_contract.errors import InvalidInputError
+from lamr_base.errors import InvalidInputError
 
 
 class DataError(InvalidInputError):

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from lamr_contract.errors import InvalidInputError
+from lamr_base.errors import InvalidInputError
+from lamr_base.resampling import BOOTSTRAP, Bootstrap
 from lamr_postprocess import approximate_tokens
 from lamr_repositories.progress import OnProgress
 from numpy.typing import NDArray
@@ -38,7 +39,6 @@ from lamr_evaluation.metrics import (
 from lamr_evaluation.problems import Problem, Refusals
 from lamr_evaluation.records import Record
 from lamr_evaluation.report import GRID, Difference, EvalReport, ScorerReport
-from lamr_evaluation.resampling import BOOTSTRAP, Bootstrap
 from lamr_evaluation.scorers import PrunerLike, PrunerScorer, Selection, Selector
 
 FloatArray = NDArray[np.float64]

@@ -14,9 +14,8 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
 
 import numpy as np
+from lamr_base.resampling import Bootstrap, bootstrap_means
 from numpy.typing import ArrayLike, NDArray
-
-from lamr_evaluation.resampling import Bootstrap, bootstrap_means
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-from lamr_contract.private_files import replaced
+from lamr_base.private_files import replaced
 from lamr_postprocess.lines import blank_lines, code_points, line_spans, spans_of, split_lines
 from numpy.typing import NDArray
 

@@ -11,16 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from lamr_base.tables import without_nan
 
 from lamr_evaluation.metrics import Summary
 from lamr_evaluation.problems import Problem
-from lamr_evaluation.tables import (
-    comparison_table,
-    interval_table,
-    metrics_table,
-    split_table,
-    without_nan,
-)
+from lamr_evaluation.tables import comparison_table, interval_table, metrics_table, split_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as MplFigure

@@ -18,8 +18,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from lamr_agents.sessions import FORMATS, BigRead, big_reads, read_events, recognize
 from lamr_postprocess.lines import split_lines
-from lamr_sessions import FORMATS, BigRead, big_reads, read_events, recognize
 
 from lamr_evaluation import contextbench
 from lamr_evaluation.errors import DataError

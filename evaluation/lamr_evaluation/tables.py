@@ -1,13 +1,12 @@
-"""Summaries as plain-text tables for a terminal, and what JSON can hold of them."""
+"""Summaries of metrics as plain-text tables for a terminal."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import astuple
-from typing import Any
 
-from lamr_errors import visible
+from lamr_base.tables import align
 
 from lamr_evaluation.metrics import Summary
 
@@ -19,20 +18,6 @@ def _figure(value: float, sign: bool = False) -> str:
     if math.isnan(value):
         return "-"
     return f"{value:+.3f}" if sign else f"{value:.3f}"
-
-
-def align(rows: Sequence[Sequence[str]]) -> str:
-    """The rows as columns: the first to the left, the others to the right. A cell of a stranger's forges no row."""
-    rows = [[visible(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        first, *rest = (
-            cell.ljust(w) if n == 0 else cell.rjust(w)
-            for n, (cell, w) in enumerate(zip(row, widths, strict=True))
-        )
-        lines.append("  ".join([first, *rest]).rstrip())
-    return "\n".join(lines)
 
 
 def metrics_table(summaries: Mapping[str, Summary]) -> str:
@@ -78,12 +63,3 @@ def _compared(
             (name, *(each for each, heading in zip(cells, HEADINGS, strict=True) if heading in _COMPARED))
         )
     return align(rows)
-
-
-def without_nan(value: Any) -> Any:
-    """The value with None for undefined figures, since JSON has no NaN."""
-    if isinstance(value, dict):
-        return {key: without_nan(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [without_nan(entry) for entry in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from lamr_contract.silence import keep_silent
+from lamr_base.silence import keep_silent
 
 from lamr_export.config import LamrConfig, Lexical, paper_fusion_layers
 from lamr_export.errors import CheckpointError, ExportError

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 import torch
-from lamr_contract.encoder.packed_batch import encoder_feed
-from lamr_contract.names import (
+from lamr_model.encoder.packed_batch import encoder_feed
+from lamr_model.names import (
     LOG_PROB,
     ONNX_FILE,
     PERPLEXITY,
@@ -26,8 +26,8 @@ from lamr_contract.names import (
     TOKENIZER_FILE,
     config_file,
 )
-from lamr_contract.perplexity.causal_scorer import IntArray, causal_tokenizer
-from lamr_contract.perplexity.causal_spec import CausalSpec, causal_files
+from lamr_model.perplexity.causal_scorer import IntArray, causal_tokenizer
+from lamr_model.perplexity.causal_spec import CausalSpec, causal_files
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 

@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from lamr_contract.errors import MissingPackageError
-from lamr_contract.names import TOKENIZER_FILE
-from lamr_contract.perplexity.causal_scorer import causal_tokenizer, tokenizer_of
-from lamr_errors import how_to_install
+from lamr_base.errors import MissingPackageError, how_to_install
+from lamr_model.names import TOKENIZER_FILE
+from lamr_model.perplexity.causal_scorer import causal_tokenizer, tokenizer_of
 from tokenizers import Regex, Tokenizer, pre_tokenizers
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 

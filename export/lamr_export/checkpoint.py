@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from lamr_contract.names import SCORING_FILE, TOKENIZER_FILE
-from lamr_contract.private_files import replaced
+from lamr_base.private_files import replaced
+from lamr_model.names import SCORING_FILE, TOKENIZER_FILE
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor

@@ -1,7 +1,7 @@
 """What a LaMR checkpoint is made of: the dataclass behind its `config.json`.
 
 It loads no weights and imports neither torch nor transformers. Prompt, chunking and scoring have the types of
-`lamr_contract`, so a model is served with exactly what it was trained with, or as
+`lamr_model`, so a model is served with exactly what it was trained with, or as
 the exporter asks: that changes what a client reads of a model, and no weight.
 """
 
@@ -12,8 +12,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from lamr_contract.rules import Scoring
-from lamr_contract.spec import Chunking, ModelSpec, PromptTemplate
+from lamr_model.rules import Scoring
+from lamr_model.spec import Chunking, ModelSpec, PromptTemplate
 
 from lamr_export.errors import CheckpointError, ExportError
 
@@ -60,7 +60,7 @@ class LamrConfig:
         relevance: `yes_no` reads the last token along E_yes - E_no (Qwen3-Reranker), `linear` reads the first
             token ([CLS]) with a linear head.
         yes_token_id, no_token_id: the two tokens that `yes_no` compares; None for `linear`.
-        prompt, chunking, scoring, threshold: what a client must know (`lamr_contract.spec`).
+        prompt, chunking, scoring, threshold: what a client must know (`lamr_model.spec`).
         lexical: the lexical features, or None for the paper's model.
         similarity: half widths, in tokens, of the neighbourhoods that are compared with the query when query and code
             are encoded apart; None for the paper's joint encoding. It needs `lexical`, which tells where the query is.

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from lamr_contract.names import CU_SEQLENS
+from lamr_model.names import CU_SEQLENS
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, helper
 from onnx.parser import parse_function
 

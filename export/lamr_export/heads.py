@@ -1,6 +1,6 @@
 """Rubric heads: they turn fused token features into each rubric's emissions and a gate, and hold the CRFs' parameters.
 
-The serving side runs the same mathematics in `lamr_decoding`. The parameters have the names of `decoder.npz`, so the
+The serving side runs the same mathematics in `lamr_model.crf`. The parameters have the names of `decoder.npz`, so the
 two can't drift apart unnoticed.
 """
 

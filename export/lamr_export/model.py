@@ -2,7 +2,7 @@
 
 Paper section 3: hidden states of three layers are concatenated (equation 2), refined by self-attention blocks
 (equation 3) and read by `RubricHeads`. The encoder part (`forward`) is what gets exported to ONNX; the heads
-are served by `lamr_decoding`. The module reads no checkpoint files other than a backbone's own folder.
+are served by `lamr_model.crf`. The module reads no checkpoint files other than a backbone's own folder.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from lamr_decoding import DecoderWeights
+from lamr_model.crf import DecoderWeights
 from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import AutoConfig, AutoModel, PreTrainedModel
@@ -170,7 +170,7 @@ class LamrModel(nn.Module):
         return fused, relevance
 
     def decoder_weights(self) -> DecoderWeights:
-        """Heads, gate and CRFs as numpy arrays, for `lamr_decoding` and `decoder.npz`.
+        """Heads, gate and CRFs as numpy arrays, for `lamr_model.crf` and `decoder.npz`.
 
         The fused CRF is left out, as zeros, if the configuration's scoring wants probabilities without a chain.
         """

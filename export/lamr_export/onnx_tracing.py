@@ -15,7 +15,7 @@ from pathlib import Path
 
 import onnx
 import torch
-from lamr_contract.names import (
+from lamr_model.names import (
     CU_SEQLENS,
     ENCODER,
     FUSED,

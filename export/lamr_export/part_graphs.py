@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import onnx
-from lamr_contract.encoder.part_spec import PartSpec
-from lamr_contract.names import (
+from lamr_model.encoder.part_spec import PartSpec
+from lamr_model.names import (
     ENCODER_INPUTS,
     ENCODER_OUTPUTS,
     FUSION_FILE,

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import onnxruntime
 import torch
-from lamr_contract.encoding import PromptEncoder
-from lamr_contract.errors import InvalidInputError
-from lamr_contract.model_io import ChunkRequest
-from lamr_contract.names import (
+from lamr_base.errors import InvalidInputError
+from lamr_model.encoding import PromptEncoder
+from lamr_model.model_io import ChunkRequest
+from lamr_model.names import (
     DECODER,
     ENCODER,
     ENSEMBLE,
@@ -29,7 +29,7 @@ from lamr_contract.names import (
     config_file,
     version_folder,
 )
-from lamr_contract.spec import ModelSpec, client_files
+from lamr_model.spec import ModelSpec, client_files
 from lamr_serving.engines import PRECISIONS
 from onnx import ModelProto
 
@@ -93,7 +93,7 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
         revision: the revision of a checkpoint that is named by its Hugging Face id.
         name: what the model is called, with the first digits of its weights' digest as version; if None, both are the
             checkpoint's own.
-        scoring: `paper` or `emission` instead of the checkpoint's own (see `lamr_contract.rules`).
+        scoring: `paper` or `emission` instead of the checkpoint's own (see `lamr_model.rules`).
         chunk_tokens: the most code tokens of a chunk, cut at lines, instead of the checkpoint's own chunks.
         texts: pairs of a query and code on which changed decisions are counted; questions about the standard library
             if None.

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from lamr_contract.encoder.packed_batch import sequence_bounds
-from lamr_contract.perplexity.causal_scorer import IntArray
+from lamr_model.encoder.packed_batch import sequence_bounds
+from lamr_model.perplexity.causal_scorer import IntArray
 from torch import Tensor
 from torch.nn import functional as F
 

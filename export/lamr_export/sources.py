@@ -20,8 +20,8 @@ from huggingface_hub.errors import (
     RepositoryNotFoundError,
     RevisionNotFoundError,
 )
-from lamr_contract.names import SCORING_FILE, SPEC_FILE, TOKENIZER_FILE
-from lamr_contract.spec import client_files
+from lamr_model.names import SCORING_FILE, SPEC_FILE, TOKENIZER_FILE
+from lamr_model.spec import client_files
 
 from lamr_export.config import CHECKPOINT_CONFIG
 from lamr_export.errors import CheckpointError

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lamr_contract.rules import Scoring
-from lamr_contract.spec import Chunking, PromptTemplate
+from lamr_model.rules import Scoring
+from lamr_model.spec import Chunking, PromptTemplate
 from tokenizers import Tokenizer
 from torch import Tensor
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lamr_contract.names import SPEC_FILE
+from lamr_model.names import SPEC_FILE
 
 from lamr_export.errors import ExportError
 

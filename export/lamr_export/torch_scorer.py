@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from lamr_contract.encoder.packed_batch import cut_by_tokens, encoder_feed, sequence_bounds
-from lamr_contract.names import CU_SEQLENS, INPUT_IDS, MAX_LEN
-from lamr_contract.perplexity.causal_scorer import (
+from lamr_model.encoder.packed_batch import cut_by_tokens, encoder_feed, sequence_bounds
+from lamr_model.names import CU_SEQLENS, INPUT_IDS, MAX_LEN
+from lamr_model.perplexity.causal_scorer import (
     IntArray,
     Tokenized,
     check_sequences,

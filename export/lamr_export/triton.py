@@ -10,9 +10,9 @@ import json
 from importlib import resources
 from string import Template
 
-from lamr_contract.names import DECODER, PERPLEXITY, PROGRAM_FILE, version_folder
-from lamr_contract.perplexity.causal_spec import CausalSpec, to_parameter
-from lamr_contract.spec import ModelSpec, bundled_repository
+from lamr_model.names import DECODER, PERPLEXITY, PROGRAM_FILE, version_folder
+from lamr_model.perplexity.causal_spec import CausalSpec, to_parameter
+from lamr_model.spec import ModelSpec, bundled_repository
 from lamr_serving.engines import engine_for
 
 TEMPLATES = resources.files("lamr_export") / "templates"

@@ -1,6 +1,6 @@
 """Whether an exported encoder computes what the PyTorch model does, and what a difference means for decisions.
 
-Both run on packed batches of random ids and of real text, and both are decoded by `lamr_decoding` as on a server. The
+Both run on packed batches of random ids and of real text, and both are decoded by `lamr_model.crf` as on a server. The
 caller decides whether a difference is acceptable, except for a wrong shape.
 """
 
@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 import onnxruntime
 import torch
-from lamr_contract.encoder.packed_batch import code_states, encoder_feed
-from lamr_contract.encoding import PromptEncoder
-from lamr_contract.model_io import ChunkRequest
-from lamr_contract.names import ENCODER_OUTPUTS
-from lamr_decoding import Decoder
+from lamr_model.crf import Decoder
+from lamr_model.encoder.packed_batch import code_states, encoder_feed
+from lamr_model.encoding import PromptEncoder
+from lamr_model.model_io import ChunkRequest
+from lamr_model.names import ENCODER_OUTPUTS
 from numpy.typing import NDArray
 
 from lamr_export.errors import ExportError

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from lamr_errors import LamrError
+from lamr_base.errors import LamrError
 
 _END = ContextVar("end", default=math.inf)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 import numpy as np
-from lamr_errors import visible
+from lamr_base.errors import visible
 
 from lamr_postprocess.captures import bounded_captures
 from lamr_postprocess.lines import IntArray

@@ -11,7 +11,7 @@ import unicodedata
 from functools import lru_cache
 from itertools import groupby
 
-from lamr_errors import InvalidInputError
+from lamr_base.errors import InvalidInputError
 
 _TOKEN = re.compile(
     r"""(?P<escape>\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.))

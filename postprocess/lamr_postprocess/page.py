@@ -11,7 +11,7 @@ import json
 import re
 
 import numpy as np
-from lamr_errors import visible
+from lamr_base.errors import visible
 from numpy.typing import ArrayLike, NDArray
 
 from lamr_postprocess.detection import detect_language

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from lamr_errors import InvalidInputError
+from lamr_base.errors import InvalidInputError
 
 from lamr_postprocess.expressions import ExpressionError, for_re2
 

@@ -13,7 +13,7 @@ from operator import index
 from typing import SupportsIndex, TypeGuard
 
 import numpy as np
-from lamr_errors import InvalidInputError
+from lamr_base.errors import InvalidInputError
 
 from lamr_postprocess.document import Document
 from lamr_postprocess.lines import BoolArray, IntArray

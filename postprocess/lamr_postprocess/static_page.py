@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from html import escape
 
-from lamr_errors import visible
+from lamr_base.errors import visible
 
 _HEAD = """<!doctype html>
 <html lang="en">

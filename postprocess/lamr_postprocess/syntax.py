@@ -15,7 +15,7 @@ from functools import cache, cached_property
 
 import numpy as np
 import tree_sitter
-from lamr_errors import InvalidInputError
+from lamr_base.errors import InvalidInputError
 
 from lamr_postprocess.clock import is_over, look
 from lamr_postprocess.frames import Frames

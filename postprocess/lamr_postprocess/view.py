@@ -11,7 +11,7 @@ import json
 from itertools import pairwise
 
 import numpy as np
-from lamr_errors import visible
+from lamr_base.errors import visible
 from numpy.typing import ArrayLike
 
 from lamr_postprocess.lines import split_lines

@@ -6,7 +6,7 @@
 Importing this package loads no model; a pack loads the line model.
 """
 
-from lamr_contract.cache import default_cache_file
+from lamr_base.cache import default_cache_file
 
 from lamr_repositories.errors import RepositoryError
 from lamr_repositories.formats import FORMATS

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from lamr_contract.arrays import Float64Array
+from lamr_base.arrays import Float64Array
 from lamr_postprocess import Cut, detect_language
 from lamr_postprocess.document import Document, analyse
 from lamr_postprocess.lines import BoolArray, IntArray

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os import PathLike
 
-from lamr_contract.errors import InvalidInputError, ServerError
+from lamr_base.errors import InvalidInputError, ServerError
 
 
 class RepositoryError(InvalidInputError):

@@ -18,9 +18,9 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from lamr_contract.arrays import Float64Array, ranges
-from lamr_contract.cache import unpacked
-from lamr_contract.words import TermIndex
+from lamr_base.arrays import Float64Array, ranges
+from lamr_base.cache import unpacked
+from lamr_model.words import TermIndex
 from lamr_postprocess import language_named
 from lamr_postprocess.definition_spans import DefinitionSpan, definition_spans
 from lamr_postprocess.layout import line_layout

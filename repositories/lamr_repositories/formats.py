@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lamr_errors import visible
+from lamr_base.errors import visible
 from lamr_postprocess import Cut
 
 _RULE, _SHORT_RULE = "=" * 64, "=" * 16

@@ -15,7 +15,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from lamr_errors import visible
+from lamr_base.errors import visible
 
 from lamr_repositories.errors import GitError, RepositoryError, SlowGitError
 from lamr_repositories.watch import Watch, end_all

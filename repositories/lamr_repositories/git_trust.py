@@ -13,7 +13,7 @@ import os
 import stat
 from pathlib import Path
 
-from lamr_contract.files import read_regular
+from lamr_base.files import read_regular
 
 from lamr_repositories.errors import RepositoryError
 from lamr_repositories.git import run_git

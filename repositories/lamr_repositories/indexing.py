@@ -14,7 +14,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 
-from lamr_contract.cache import Cache
+from lamr_base.cache import Cache
 from lamr_postprocess import approximate_tokens, detect_language
 
 from lamr_repositories.file_index import FORMAT as INDEX_FORMAT

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
-from lamr_contract.arrays import Float64Array
-from lamr_contract.bm25 import idf, length_norm, saturated
-from lamr_contract.words import query_terms, terms
+from lamr_base.arrays import Float64Array
+from lamr_model.bm25 import idf, length_norm, saturated
+from lamr_model.words import query_terms, terms
 from lamr_postprocess.lines import IntArray
 from numpy.typing import NDArray
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lamr_contract.errors import InvalidInputError
+from lamr_base.errors import InvalidInputError
 
 from lamr_repositories.formats import FORMATS
 from lamr_repositories.walk import WalkOptions
@@ -27,7 +27,7 @@ class PackOptions:
         form: a key of `FORMATS`.
         order: how files stand in the pack: by `score`, that of the best lines first, or by `path`.
         line_numbers: whether lines carry their original numbers.
-        tokenizer: what counts tokens: a name or a file (`lamr_contract.counters.token_counter`); None for its default.
+        tokenizer: what counts tokens: a name or a file (`lamr_model.counters.token_counter`); None for its default.
 
     Raises:
         InvalidInputError: a value can't be used.

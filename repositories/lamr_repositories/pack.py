@@ -11,13 +11,13 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from lamr_base.cache import Cache
+from lamr_base.errors import InvalidInputError
 from lamr_client.prune_options import check_query, check_words
-from lamr_contract.cache import Cache
-from lamr_contract.counters import token_counter
-from lamr_contract.encoding import PromptEncoder
-from lamr_contract.errors import InvalidInputError
-from lamr_contract.scoring.scorer import Scorer
-from lamr_contract.spec import bundled_repository
+from lamr_model.counters import token_counter
+from lamr_model.encoding import PromptEncoder
+from lamr_model.scoring.scorer import Scorer
+from lamr_model.spec import bundled_repository
 
 from lamr_repositories.folders import Folder, NamedFiles
 from lamr_repositories.formats import PackHead

@@ -12,15 +12,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from lamr_contract.arrays import Float64Array, logit
-from lamr_contract.cache import Cache
-from lamr_contract.counters import Counter
-from lamr_contract.encoding import PromptEncoder
-from lamr_contract.errors import InvalidInputError
-from lamr_contract.query_truncation import TruncatedQuery, bounded
-from lamr_contract.scoring.query_document import NO_TOKENS, QueryDocument
-from lamr_contract.scoring.scorer import DocumentScorer, Scorer
-from lamr_errors import unseen_lines, visible
+from lamr_base.arrays import Float64Array, logit
+from lamr_base.cache import Cache
+from lamr_base.errors import InvalidInputError, unseen_lines, visible
+from lamr_model.counters import Counter
+from lamr_model.encoding import PromptEncoder
+from lamr_model.query_truncation import TruncatedQuery, bounded
+from lamr_model.scoring.query_document import NO_TOKENS, QueryDocument
+from lamr_model.scoring.scorer import DocumentScorer, Scorer
 from lamr_postprocess import decode
 from lamr_postprocess.encodings import UTF_8
 from lamr_postprocess.layout import line_layout

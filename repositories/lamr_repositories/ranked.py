@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from lamr_contract.arrays import Float64Array, ranges
-from lamr_contract.words import query_terms
+from lamr_base.arrays import Float64Array, ranges
+from lamr_model.words import query_terms
 from lamr_postprocess.lines import IntArray, line_spans
 
 from lamr_repositories.allocation import Competitor

@@ -12,7 +12,7 @@ import re
 import stat
 from pathlib import Path
 
-from lamr_errors import LamrError
+from lamr_base.errors import LamrError
 
 MOST_DEPTH = 100
 """Folders on the way to a file; more are made by programs, for programs."""

@@ -11,8 +11,8 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from lamr_contract.counters import Counter
-from lamr_errors import visible
+from lamr_base.errors import visible
+from lamr_model.counters import Counter
 from lamr_postprocess import BudgetError, Cut
 from lamr_postprocess.document import Document
 from lamr_postprocess.render import Style, sample_marker

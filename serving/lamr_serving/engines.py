@@ -10,8 +10,8 @@ import json
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from lamr_contract.cpus import cpu_features
-from lamr_contract.names import PRECISION_PARAMETER
+from lamr_base.cpus import cpu_features
+from lamr_model.names import PRECISION_PARAMETER
 
 WIDE = 1024  # hidden size (Qwen3-0.6B's) from which products outweigh what stands around them
 

@@ -6,7 +6,7 @@ ServerStartError (a ServerError)              the server did not come up, or thi
 
 from __future__ import annotations
 
-from lamr_contract.errors import ModelMismatchError, ServerError
+from lamr_base.errors import ModelMismatchError, ServerError
 
 
 class ModelRepositoryError(ModelMismatchError):

@@ -11,10 +11,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from lamr_contract.encoder.part_spec import PartSpec
-from lamr_contract.errors import ModelMismatchError
-from lamr_contract.files import MOST_TOKENIZER_BYTES, check_regular, read_regular
-from lamr_contract.names import (
+from lamr_base.errors import ModelMismatchError
+from lamr_base.files import MOST_TOKENIZER_BYTES, check_regular, read_regular
+from lamr_model.encoder.part_spec import PartSpec
+from lamr_model.names import (
     DECODER,
     ENCODER,
     ENSEMBLE,
@@ -34,9 +34,9 @@ from lamr_contract.names import (
     config_file,
     version_folder,
 )
-from lamr_contract.perplexity.causal_spec import CausalSpec, causal_files, from_parameter, load_causal_spec
-from lamr_contract.scoring.scorer import Scorer
-from lamr_contract.spec import ModelSpec, client_files, load_spec
+from lamr_model.perplexity.causal_spec import CausalSpec, causal_files, from_parameter, load_causal_spec
+from lamr_model.scoring.scorer import Scorer
+from lamr_model.spec import ModelSpec, client_files, load_spec
 
 from lamr_serving.errors import ModelRepositoryError
 
@@ -114,7 +114,7 @@ def _check_carried(config: Any, path: Path, parameter: str, expected: str) -> No
 
 
 def _check_weights(path: Path, spec: ModelSpec, width: int) -> None:
-    from lamr_decoding import DecoderWeights  # noqa: PLC0415  # numpy
+    from lamr_model.crf import DecoderWeights  # noqa: PLC0415  # numpy
 
     try:
         weights = DecoderWeights.load(path)

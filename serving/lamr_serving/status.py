@@ -9,17 +9,18 @@ import platform
 from dataclasses import dataclass
 from typing import Any
 
-from lamr_client import triton_wire as wire
-from lamr_client.connection import Connection, parse_connection
-from lamr_contract.cpus import cpu_features, usable_cpus
-from lamr_contract.errors import (
+from lamr_base.cpus import cpu_features, usable_cpus
+from lamr_base.errors import (
     AccessDeniedError,
     DeadlineExceededError,
     LamrError,
     ServerError,
     ServerUnavailableError,
 )
-from lamr_contract.names import (
+from lamr_base.silence import import_onnxruntime
+from lamr_client import triton_wire as wire
+from lamr_client.connection import Connection, parse_connection
+from lamr_model.names import (
     ENCODER,
     ENSEMBLE,
     FINGERPRINT_PARAMETER,
@@ -29,8 +30,7 @@ from lamr_contract.names import (
     VERSION_PARAMETER,
     config_file,
 )
-from lamr_contract.silence import import_onnxruntime
-from lamr_contract.spec import bundled_repository, load_spec
+from lamr_model.spec import bundled_repository, load_spec
 
 from lamr_serving.engines import PRECISIONS, WIDE, choose, engine_for
 from lamr_serving.repository_check import read_config

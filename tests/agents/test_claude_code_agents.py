@@ -18,8 +18,8 @@ from lamr_agents.claude_code import read_call
 from lamr_agents.local.server import LocalServer
 from lamr_agents.local.store import Store
 from lamr_agents.policy import Policy
-from lamr_sessions import big_reads, read_events
-from lamr_sessions.formats import CLAUDE_CODE
+from lamr_agents.sessions import big_reads, read_events
+from lamr_agents.sessions.formats import CLAUDE_CODE
 
 from tests.agents.samples import CODE, NUMBERED, SAID, TASK, pruner
 from tests.agents.test_claude_code import BASH, READ, payload

@@ -13,8 +13,8 @@ from lamr_agents.embedded import Own, Reading, Reads
 from lamr_agents.intent import Known
 from lamr_agents.local.texts import MOST_DAYS
 from lamr_agents.policy import DEFAULT, PROFILES, Policy
+from lamr_agents.sessions.commands import Read
 from lamr_client import MissingPackageError, Pruner, ServerUnavailableError
-from lamr_sessions.commands import Read
 
 from tests.agents.samples import CODE, SAID, TASK, pruner, set_by_the_user
 

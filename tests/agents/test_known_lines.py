@@ -23,10 +23,10 @@ from lamr_agents.javascript import HOOK_OPENCODE, HOOK_PI
 from lamr_agents.local.texts import Texts
 from lamr_agents.messages import Conversations
 from lamr_agents.policy import PROFILES, SHORTENED
+from lamr_agents.sessions import Read, notices
 from lamr_agents.skim import asked_for, skim
 from lamr_agents.skimmed import Skim
 from lamr_agents.thin import NOTE
-from lamr_sessions import Read, notices
 
 FILES = ("/w/a.py", "/w/b.py")
 LINES = 60

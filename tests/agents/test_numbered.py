@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 from lamr_agents import Known, intent_of, skim
+from lamr_agents.sessions import Read
 from lamr_agents.skim import asked_for, outline
 from lamr_client.mock_transport import MockTransport, uniform_answer
 from lamr_client.pruner import Pruner
 from lamr_client.result import PruneResult
 from lamr_postprocess import split_lines
-from lamr_sessions import Read
 
 from tests.agents.samples import CODE, SAID, TASK, line_of
 

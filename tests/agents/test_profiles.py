@@ -8,10 +8,10 @@ from typing import Any, get_args
 import pytest
 from lamr_agents.intent import Intent
 from lamr_agents.policy import DEFAULT, PROFILES
+from lamr_agents.sessions import Read
 from lamr_agents.skim import asked_for, skim
+from lamr_base.choices import ProfileName
 from lamr_cli.main import app
-from lamr_contract.choices import ProfileName
-from lamr_sessions import Read
 from typer.testing import CliRunner
 
 from tests.agents.samples import CODE, pruner

@@ -18,8 +18,8 @@ from lamr_agents.replay import (
 from lamr_agents.replay.bill import CALL_OUTPUT, Bill
 from lamr_agents.replay.page import render_page
 from lamr_agents.replay.prices import Price
+from lamr_agents.sessions import FORMATS, Request, read_records, recognize, requests_of
 from lamr_cli.main import app
-from lamr_sessions import FORMATS, Request, read_records, recognize, requests_of
 from typer.testing import CliRunner
 
 from tests.agents.samples import (

@@ -46,8 +46,8 @@ from tests.agents.samples import (
     session,
     usage,
 )
-from tests.sessions import test_code_mode as code_mode
-from tests.sessions.test_sessions import LOGS
+from tests.agents.sessions import test_code_mode as code_mode
+from tests.agents.sessions.test_sessions import LOGS
 
 PRICE = Price(("*",), input=1.0, cache_write=2.0, cache_read=0.1, output=10.0)
 PRICES = PriceTable((PRICE,))

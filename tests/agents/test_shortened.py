@@ -16,12 +16,12 @@ from lamr_agents.local.store import Store
 from lamr_agents.local.texts import Archive, Place, Texts
 from lamr_agents.messages import Conversations
 from lamr_agents.policy import PUT_ASIDE, Policy
+from lamr_agents.sessions import Read
+from lamr_agents.sessions.notices import TruncationInfo
 from lamr_agents.skim import asked_for
 from lamr_agents.skimmed import Skim
 from lamr_client import Pruner
 from lamr_client.mock_transport import MockTransport, uniform_answer
-from lamr_sessions import Read
-from lamr_sessions.notices import TruncationInfo
 
 from tests.agents.samples import SAID, TASK, code_of, pruner
 from tests.agents.test_claude_code import BASH, READ, ask, payload, said, transcript

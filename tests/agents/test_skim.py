@@ -11,10 +11,10 @@ import pytest
 from lamr_agents import Known, Policy, ToolResult, intent_of, skim
 from lamr_agents.local.texts import Archive, Place, Texts
 from lamr_agents.policy import OUTLINED, PRUNED
+from lamr_agents.sessions import Read
 from lamr_agents.skim import asked_for, outline
 from lamr_client import AccessDeniedError, ServerUnavailableError
 from lamr_client.mock_transport import MockTransport, uniform_answer
-from lamr_sessions import Read
 
 from tests.agents.samples import CODE, SAID, TASK, line_of, pruner
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from hpack import Encoder
-from lamr_front.health_check import DATA, HEADERS, SETTINGS
+from lamr_serving.front.health_check import DATA, HEADERS, SETTINGS
 
 from tests.attack.front_callers import (
     CONTINUATION,

@@ -12,7 +12,7 @@ import h2.config
 import h2.connection
 import h2.events
 from hpack import Encoder
-from lamr_front.health_check import DATA, HEADERS, PREFACE, SETTINGS
+from lamr_serving.front.health_check import DATA, HEADERS, PREFACE, SETTINGS
 
 PRIORITY, RST_STREAM, PING, WINDOW_UPDATE, CONTINUATION = 2, 3, 6, 8, 9
 READY = "/inference.GRPCInferenceService/ModelReady"

@@ -210,7 +210,7 @@ CHUNKED = b"POST /v1/prune HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chu
 _LIAR = """
 import sys, time, grpc, numpy as np
 from concurrent.futures import ThreadPoolExecutor
-from lamr_contract.spec import bundled_repository, load_spec
+from lamr_model.spec import bundled_repository, load_spec
 from tritonclient.grpc import service_pb2 as pb, service_pb2_grpc as pbg
 how, spec = sys.argv[1], load_spec(bundled_repository())
 class Liar(pbg.GRPCInferenceServiceServicer):

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from lamr_contract.cache import Cache
+from lamr_base.cache import Cache
 from lamr_postprocess import prune_lines
 
 from tests.attack.case import Case

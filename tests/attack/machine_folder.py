@@ -26,7 +26,7 @@ TRAPS = (
         "struct",
         "pickle",
     ),
-    *("socket", "signal", "onnxruntime", "multiprocessing", "subprocess", "lamr_contract", "lamr_serving"),
+    *("socket", "signal", "onnxruntime", "multiprocessing", "subprocess", "lamr_model", "lamr_serving"),
     *("tokenizers", "triton_python_backend_utils"),
 )
 FOLDER_HOLDS = "exit [034];.*; nothing ran"

@@ -19,9 +19,9 @@ from pathlib import Path
 
 import grpc
 import pytest
-from lamr_contract.spec import bundled_repository, load_spec
-from lamr_front import control
-from lamr_front.rendering import REFUSALS
+from lamr_model.spec import bundled_repository, load_spec
+from lamr_serving.front import control
+from lamr_serving.front.rendering import REFUSALS
 
 from tests.attack.case import Case
 from tests.attack.front_attacks import CALL, CROWDS, FLOODS
@@ -29,7 +29,7 @@ from tests.attack.front_callers import INFER, READY, Caller
 from tests.attack.odd_lines import odd_lines
 from tests.attack.odd_requests import FRAMES, INFERENCES, NAME, OTHERS, TWO_READINGS, frame
 from tests.attack.place import LAMR, Place
-from tests.front.conftest import Replica, Site, inference, stub_of
+from tests.serving.front.conftest import Replica, Site, inference, stub_of
 
 HERE = "127.0.0.1"
 _STATUS = re.compile(r"(?:(?<=HTTP/1\.[01] )|(?<=grpc-status: ))\d+")

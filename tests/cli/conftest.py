@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from lamr_contract.children import SAFE_PATH
-from lamr_contract.silence import SILENCE
+from lamr_base.children import SAFE_PATH
+from lamr_base.silence import SILENCE
 
 
 @pytest.fixture(autouse=True)

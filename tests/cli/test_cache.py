@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from lamr_base.cache import Cache, states_file
 from lamr_cli.main import app
-from lamr_contract.cache import Cache, states_file
 from typer.testing import CliRunner
 
 CODE = "def area(width, height):\n    return width * height\n\n\n" * 40
@@ -61,7 +61,7 @@ def test_what_a_pruning_read_is_kept_shown_and_cleared(folder: Path, tmp_path: P
 def test_a_second_question_reads_no_code_again(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lamr_contract.encoder.apart_session import ApartSession
+    from lamr_model.encoder.apart_session import ApartSession
 
     read: list[int] = []
     encode = ApartSession._read

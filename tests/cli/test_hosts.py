@@ -20,8 +20,8 @@ from lamr_agents.host import Way
 from lamr_agents.hosts import HOSTS
 from lamr_agents.installing import shared_command
 from lamr_agents.local.store import Store, StoredResult, default_socket
+from lamr_base.private_files import private_folder
 from lamr_cli.main import app
-from lamr_contract.private_files import private_folder
 from typer.testing import CliRunner
 
 from tests.processes import end_servers

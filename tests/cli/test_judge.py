@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lamr_base import cpus
 from lamr_cli.judge import PRUNERS_HELP
 from lamr_cli.main import app
-from lamr_contract import cpus
 from lamr_evaluation.judge import PRUNERS
 from typer.testing import CliRunner, Result
 

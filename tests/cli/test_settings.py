@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 import typer
+from lamr_base.settings_file import KINDS, MOST_BYTES, SettingsError
 from lamr_cli.main import app, main
 from lamr_cli.settings import Settings, defaults, project_file
-from lamr_contract.settings_file import KINDS, MOST_BYTES, SettingsError
 from typer.testing import CliRunner, Result
 
 OWN = 'server = "127.0.0.1:9001"\nmodel = "models/ours"\nmax_tokens = 9000\nexclude = ["*.sql"]\n'

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from lamr_contract.private_files import cache_folder
-from lamr_errors import LamrError
+from lamr_base.errors import LamrError
+from lamr_base.private_files import cache_folder
 
 LAMR = str(Path(sys.executable).with_name("lamr"))
 CODE = "/* Größe */\r\nint limit = 3;\r\n"

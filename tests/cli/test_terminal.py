@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from lamr_base.errors import LamrError, ModelMismatchError, unseen_lines, visible
 from lamr_cli import exits, printing
-from lamr_errors import LamrError, ModelMismatchError, unseen_lines, visible
 
 from tests.test_house import FOLDERS
 

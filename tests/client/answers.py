@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from lamr_contract.model_io import ChunkRequest, ChunkResult
+from lamr_model.model_io import ChunkRequest, ChunkResult
 
 
 def answer(request: ChunkRequest) -> ChunkResult:

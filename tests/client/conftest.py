@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from tests.contract.conftest import bert, encoder, indents, qwen, repository, wide_repository
+from tests.model.conftest import bert, encoder, indents, qwen, repository, wide_repository
 
 __all__ = ["bert", "encoder", "free_port", "indents", "qwen", "repository", "wide_repository"]
 

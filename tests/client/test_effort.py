@@ -33,7 +33,7 @@ from lamr_client.deadline import Attempts, Deadline, Retry, until_answered
 from lamr_client.deferred import DeferredTransport
 from lamr_client.effort import Effort, EncoderLoadingError, why_degraded
 from lamr_client.reading_plan import Pace
-from lamr_contract.model_io import ChunkRequest
+from lamr_model.model_io import ChunkRequest
 
 from tests.tiny import (
     BERT_PROMPT,

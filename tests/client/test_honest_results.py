@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from lamr_client import MockTransport, Pruner
-from lamr_contract.query_kind import is_foreign
+from lamr_model.query_kind import is_foreign
 
 from tests.postprocess.test_minified import BUNDLE
 from tests.tiny import program

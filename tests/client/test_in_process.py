@@ -18,8 +18,8 @@ from lamr_client import (
     ModelMismatchError,
     Pruner,
 )
-from lamr_contract.names import DECODER, ENCODER, ONNX_FILE, WEIGHTS_FILE, version_folder
-from lamr_decoding import Decoder, DecoderWeights
+from lamr_model.crf import Decoder, DecoderWeights
+from lamr_model.names import DECODER, ENCODER, ONNX_FILE, WEIGHTS_FILE, version_folder
 from onnx import TensorProto, helper, numpy_helper
 
 from tests.tiny import BERT_PROMPT, make_spec, program, wordpiece, write_client_files

@@ -5,6 +5,8 @@ from __future__ import annotations
 import grpc
 import numpy as np
 import pytest
+from lamr_base.admission import MOST_WAIT_SECONDS, seconds_to_wait
+from lamr_base.errors import QuotaExceededError
 from lamr_client import (
     AsyncGrpcTransport,
     ChunkRequest,
@@ -17,8 +19,6 @@ from lamr_client import (
 from lamr_client import triton_wire as wire
 from lamr_client.deadline import Deadline, Retry
 from lamr_client.transport import ThreadedTransport
-from lamr_contract.admission import MOST_WAIT_SECONDS, seconds_to_wait
-from lamr_contract.errors import QuotaExceededError
 
 from .lying import infer_result
 from .triton_fake import FakeTriton

@@ -30,9 +30,9 @@ from lamr_client import (
 from lamr_client.mock_transport import MockTransport, uniform_answer
 from lamr_client.prune_options import PruneCall, PruneOptions
 from lamr_client.reading_plan import Pace
-from lamr_contract.model_io import ChunkRequest
-from lamr_contract.rules import Scoring
-from lamr_contract.scoring.scorer import Scorer
+from lamr_model.model_io import ChunkRequest
+from lamr_model.rules import Scoring
+from lamr_model.scoring.scorer import Scorer
 from lamr_postprocess import line_spans, prune_lines
 from lamr_postprocess.lines import TokenLines, code_points
 from lamr_postprocess.selection import approximate_tokens

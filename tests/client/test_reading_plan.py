@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from lamr_client.deadline import Deadline
 from lamr_client.reading_plan import Pace, ReadingPlan
-from lamr_contract.encoding import Chunk, Chunks
+from lamr_model.encoding import Chunk, Chunks
 
 
 class Left(Deadline):

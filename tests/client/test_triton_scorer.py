@@ -15,7 +15,7 @@ from lamr_client import (
     TritonScorer,
 )
 from lamr_client.triton_scorer import _Channel
-from lamr_contract.perplexity.causal_spec import CausalSpec, to_parameter
+from lamr_model.perplexity.causal_spec import CausalSpec, to_parameter
 from tritonclient.grpc import model_config_pb2
 
 from tests.tiny import byte_bpe

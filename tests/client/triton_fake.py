@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import grpc
 import numpy as np
-from lamr_contract.model_io import ChunkRequest
-from lamr_contract.names import ENSEMBLE
-from lamr_contract.spec import ModelSpec
+from lamr_model.model_io import ChunkRequest
+from lamr_model.names import ENSEMBLE
+from lamr_model.spec import ModelSpec
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 
 from .answers import answer

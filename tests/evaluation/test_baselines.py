@@ -4,10 +4,10 @@ import time
 
 import numpy as np
 import pytest
-from lamr_contract.bm25 import bm25
-from lamr_contract.words import TermIndex, query_terms, split_words, stem, terms
 from lamr_evaluation.baselines import BASELINES, functions, paragraphs, windows
 from lamr_evaluation.records import bare_lines
+from lamr_model.bm25 import bm25
+from lamr_model.words import TermIndex, query_terms, split_words, stem, terms
 
 CODE = '''"""Shop."""
 

@@ -6,9 +6,9 @@ import json
 
 import pytest
 from lamr_client import Pruner
-from lamr_contract.counters import token_counter
 from lamr_evaluation import Record, RecordError
 from lamr_evaluation.by_tokens import BUDGETS, OWN_FUNCTIONS, PRUNER, evaluate_by_tokens
+from lamr_model.counters import token_counter
 from lamr_postprocess import split_lines
 
 CODE = "import os\n\n\n" + "".join(

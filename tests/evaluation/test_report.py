@@ -7,14 +7,14 @@ import json
 import lamr_client
 import numpy as np
 import pytest
-from lamr_contract.errors import InvalidInputError
+from lamr_base.errors import InvalidInputError
+from lamr_base.resampling import Bootstrap
 from lamr_evaluation.baselines import BASELINES
 from lamr_evaluation.errors import RecordError
 from lamr_evaluation.measure import evaluate, evaluate_pruner
 from lamr_evaluation.problems import Problem
 from lamr_evaluation.records import Record
 from lamr_evaluation.report import plot_recall
-from lamr_evaluation.resampling import Bootstrap
 from lamr_evaluation.scorers import PrunerScorer, Selector
 from lamr_evaluation.tables import HEADINGS
 

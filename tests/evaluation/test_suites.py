@@ -11,6 +11,8 @@ from dataclasses import replace
 
 import pyarrow
 import pytest
+from lamr_agents.sessions import BigRead, Event, Read
+from lamr_agents.sessions.shown import ShownLines
 from lamr_cli.evaluate import SUITE_NAMES
 from lamr_evaluation import contextbench
 from lamr_evaluation.__main__ import main
@@ -33,8 +35,6 @@ from lamr_evaluation.suites import (
     words_before,
 )
 from lamr_evaluation.wheels import WheelCache
-from lamr_sessions import BigRead, Event, Read
-from lamr_sessions.shown import ShownLines
 from pyarrow import parquet
 
 CODE = "int twice(int x) {\n    return 2 * x;\n}\n"

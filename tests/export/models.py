@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import torch
-from lamr_contract.spec import Chunking, PromptTemplate
 from lamr_export import LamrConfig, LamrModel, Lexical
+from lamr_model.spec import Chunking, PromptTemplate
 from safetensors.torch import save_file
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from lamr_contract.errors import InvalidInputError
+from lamr_base.errors import InvalidInputError
 from lamr_export import causal_model as module
 from lamr_export.causal_model import SLICE, CausalModel
 from lamr_export.errors import CheckpointError
@@ -84,7 +84,7 @@ def test_a_folder_without_a_model_is_refused(tmp_path) -> None:
 
 
 def test_what_the_model_cannot_take_is_refused() -> None:
-    from lamr_contract.perplexity.causal_scorer import check_sequences
+    from lamr_model.perplexity.causal_scorer import check_sequences
 
     for ids, message in (([], "0 tokens"), ([1] * 9, "9 tokens"), ([12], "vocabulary"), ([-1], "vocabulary")):
         with pytest.raises(InvalidInputError, match=message):

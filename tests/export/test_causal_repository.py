@@ -11,13 +11,13 @@ import onnxruntime
 import pytest
 import torch
 from google.protobuf import text_format
-from lamr_contract.encoder.packed_batch import encoder_feed
-from lamr_contract.perplexity.causal_spec import load_causal_spec
 from lamr_export import ExportError, causal_repository, export_causal
 from lamr_export.causal_model import CausalModel
 from lamr_export.causal_source import load_causal
 from lamr_export.errors import CheckpointError
 from lamr_export.onnx_tracing import causal_to_onnx, save_onnx
+from lamr_model.encoder.packed_batch import encoder_feed
+from lamr_model.perplexity.causal_spec import load_causal_spec
 from lamr_serving import check_repository
 from tritonclient.grpc import model_config_pb2
 

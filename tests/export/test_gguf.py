@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from lamr_contract.errors import MissingPackageError
+from lamr_base.errors import MissingPackageError
 from lamr_export import CheckpointError, TorchScorer
 from lamr_export.causal_source import WORDS
 from lamr_repositories.compression import CompressionOptions, compress

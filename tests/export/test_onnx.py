@@ -7,8 +7,8 @@ import onnx
 import onnxruntime
 import pytest
 import torch
-from lamr_decoding import Decoder, DecoderWeights
 from lamr_export.onnx_tracing import IR_VERSION, OPSET, save_onnx
+from lamr_model.crf import Decoder, DecoderWeights
 
 from .conftest import MODELS
 from .models import VOCAB, packed

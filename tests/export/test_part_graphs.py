@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from lamr_contract.encoder.apart_session import ApartSession
-from lamr_contract.encoder.encoder_session import open_encoder
-from lamr_contract.encoder.kept_states import KeptStates
-from lamr_contract.encoder.packed_batch import encoder_feed
-from lamr_contract.names import (
+from lamr_export.part_graphs import write_parts
+from lamr_model.encoder.apart_session import ApartSession
+from lamr_model.encoder.encoder_session import open_encoder
+from lamr_model.encoder.kept_states import KeptStates
+from lamr_model.encoder.packed_batch import encoder_feed
+from lamr_model.names import (
     ENCODER,
     ENCODER_OUTPUTS,
     FUSION_FILE,
@@ -20,8 +21,7 @@ from lamr_contract.names import (
     PARTS_FILE,
     version_folder,
 )
-from lamr_contract.spec import bundled_repository
-from lamr_export.part_graphs import write_parts
+from lamr_model.spec import bundled_repository
 
 from .models import packed
 

@@ -11,10 +11,10 @@ import onnx
 import pytest
 import torch
 from google.protobuf import text_format
-from lamr_contract.spec import Chunking, load_spec
-from lamr_decoding import DecoderWeights
 from lamr_export import CheckpointError, ExportError, export_repository, repository_writer, save_checkpoint
 from lamr_export.triton import default_batch_size, default_instances, model_config
+from lamr_model.crf import DecoderWeights
+from lamr_model.spec import Chunking, load_spec
 from lamr_serving import check_repository
 from tritonclient.grpc import model_config_pb2
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from lamr_contract.spec import Chunking
 from lamr_export.config import attention_bytes, served_config, serving_terms
+from lamr_model.spec import Chunking
 
 from .models import qwen3
 

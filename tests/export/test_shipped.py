@@ -7,7 +7,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from lamr_contract.names import (
+from lamr_export import triton
+from lamr_export.triton import decoder_program, model_config
+from lamr_model.crf import DecoderWeights
+from lamr_model.names import (
     DECODER,
     ENCODER,
     MODELS,
@@ -18,10 +21,7 @@ from lamr_contract.names import (
     config_file,
     version_folder,
 )
-from lamr_contract.spec import bundled_repository, client_files, load_spec
-from lamr_decoding import DecoderWeights
-from lamr_export import triton
-from lamr_export.triton import decoder_program, model_config
+from lamr_model.spec import bundled_repository, client_files, load_spec
 
 CONFIGS = {config_file(Path(), model).as_posix() for model in MODELS}
 PROGRAM = (version_folder(Path(), DECODER) / PROGRAM_FILE).as_posix()

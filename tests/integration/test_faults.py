@@ -25,7 +25,7 @@ from lamr_client import (
     load_spec,
 )
 from lamr_client import triton_wire as wire
-from lamr_contract.names import ENSEMBLE
+from lamr_model.names import ENSEMBLE
 from lamr_serving import ModelRepositoryError, ServerStartError, TritonServer
 from tritonclient.grpc import InferenceServerClient
 from tritonclient.utils import InferenceServerException

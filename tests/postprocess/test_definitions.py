@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lamr_errors import visible
+from lamr_base.errors import visible
 from lamr_postprocess import (
     LANGUAGES,
     BudgetError,

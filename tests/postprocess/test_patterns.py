@@ -7,7 +7,7 @@ import sys
 import time
 
 import pytest
-from lamr_errors import InvalidInputError
+from lamr_base.errors import InvalidInputError
 from lamr_postprocess import patterns, prune_lines
 from lamr_postprocess.patterns import LineSearch, SearchTime, check_expressions
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lamr_contract.cache import Cache
+from lamr_base.cache import Cache
 from lamr_repositories import PackResult, pack
 from lamr_repositories.file_index import FileIndex, index_file
 

@@ -6,8 +6,8 @@ import dataclasses
 
 import numpy as np
 import pytest
-from lamr_contract.bm25 import idf, length_norm, saturated
-from lamr_contract.words import TermIndex, query_terms
+from lamr_model.bm25 import idf, length_norm, saturated
+from lamr_model.words import TermIndex, query_terms
 from lamr_postprocess import LANGUAGES, language_named, split_lines
 from lamr_postprocess.definition_spans import definition_spans
 from lamr_postprocess.layout import line_layout

@@ -10,7 +10,7 @@ from dataclasses import astuple
 from pathlib import Path
 
 import pytest
-from lamr_contract.cache import Cache
+from lamr_base.cache import Cache
 from lamr_repositories.folders import Folder
 from lamr_repositories.indexing import RepositoryIndex, index_repository
 from lamr_repositories.revisions import Revision

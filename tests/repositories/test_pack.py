@@ -11,7 +11,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from lamr_contract.errors import InvalidInputError
+from lamr_base.errors import InvalidInputError
 from lamr_postprocess import BudgetError, split_lines
 from lamr_repositories import (
     FORMATS,

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from lamr_contract.errors import InvalidInputError
+from lamr_base.errors import InvalidInputError
 from lamr_repositories import PackOptions, RepositoryError, pack
 from lamr_repositories.remote import fetched, is_url, name_of, shown
 

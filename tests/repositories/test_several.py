@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lamr_contract.errors import InvalidInputError
+from lamr_base.errors import InvalidInputError
 from lamr_repositories import pack
 from lamr_repositories.several import unique
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from lamr_errors import visible
+from lamr_base.errors import visible
 from lamr_postprocess.lines import IntArray, split_lines
 from lamr_repositories.allocation import Competitor
 from lamr_repositories.formats import FORMATS, FileText, PackHead

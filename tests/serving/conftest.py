@@ -18,7 +18,7 @@ from types import ModuleType
 import numpy as np
 import onnx
 import pytest
-from lamr_contract.spec import Chunking, ModelSpec, PromptTemplate, bundled_repository
+from lamr_model.spec import Chunking, ModelSpec, PromptTemplate, bundled_repository
 from onnx import TensorProto, helper, numpy_helper
 
 WIDTH = 6

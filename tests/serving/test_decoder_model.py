@@ -6,8 +6,8 @@ import sys
 
 import numpy as np
 import pytest
-from lamr_contract.stalls import StallWatch
-from lamr_decoding import Decoder, DecoderWeights
+from lamr_base.stalls import StallWatch
+from lamr_model.crf import Decoder, DecoderWeights
 
 ALL = ("keep", "keep_prob", "rubric_prob", "gate")
 

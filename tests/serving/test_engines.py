@@ -4,9 +4,9 @@ from typing import get_args
 
 import pytest
 from google.protobuf import json_format, text_format
+from lamr_base.cpus import cpu_features
 from lamr_cli.export import Precision
-from lamr_contract.cpus import cpu_features
-from lamr_contract.names import PRECISION_PARAMETER
+from lamr_model.names import PRECISION_PARAMETER
 from lamr_serving.engines import ENGINES, PRECISIONS, WIDE, choose, engine_for
 from lamr_serving.onnx_backend.config import read_config
 from tritonclient.grpc import model_config_pb2

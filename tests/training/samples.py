@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import torch
-from lamr_contract.encoding import PromptEncoder
 from lamr_evaluation.records import Record
 from lamr_export.config import LamrConfig
 from lamr_export.model import LamrModel
+from lamr_model.encoding import PromptEncoder
 from lamr_training.loop.example_set import ExampleSet
 from lamr_training.loop.examples import make_examples
 from lamr_training.model.backbone import mini_config

@@ -7,6 +7,6 @@ their lines are worth keeping, `model` is what training starts from, `loop` trai
 
 from __future__ import annotations
 
-from lamr_contract.silence import keep_silent
+from lamr_base.silence import keep_silent
 
 keep_silent()  # before any module here imports transformers

@@ -18,7 +18,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from lamr_contract.errors import LamrError
+from lamr_base.errors import LamrError
 from lamr_evaluation import histories as git
 from lamr_evaluation.mirrors import run_git
 from lamr_evaluation.records import Record, write_records

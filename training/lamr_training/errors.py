@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lamr_contract.errors import LamrError
+from lamr_base.errors import LamrError
 from lamr_evaluation.errors import RecordError
 
 __all__ = ["CorpusError", "RecordError", "RunError", "TrainingError"]

@@ -20,8 +20,8 @@ from importlib import resources
 from pathlib import Path
 from typing import TypeVar
 
-from lamr_contract.errors import LamrError
-from lamr_contract.private_files import cache_folder
+from lamr_base.errors import LamrError
+from lamr_base.private_files import cache_folder
 from lamr_evaluation import histories as git
 from lamr_evaluation.mirrors import clone, locate
 from lamr_evaluation.records import Record, write_records

@@ -14,6 +14,8 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
+from lamr_base.admission import TRACE_METADATA
+from lamr_base.errors import visible
 from lamr_client import (
     AccessDeniedError,
     AsyncPruner,
@@ -27,8 +29,6 @@ from lamr_client import (
     ServerUnavailableError,
 )
 from lamr_client.tracing import in_trace, is_traceparent
-from lamr_contract.admission import TRACE_METADATA
-from lamr_errors import visible
 from lamr_postprocess import split_lines
 from lamr_postprocess.render import SWE_PRUNER
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest

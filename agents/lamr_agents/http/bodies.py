@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from lamr_contract.choices import TokenizerName
+from lamr_base.choices import TokenizerName
 from lamr_postprocess import LEAST_CUT
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 

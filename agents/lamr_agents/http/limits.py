@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import h11
-from lamr_errors import LamrError
+from lamr_base.errors import LamrError
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lamr_contract.private_files import (
+from lamr_base.private_files import (
     NoHomeError,
     open_private,
     private_folder,

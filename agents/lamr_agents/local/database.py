@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lamr_contract.private_files import private_file, private_folder, set_aside
+from lamr_base.private_files import private_file, private_folder, set_aside
 
 from lamr_agents.thin import check_folder
 

@@ -20,9 +20,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from lamr_base.choices import EffortName
+from lamr_base.private_files import open_private, private_folder, take_lock
 from lamr_client import DeadlineExceededError, LamrError
-from lamr_contract.choices import EffortName
-from lamr_contract.private_files import open_private, private_folder, take_lock
 
 from lamr_agents.calls import Call, HookHost
 from lamr_agents.hosts import FIRST, hook_named

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from lamr_base.private_files import cache_folder
 from lamr_client import InvalidInputError, LamrError
-from lamr_contract.private_files import cache_folder
 
 from lamr_agents.local.database import Database
 from lamr_agents.policy import IN_PARTS

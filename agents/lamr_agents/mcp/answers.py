@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from lamr_base.errors import visible
 from lamr_client import InvalidInputError
-from lamr_errors import visible
 from lamr_postprocess import split_lines
 from lamr_repositories import PackResult, Using, WalkOptions, pack
 from lamr_repositories.ignoring import literal

@@ -16,9 +16,9 @@ from functools import wraps
 from importlib.metadata import version
 from typing import Annotated, Any
 
+from lamr_base.choices import EffortName
+from lamr_base.errors import visible
 from lamr_client import AsyncPruner, InvalidInputError, LamrError, PruneResult
-from lamr_contract.choices import EffortName
-from lamr_errors import visible
 from lamr_postprocess import BudgetError, split_lines
 from lamr_postprocess.prune import FAILURES_SHOWN, UNSEEN_SHOWN
 from lamr_postprocess.render import NAMED

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from lamr_sessions import Request
-
 from lamr_agents.replay.prices import Price, PriceTable
+from lamr_agents.sessions import Request
 
 COMPACTED = 0.5
 """A request with less than this share of the context before it begins a new context."""

@@ -18,7 +18,14 @@ from itertools import accumulate
 from pathlib import Path
 
 from lamr_postprocess import approximate_tokens
-from lamr_sessions import (
+
+from lamr_agents.errors import LogError, NoSessionError
+from lamr_agents.hosts import HOSTS
+from lamr_agents.intent import Intent, Known, intent_of
+from lamr_agents.policy import FOR_A_SCRIPT, Policy, ToolResult
+from lamr_agents.replay.bill import Bill
+from lamr_agents.replay.prices import PriceTable
+from lamr_agents.sessions import (
     FORMATS,
     About,
     BigRead,
@@ -37,16 +44,9 @@ from lamr_sessions import (
     requests_of,
     use_in_all,
 )
-from lamr_sessions.reads import answered
-from lamr_sessions.shown import shown_lines
-from lamr_sessions.tools import question_of, read_of, same_file
-
-from lamr_agents.errors import LogError, NoSessionError
-from lamr_agents.hosts import HOSTS
-from lamr_agents.intent import Intent, Known, intent_of
-from lamr_agents.policy import FOR_A_SCRIPT, Policy, ToolResult
-from lamr_agents.replay.bill import Bill
-from lamr_agents.replay.prices import PriceTable
+from lamr_agents.sessions.reads import answered
+from lamr_agents.sessions.shown import shown_lines
+from lamr_agents.sessions.tools import question_of, read_of, same_file
 from lamr_agents.skim import asked_for
 
 _ENDINGS = (".jsonl", ".json", ".traj")

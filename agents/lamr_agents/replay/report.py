@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lamr_evaluation.resampling import Interval, ratio
-from lamr_evaluation.tables import align, without_nan
+from lamr_base.resampling import Interval, ratio
+from lamr_base.tables import align, without_nan
 
 from lamr_agents.replay.outcome import Totals, added
 from lamr_agents.replay.session import Replayed

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
+from lamr_base.errors import ServerError
 from lamr_client.endpoint import RETRIES, Endpoint
-from lamr_contract.errors import ServerError
 
 from lamr_evaluation.judge.asking import SYSTEM, Chat, Question, Reply
 from lamr_evaluation.judge.items import Item

@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from lamr_errors import InvalidInputError
+from lamr_base.errors import InvalidInputError
+from lamr_base.resampling import BOOTSTRAP, bootstrap_means
 from numpy.typing import NDArray
 
 from lamr_evaluation.judge.items import TASK_NAMES, Item
 from lamr_evaluation.judge.pruners import ORACLE, UNPRUNED, WHOLE
 from lamr_evaluation.judge.run import Answered, Judgement
 from lamr_evaluation.judge.tasks import GRADES
-from lamr_evaluation.resampling import BOOTSTRAP, bootstrap_means
 
 FloatArray = NDArray[np.float64]
 Cell = tuple[str, float]

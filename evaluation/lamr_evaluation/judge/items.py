@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from lamr_contract.errors import InvalidInputError
+from lamr_base.errors import InvalidInputError
 from lamr_postprocess import decode, detect_language
 from lamr_postprocess.lines import line_spans
 from lamr_repositories.folders import Folder

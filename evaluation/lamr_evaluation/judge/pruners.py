@@ -19,8 +19,8 @@ from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
-from lamr_contract.counters import Counter
-from lamr_contract.perplexity.causal_scorer import CausalScorer, IntArray
+from lamr_model.counters import Counter
+from lamr_model.perplexity.causal_scorer import CausalScorer, IntArray
 from lamr_postprocess import BudgetError, detect_language, prune_lines
 from lamr_repositories.compression import Compression, CompressionOptions, compress_chunks
 from lamr_repositories.compression.coarse import function_chunks

@@ -10,9 +10,9 @@ from __future__ import annotations
 import threading
 from typing import Protocol
 
-from lamr_contract.errors import InvalidInputError
-from lamr_contract.perplexity.causal_scorer import CausalScorer
-from lamr_contract.perplexity.continuations import Ask, continuations
+from lamr_base.errors import InvalidInputError
+from lamr_model.perplexity.causal_scorer import CausalScorer
+from lamr_model.perplexity.continuations import Ask, continuations
 
 from lamr_evaluation.judge.asking import Likelihood, Question, Reply, Weighing
 from lamr_evaluation.judge.items import Item

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from lamr_base.tables import align, without_nan
 
 from lamr_evaluation.judge.figures import OWN, Figure, MeanInterval, TaskFigures, Versus
 from lamr_evaluation.judge.items import TASK_NAMES
@@ -16,7 +17,6 @@ from lamr_evaluation.judge.pruners import NONE, ORACLE, WHOLE
 from lamr_evaluation.judge.run import Cost, Judgement
 from lamr_evaluation.problems import Problem
 from lamr_evaluation.report import canvas
-from lamr_evaluation.tables import align, without_nan
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

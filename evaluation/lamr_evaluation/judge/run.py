@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field
 
-from lamr_contract.cache import Cache
-from lamr_contract.counters import Counter
-from lamr_contract.errors import InvalidInputError
+from lamr_base.cache import Cache
+from lamr_base.errors import InvalidInputError
+from lamr_model.counters import Counter
 from lamr_repositories.progress import OnProgress
 
 from lamr_evaluation.judge.asking import SYSTEM, Chat, Question, Reply

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from lamr_contract.cache import Cache
-from lamr_contract.counters import Counter
-from lamr_contract.errors import InvalidInputError
+from lamr_base.cache import Cache
+from lamr_base.errors import InvalidInputError
+from lamr_model.counters import Counter
 from lamr_postprocess.lines import IntArray, split_lines
 from lamr_repositories import PackOptions, PackResult, prepare
 from lamr_repositories.file_index import FileIndex, index_file

@@ -1,9 +1,9 @@
-"""The Triton model `lamr_decoder`, which decodes each batch of requests at once with `lamr_decoding.Decoder`.
+"""The Triton model `lamr_decoder`, which decodes each batch of requests at once with `lamr_model.crf.Decoder`.
 
     in   fused FP32 [1, n, D], document_span INT32 [1, 2] (first and one-past-last code token)
     out  keep UINT8 [1, m], keep_prob FP32 [1, m]; rubric_prob and gate FP32 [1, m, K] when asked for
 
-The model runs on the bundled server and in NVIDIA's containers alike, wherever `lamr_decoding` and `lamr_contract`
+The model runs on the bundled server and in NVIDIA's containers alike, wherever `lamr_base` and `lamr_model`
 (numpy, no torch) can be imported: installed with pip, or in a folder named by LAMR_PYTHONPATH. `lamr export` copies
 this file into `lamr_decoder/1/`.
 """
@@ -22,8 +22,10 @@ import triton_python_backend_utils as pb_utils
 
 sys.path += [path for path in os.environ.get("LAMR_PYTHONPATH", "").split(os.pathsep) if path]
 
-from lamr_contract.addressee import check_addressee, own_fingerprint
-from lamr_contract.names import (
+from lamr_base.stalls import StallWatch
+from lamr_model.addressee import check_addressee, own_fingerprint
+from lamr_model.crf import Decoder, DecoderWeights
+from lamr_model.names import (
     DECODER,
     DOCUMENT_SPAN,
     FUSED,
@@ -34,8 +36,6 @@ from lamr_contract.names import (
     RUBRIC_PROB,
     WEIGHTS_FILE,
 )
-from lamr_contract.stalls import StallWatch
-from lamr_decoding import Decoder, DecoderWeights
 
 Array = npt.NDArray[Any]
 

@@ -7,7 +7,7 @@ import builtins
 import dataclasses
 import warnings
 
-from lamr_errors.python_parser import PYTHON_PARSER
+from lamr_base.python_parser import PYTHON_PARSER
 
 from lamr_postprocess.languages.plain import BACKSLASH, IN_PYTHON
 from lamr_postprocess.languages.table import Comment, Language, ListKind, name_set

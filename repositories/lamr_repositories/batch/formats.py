@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, BinaryIO
 
-from lamr_contract.errors import InvalidInputError, MissingPackageError
-from lamr_errors import how_to_install
+from lamr_base.errors import InvalidInputError, MissingPackageError, how_to_install
 
 Row = dict[str, Any]
 

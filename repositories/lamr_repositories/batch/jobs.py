@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from lamr_contract.choices import EffortName
+from lamr_base.choices import EffortName
 
 from lamr_repositories.batch.formats import Row, format_of
 from lamr_repositories.batch.options import EFFORT

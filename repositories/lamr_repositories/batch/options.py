@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lamr_contract.choices import EffortName
-from lamr_contract.errors import InvalidInputError
+from lamr_base.choices import EffortName
+from lamr_base.errors import InvalidInputError
 
 EFFORT: EffortName = "full"
 """Nobody waits for a row, and its answer shouldn't depend on how busy a machine is."""

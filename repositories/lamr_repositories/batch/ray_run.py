@@ -18,11 +18,10 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from lamr_contract.children import standing_elsewhere
-from lamr_contract.cpus import usable_cpus
-from lamr_contract.errors import MissingPackageError
-from lamr_contract.silence import keep_silent
-from lamr_errors import how_to_install
+from lamr_base.children import standing_elsewhere
+from lamr_base.cpus import usable_cpus
+from lamr_base.errors import MissingPackageError, how_to_install
+from lamr_base.silence import keep_silent
 
 from lamr_repositories.batch.arrivals import each_second
 from lamr_repositories.batch.jobs import Job

@@ -16,8 +16,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, Pipe, wait
 
-from lamr_contract import children
-from lamr_contract.cpus import usable_cpus
+from lamr_base import children
+from lamr_base.cpus import usable_cpus
 
 from lamr_repositories.batch.jobs import Job, read_jobs
 from lamr_repositories.batch.options import BatchOptions

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 from urllib.parse import unquote, urlsplit
 
-from lamr_contract.errors import MissingPackageError
-from lamr_contract.files import check_regular, naming
-from lamr_contract.private_files import take_lock
-from lamr_errors import how_to_install
+from lamr_base.errors import MissingPackageError, how_to_install
+from lamr_base.files import check_regular, naming
+from lamr_base.private_files import take_lock
 
 from lamr_repositories.errors import RepositoryError
 

@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from lamr_client import InProcessTransport, LamrError, Pruner
-from lamr_contract.spec import bundled_repository
+from lamr_model.spec import bundled_repository
 from lamr_postprocess import decode
 
 from lamr_repositories.batch.options import BatchOptions

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from lamr_contract.arrays import Float64Array
+from lamr_base.arrays import Float64Array
 from lamr_postprocess import Language
 from lamr_postprocess.definition_spans import definition_spans
 from lamr_postprocess.layout import line_layout

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from lamr_contract.errors import InvalidInputError
-from lamr_contract.perplexity.causal_scorer import CausalScorer
+from lamr_base.errors import InvalidInputError
+from lamr_model.perplexity.causal_scorer import CausalScorer
 from lamr_postprocess import PrunedCode, detect_language, language_named, prune_lines
 
 from lamr_repositories.compression.coarse import function_chunks, mutual_information, order_of, take, target

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from lamr_contract.arrays import Float64Array
+from lamr_base.arrays import Float64Array
 from lamr_postprocess.lines import IntArray
 
 from lamr_repositories.compression.perplexity import Perplexity

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from lamr_contract.errors import InvalidInputError
+from lamr_base.errors import InvalidInputError
 
 from lamr_repositories.compression.fine import SPREADS
 from lamr_repositories.compression.perplexity import VALUES

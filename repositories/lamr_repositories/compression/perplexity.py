@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from lamr_contract.arrays import Float64Array
-from lamr_contract.perplexity.causal_scorer import CausalScorer
+from lamr_base.arrays import Float64Array
+from lamr_model.perplexity.causal_scorer import CausalScorer
 from lamr_postprocess.lines import IntArray
 
 

@@ -17,8 +17,8 @@ import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
-from lamr_contract import children
-from lamr_errors import how_to_install
+from lamr_base import children
+from lamr_base.errors import how_to_install
 
 from lamr_serving.errors import ServerStartError
 

@@ -8,10 +8,10 @@ import os
 import secrets
 from pathlib import Path
 
-from lamr_contract import children
-from lamr_contract.cpus import usable_cpus
-from lamr_contract.names import CONFIG_FILE
-from lamr_errors import how_to_install
+from lamr_base import children
+from lamr_base.cpus import usable_cpus
+from lamr_base.errors import how_to_install
+from lamr_model.names import CONFIG_FILE
 
 from lamr_serving.errors import ServerStartError
 from lamr_serving.launcher.addresses import Addresses
@@ -26,7 +26,7 @@ SHARED_MEMORY_BYTES = (
 )  # of each model process, through which tensors pass: at first, and what it grows by
 LISTENING = "http.socket"
 """The file in the server's place at which Triton listens for HTTP."""
-_OWN_PACKAGES = ("lamr_errors", "lamr_decoding", "lamr_contract", "lamr_postprocess", "lamr_serving")
+_OWN_PACKAGES = ("lamr_base", "lamr_model", "lamr_postprocess", "lamr_serving")
 PACKAGES = (*_OWN_PACKAGES, "numpy", "onnxruntime", "tokenizers", "tree_sitter")
 
 

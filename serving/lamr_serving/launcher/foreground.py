@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TextIO
 
-from lamr_errors import visible
+from lamr_base.errors import visible
 
 from lamr_serving.errors import ServerStartError
 from lamr_serving.launcher import log

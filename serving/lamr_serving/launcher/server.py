@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from lamr_contract.names import ENSEMBLE, PERPLEXITY
-from lamr_contract.perplexity.causal_spec import CausalSpec
-from lamr_contract.spec import ModelSpec
+from lamr_model.names import ENSEMBLE, PERPLEXITY
+from lamr_model.perplexity.causal_spec import CausalSpec
+from lamr_model.spec import ModelSpec
 
 from lamr_serving.errors import ServerStartError
 from lamr_serving.launcher import http_api, log

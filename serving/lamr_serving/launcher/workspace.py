@@ -26,7 +26,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lamr_contract.private_files import cache_folder, take_lock
+from lamr_base.private_files import cache_folder, take_lock
 
 from lamr_serving.errors import ServerStartError
 from lamr_serving.launcher.bundle import STUB, TritonBundle

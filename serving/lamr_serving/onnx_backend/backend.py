@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from lamr_contract.addressee import check_addressee
-from lamr_contract.encoder.packed_batch import cut_by_tokens
-from lamr_contract.errors import InvalidInputError, ModelMismatchError
-from lamr_contract.names import (
+from lamr_base.errors import InvalidInputError, ModelMismatchError
+from lamr_model.addressee import check_addressee
+from lamr_model.encoder.packed_batch import cut_by_tokens
+from lamr_model.names import (
     FINGERPRINT_PARAMETER,
     MAX_BATCH_TOKENS_PARAMETER,
     MAX_SEQUENCE_TOKENS_PARAMETER,

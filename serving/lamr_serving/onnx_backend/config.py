@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from lamr_contract.errors import ModelMismatchError
-from lamr_contract.names import (
+from lamr_base.errors import ModelMismatchError
+from lamr_model.names import (
     KEPT_BYTES_PARAMETER,
     MAX_BATCH_TOKENS_PARAMETER,
     MAX_SEQUENCE_TOKENS_PARAMETER,

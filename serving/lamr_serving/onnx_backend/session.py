@@ -7,15 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from lamr_contract.cpus import usable_cpus
-from lamr_contract.encoder.apart_session import ApartSession
-from lamr_contract.encoder.encoder_session import SPINNING
-from lamr_contract.encoder.kept_states import KeptStates
-from lamr_contract.encoder.part_spec import PartSpec
-from lamr_contract.errors import ModelMismatchError
-from lamr_contract.names import CONFIG_FILE, FUSION_FILE, KEPT_BYTES_PARAMETER, ONNX_FILE, PART_FILE
-from lamr_contract.silence import import_onnxruntime
-from lamr_errors import how_to_install
+from lamr_base.cpus import usable_cpus
+from lamr_base.errors import ModelMismatchError, how_to_install
+from lamr_base.silence import import_onnxruntime
+from lamr_model.encoder.apart_session import ApartSession
+from lamr_model.encoder.encoder_session import SPINNING
+from lamr_model.encoder.kept_states import KeptStates
+from lamr_model.encoder.part_spec import PartSpec
+from lamr_model.names import CONFIG_FILE, FUSION_FILE, KEPT_BYTES_PARAMETER, ONNX_FILE, PART_FILE
 
 from lamr_serving.onnx_backend.config import ModelConfigError, OnnxModelConfig
 

@@ -10,10 +10,10 @@ from typing import Any
 from lamr_agents.hosts import HOSTS
 from lamr_agents.local.store import Store
 from lamr_agents.policy import FOR_A_SCRIPT
+from lamr_agents.sessions import read_events
+from lamr_agents.sessions.formats import CODEX as CODEX_LOG
+from lamr_agents.sessions.reads import big_reads
 from lamr_postprocess import approximate_tokens
-from lamr_sessions import read_events
-from lamr_sessions.formats import CODEX as CODEX_LOG
-from lamr_sessions.reads import big_reads
 
 from tests.agents.hosts import models
 from tests.agents.hosts.cuts import is_cut

@@ -22,6 +22,7 @@ import uvicorn
 from lamr_agents.http.app import STATUSES, create_app
 from lamr_agents.http.limits import HttpLimits, server_options
 from lamr_agents.local.texts import Texts
+from lamr_base.admission import TRACE_METADATA
 from lamr_client import (
     AccessDeniedError,
     AsyncPruner,
@@ -33,7 +34,6 @@ from lamr_client import (
 )
 from lamr_client.mock_transport import AsyncMockTransport, uniform_answer
 from lamr_client.tracing import trace_metadata
-from lamr_contract.admission import TRACE_METADATA
 
 from tests.agents.samples import CODE, LINES, pruner
 

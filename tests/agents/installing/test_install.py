@@ -20,7 +20,7 @@ from lamr_agents.host import Command, Host
 from lamr_agents.hosts import HOSTS
 from lamr_agents.installing import SettingsScope, change, installed, removed, settings_path
 from lamr_agents.installing.jsonc import read
-from lamr_contract.private_files import state_folder
+from lamr_base.private_files import state_folder
 
 from tests.agents.installing.documents import texts
 

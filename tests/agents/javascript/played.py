@@ -18,7 +18,7 @@ from typing import Any
 from lamr_agents.host import Command, FileEntry
 from lamr_agents.hosts import HOSTS
 from lamr_agents.installing import hook_command
-from lamr_sessions import LogFormat
+from lamr_agents.sessions import LogFormat
 
 from tests.agents.samples import CODE, SAID, TASK
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from lamr_contract.errors import AccessDeniedError, InvalidInputError, ServerError, ServerUnavailableError
+from lamr_base.errors import AccessDeniedError, InvalidInputError, ServerError, ServerUnavailableError
 from lamr_evaluation.judge import RefusedError
 from lamr_evaluation.judge.asking import Chat
 from lamr_evaluation.judge.endpoint_reader import EndpointReader

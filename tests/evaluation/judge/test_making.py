@@ -8,14 +8,14 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from lamr_contract.counters import token_counter
-from lamr_contract.encoding import PromptEncoder
-from lamr_contract.errors import InvalidInputError
-from lamr_contract.spec import bundled_repository
+from lamr_base.errors import InvalidInputError
 from lamr_evaluation import DataError
 from lamr_evaluation.judge import Item
 from lamr_evaluation.judge.making import MakingOptions, make_items
 from lamr_evaluation.judge.making.sources import open_sources
+from lamr_model.counters import token_counter
+from lamr_model.encoding import PromptEncoder
+from lamr_model.spec import bundled_repository
 
 from tests.evaluation.judge.material import CODE
 from tests.repositories.conftest import git

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lamr_client import Pruner
-from lamr_contract.counters import token_counter
-from lamr_contract.encoding import PromptEncoder
-from lamr_contract.spec import bundled_repository
 from lamr_evaluation.judge import PRUNERS, Setup, pruners
 from lamr_evaluation.judge.pruners import KeptScorer, kept_key, timed
 from lamr_export import TorchScorer
+from lamr_model.counters import token_counter
+from lamr_model.encoding import PromptEncoder
+from lamr_model.spec import bundled_repository
 from lamr_repositories.compression import compress_chunks
 
 from tests.evaluation.judge.material import CHOICE_ITEM, CODE, ITEMS

@@ -13,16 +13,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lamr_base.cache import Cache
+from lamr_base.errors import InvalidInputError, ServerUnavailableError
 from lamr_client import Pruner
-from lamr_contract.cache import Cache
-from lamr_contract.counters import token_counter
-from lamr_contract.encoding import PromptEncoder
-from lamr_contract.errors import InvalidInputError, ServerUnavailableError
-from lamr_contract.spec import bundled_repository
 from lamr_evaluation.judge import PRUNERS, Bench, Judgement, Setup, figures_of, judge
 from lamr_evaluation.judge.endpoint_reader import EndpointReader
 from lamr_evaluation.judge.report import JudgeReport
 from lamr_evaluation.judge.run import Cost
+from lamr_model.counters import token_counter
+from lamr_model.encoding import PromptEncoder
+from lamr_model.spec import bundled_repository
 
 from tests.evaluation.judge.material import ITEMS, reader_of_shown_code
 from tests.evaluation.judge.scripted import Scripted

@@ -20,9 +20,9 @@ from lamr_client import (
     bundled_repository,
 )
 from lamr_client.triton_wire import input_tensor
-from lamr_contract.names import INPUT_IDS, LOG_PROB, PERPLEXITY, config_file
-from lamr_contract.perplexity.causal_spec import causal_files, load_causal_spec
 from lamr_export.triton import causal_config
+from lamr_model.names import INPUT_IDS, LOG_PROB, PERPLEXITY, config_file
+from lamr_model.perplexity.causal_spec import causal_files, load_causal_spec
 from lamr_repositories.compression import CompressionOptions, compress
 from lamr_serving import ServerOptions, TritonServer
 from tritonclient.grpc import InferenceServerClient

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from lamr_contract.errors import InvalidInputError
+from lamr_base.errors import InvalidInputError
 from lamr_repositories.compression import CompressionOptions, Perplexity, compress, compress_chunks
 from lamr_repositories.compression.fine import knapsack, lines_of, rates
 from lamr_repositories.compression.perplexity import Target

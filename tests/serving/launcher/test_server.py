@@ -16,15 +16,14 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-import lamr_contract
-import lamr_decoding
-import lamr_errors
+import lamr_base
+import lamr_model
 import lamr_serving
 import numpy as np
 import psutil
 import pytest
 import tritonclient.grpc as triton
-from lamr_decoding import Decoder, DecoderWeights
+from lamr_model.crf import Decoder, DecoderWeights
 from lamr_serving import ServerOptions, ServerStartError, TritonServer, server_status
 from lamr_serving.engines import engine_for
 from lamr_serving.launcher import server, workspace
@@ -529,7 +528,7 @@ def test_only_grpc_and_metrics_listen_and_only_grpc_beyond_loopback(tiny):
 
 
 TRAPS = ("numpy", "random", "queue", "typing_extensions", "sitecustomize", "usercustomize", "json", "onnxruntime",
-         "lamr_serving", "lamr_contract", "triton_python_backend_utils", "struct", "zipimport")  # fmt: skip
+         "lamr_serving", "lamr_model", "triton_python_backend_utils", "struct", "zipimport")  # fmt: skip
 
 
 def test_nothing_in_the_callers_folder_runs(tiny, tmp_path, monkeypatch):
@@ -575,7 +574,7 @@ def test_a_killed_process_of_ours_takes_the_rest_along(tiny, tmp_path, victim):
 def test_from_copied_packages_in_an_empty_environment(tiny, tmp_path):
     """The server runs as installed: away from the checkout, with no variable set that could help."""
     site = tmp_path / "site"
-    for package in (lamr_errors, lamr_contract, lamr_decoding, lamr_serving):
+    for package in (lamr_base, lamr_model, lamr_serving):
         source = Path(package.__file__).parent
         shutil.copytree(source, site / source.name, ignore=shutil.ignore_patterns("__pycache__"))
     serving = Serving(tmp_path, tiny.root, site=[str(site)], env={})

@@ -35,9 +35,7 @@ def test_it_holds_what_triton_needs(made, tmp_path):
 
 
 def test_its_interpreter_finds_the_packages_and_nothing_from_the_environment(made):
-    code = (
-        "import sys, numpy, onnxruntime, lamr_decoding, lamr_serving; print(sys.prefix, *sys.path, sep='\\n')"
-    )
+    code = "import sys, numpy, onnxruntime, lamr_model.crf, lamr_serving; print(sys.prefix, *sys.path, sep='\\n')"
     shown = subprocess.run(
         [made.root / "bin" / "python3", "-I", "-c", code], capture_output=True, text=True, check=True, env={}
     ).stdout.splitlines()

@@ -6,10 +6,10 @@ import shutil
 import numpy as np
 import onnxruntime
 import pytest
-from lamr_contract.cpus import usable_cpus
-from lamr_contract.encoder.apart_session import ApartSession
-from lamr_contract.encoder.packed_batch import encoder_feed
-from lamr_contract.spec import bundled_repository
+from lamr_base.cpus import usable_cpus
+from lamr_model.encoder.apart_session import ApartSession
+from lamr_model.encoder.packed_batch import encoder_feed
+from lamr_model.spec import bundled_repository
 from lamr_serving.onnx_backend.config import BatchInput, ModelConfigError, OnnxModelConfig, TensorConfig
 from lamr_serving.onnx_backend.session import choose_providers, open_session, run_options, session_options
 

@@ -5,15 +5,15 @@ import hashlib
 import json
 
 import pytest
-from lamr_contract.errors import ModelMismatchError
-from lamr_contract.perplexity.causal_spec import (
+from lamr_base.errors import ModelMismatchError
+from lamr_export.triton import causal_config
+from lamr_model.perplexity.causal_spec import (
     CausalSpec,
     causal_files,
     from_parameter,
     load_causal_spec,
     to_parameter,
 )
-from lamr_export.triton import causal_config
 from lamr_serving import ModelRepositoryError, check_repository
 
 TOKENIZER = json.dumps(

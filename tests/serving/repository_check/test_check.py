@@ -7,10 +7,10 @@ import re
 
 import numpy as np
 import pytest
-from lamr_contract.names import SPEC_FILE
-from lamr_contract.rules import Scoring
-from lamr_contract.spec import client_files, load_spec
-from lamr_decoding import DecoderWeights
+from lamr_model.crf import DecoderWeights
+from lamr_model.names import SPEC_FILE
+from lamr_model.rules import Scoring
+from lamr_model.spec import client_files, load_spec
 from lamr_serving import ModelRepositoryError, check_repository
 
 FILES = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from lamr_client import MockTransport
-from lamr_contract.encoding import PromptEncoder
 from lamr_evaluation.records import Record
+from lamr_model.encoding import PromptEncoder
 from lamr_training.fits.scored_files import ScoredFile, score_files
 
 from tests.client.answers import answer

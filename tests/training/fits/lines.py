@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from lamr_contract.encoding import PromptEncoder
-from lamr_contract.scoring.query_document import QueryDocument
 from lamr_evaluation.records import Record
+from lamr_model.encoding import PromptEncoder
+from lamr_model.scoring.query_document import QueryDocument
 from lamr_training.fits.line_examples import LineExample, asked_without_tokens, line_example
 
 from tests.tiny import BERT_PROMPT, make_spec, wordpiece

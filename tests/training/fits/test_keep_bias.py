@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lamr_decoding import LinearChainCrf
+from lamr_model.crf import LinearChainCrf
 from lamr_training.fits.scoring import WIDEST, Margins, bisect, fit_keep_bias
 
 

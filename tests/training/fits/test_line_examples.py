@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 
 import numpy as np
-from lamr_contract.scoring.line_inputs import FORMS
 from lamr_evaluation.records import Record
+from lamr_model.scoring.line_inputs import FORMS
 
 from tests.training.fits.lines import VOCABULARY, example
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from lamr_contract.scoring.line_model import LineModel
-from lamr_contract.scoring.line_vectors import WordTable
-from lamr_contract.scoring.weights import LineWeights, load_weights, weights_bytes
 from lamr_evaluation.records import Record
+from lamr_model.scoring.line_model import LineModel
+from lamr_model.scoring.line_vectors import WordTable
+from lamr_model.scoring.weights import LineWeights, load_weights, weights_bytes
 from lamr_training.fits.line_module import LineModule, LineSizes
 
 from tests.tiny import line_weights, program

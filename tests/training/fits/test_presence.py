@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from lamr_client import MockTransport
-from lamr_contract.encoding import PromptEncoder
-from lamr_contract.rules import FEATURES, TOGETHER, AnswerPrior
-from lamr_contract.scoring.scorer import Scorer
 from lamr_evaluation.records import Record
+from lamr_model.encoding import PromptEncoder
+from lamr_model.rules import FEATURES, TOGETHER, AnswerPrior
+from lamr_model.scoring.scorer import Scorer
 from lamr_training.fits.scored_files import ScoredFile, score_files
 from lamr_training.fits.scoring import LEAST, fit_presence
 

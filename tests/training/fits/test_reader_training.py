@@ -7,9 +7,9 @@ import random
 import numpy as np
 import pytest
 import torch
-from lamr_contract.scoring.fusion import ScoreFusion
-from lamr_contract.scoring.scorer import Scorer
-from lamr_contract.scoring.weights import LineWeights
+from lamr_model.scoring.fusion import ScoreFusion
+from lamr_model.scoring.scorer import Scorer
+from lamr_model.scoring.weights import LineWeights
 from lamr_training.fits import reader_training
 from lamr_training.fits.reader_training import ReadFile, train_reader
 from lamr_training.fits.scored_files import ScoredFile, compare

@@ -11,11 +11,11 @@ from lamr_client import MockTransport
 from lamr_client.job import PruneJob, Shared
 from lamr_client.prune_options import CallDefaults, PruneOptions
 from lamr_client.reading_plan import Pace
-from lamr_contract.encoding import PromptEncoder
-from lamr_contract.model_io import ChunkRequest
-from lamr_contract.rules import Scoring
-from lamr_contract.scoring.scorer import Scorer
 from lamr_evaluation.records import Record
+from lamr_model.encoding import PromptEncoder
+from lamr_model.model_io import ChunkRequest
+from lamr_model.rules import Scoring
+from lamr_model.scoring.scorer import Scorer
 from lamr_training.fits.scored_files import compare, score_files
 
 from tests.client.answers import answer

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from lamr_contract.rules import BEST, AnswerPrior, LineRule
-from lamr_contract.scoring.scorer import Scorer
+from lamr_model.rules import BEST, AnswerPrior, LineRule
+from lamr_model.scoring.scorer import Scorer
 from lamr_training.errors import RunError
 from lamr_training.fits import scoring as fit
 from lamr_training.fits.scored_files import compare, selection

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from lamr_decoding import LinearChainCrf, marginals
+from lamr_model.crf import LinearChainCrf, marginals
 from lamr_training.loop.torch_chains import Potentials, marginal_log_odds, nll
 from torch import Tensor
 
-from tests.decoding.reference import Draw, padded, pytorch_crf, random_batch, random_crf, spans
+from tests.model.crf.reference import Draw, padded, pytorch_crf, random_batch, random_crf, spans
 
 
 def _potentials(draw: Draw, dtype: torch.dtype = torch.float64) -> Potentials:

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 import torch
 from lamr_client import Pruner
-from lamr_contract.encoder.local_model import LocalModel
-from lamr_contract.encoder.packed_batch import encoder_feed
-from lamr_contract.encoding import PromptEncoder
-from lamr_contract.model_io import ChunkRequest
-from lamr_contract.names import TOKENIZER_FILE
-from lamr_contract.spec import bundled_repository, client_files
 from lamr_export import export_repository
 from lamr_export.checkpoint import save_checkpoint
 from lamr_export.verify import standard_texts
+from lamr_model.encoder.local_model import LocalModel
+from lamr_model.encoder.packed_batch import encoder_feed
+from lamr_model.encoding import PromptEncoder
+from lamr_model.model_io import ChunkRequest
+from lamr_model.names import TOKENIZER_FILE
+from lamr_model.spec import bundled_repository, client_files
 from lamr_training.errors import RunError
 from lamr_training.recipes.fine_tune import load_served
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lamr_base.errors import ModelMismatchError
 from lamr_client import Pruner
-from lamr_contract.errors import ModelMismatchError
-from lamr_contract.names import ENCODER, ONNX_FILE, REPORT_FILE, SCORING_FILE, version_folder
-from lamr_contract.scoring.weights import load_fusion, load_weights
-from lamr_contract.spec import bundled_repository, client_files, load_spec
 from lamr_evaluation.records import Record
 from lamr_export.target import files_of
+from lamr_model.names import ENCODER, ONNX_FILE, REPORT_FILE, SCORING_FILE, version_folder
+from lamr_model.scoring.weights import load_fusion, load_weights
+from lamr_model.spec import bundled_repository, client_files, load_spec
 from lamr_serving.errors import ModelRepositoryError
 from lamr_serving.repository_check import check_repository
 from lamr_training.errors import RunError

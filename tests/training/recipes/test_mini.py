@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 import torch
-from lamr_contract.errors import ModelMismatchError
-from lamr_contract.names import SCORING_FILE
-from lamr_contract.scoring.weights import weights_bytes
-from lamr_contract.spec import bundled_repository, client_files
+from lamr_base.errors import ModelMismatchError
 from lamr_evaluation.records import write_records
 from lamr_export.checkpoint import load_checkpoint
+from lamr_model.names import SCORING_FILE
+from lamr_model.scoring.weights import weights_bytes
+from lamr_model.spec import bundled_repository, client_files
 from lamr_training.errors import RunError
 from lamr_training.fits.scored_files import ScoringReport
 from lamr_training.loop.run_folder import STATE

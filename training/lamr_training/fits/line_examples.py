@@ -1,7 +1,7 @@
 """Turns a record into what the line model learns from: one file's lines with a query, and which of them are needed.
 
-What is known of lines comes from the contract, so what is learned here is what a client computes; sums over lines are
-the contract's own in a form that torch can differentiate. The module knows records, words and lines; it has no
+What is known of lines comes from `lamr_model`, so a client computes what is learned here; sums over lines are
+its own in a form that torch can differentiate. The module knows records, words and lines; it has no
 parameters.
 """
 
@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from lamr_contract.arrays import Float32Array
-from lamr_contract.encoding import PromptEncoder
-from lamr_contract.scoring.document_words import DocumentWords
-from lamr_contract.scoring.line_inputs import (
+from lamr_base.arrays import Float32Array
+from lamr_evaluation.records import Record
+from lamr_model.encoding import PromptEncoder
+from lamr_model.scoring.document_words import DocumentWords
+from lamr_model.scoring.line_inputs import (
     FORMS,
     LEAST_SUM,
     WIDE,
@@ -25,13 +26,12 @@ from lamr_contract.scoring.line_inputs import (
     evidence,
     line_features,
 )
-from lamr_contract.scoring.line_layers import Relations
-from lamr_contract.scoring.line_vectors import LINE_POWER, known_words
-from lamr_contract.scoring.named_lines import nearness
-from lamr_contract.scoring.query_document import NO_TOKENS, QueryDocument
-from lamr_contract.scoring.query_words import QueryWords
-from lamr_contract.words import TermIndex
-from lamr_evaluation.records import Record
+from lamr_model.scoring.line_layers import Relations
+from lamr_model.scoring.line_vectors import LINE_POWER, known_words
+from lamr_model.scoring.named_lines import nearness
+from lamr_model.scoring.query_document import NO_TOKENS, QueryDocument
+from lamr_model.scoring.query_words import QueryWords
+from lamr_model.words import TermIndex
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F

@@ -1,4 +1,4 @@
-"""`LineModule`: the contract's `LineModel` as it is trained, with the same parameters under the same names.
+"""`LineModule`: `lamr_model`'s `LineModel` as it is trained, with the same parameters under the same names.
 
 A file is read at a time, as clients read it; nothing is padded. Inputs are standardized while training, and what that
 changes is folded into the weights that are served. The module knows weights and numbers; it knows no text and no loss.
@@ -13,11 +13,13 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
-from lamr_contract.rules import DEPENDENCY, SEMANTIC
-from lamr_contract.scoring.line_inputs import IN_FILE
-from lamr_contract.scoring.line_layers import RELATIONS, Layer, LineLayers
-from lamr_contract.scoring.line_model import LEAST_WEIGHT, MOST_WEIGHT, LineModel, input_count
-from lamr_contract.scoring.line_vectors import (
+from lamr_export.heads import RubricHeads
+from lamr_model.crf import DecoderWeights
+from lamr_model.rules import DEPENDENCY, SEMANTIC
+from lamr_model.scoring.line_inputs import IN_FILE
+from lamr_model.scoring.line_layers import RELATIONS, Layer, LineLayers
+from lamr_model.scoring.line_model import LEAST_WEIGHT, MOST_WEIGHT, LineModel, input_count
+from lamr_model.scoring.line_vectors import (
     LEAST_MATCH,
     MOST_VECTORS,
     NEAR,
@@ -26,10 +28,8 @@ from lamr_contract.scoring.line_vectors import (
     WordMatching,
     WordTable,
 )
-from lamr_contract.scoring.query_words import FEATURES
-from lamr_contract.scoring.weights import word_table
-from lamr_decoding import DecoderWeights
-from lamr_export.heads import RubricHeads
+from lamr_model.scoring.query_words import FEATURES
+from lamr_model.scoring.weights import word_table
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F

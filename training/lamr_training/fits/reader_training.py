@@ -14,9 +14,9 @@ from itertools import islice
 
 import numpy as np
 import torch
-from lamr_contract.arrays import Float32Array
-from lamr_contract.scoring.fusion import ScoreFusion
-from lamr_contract.scoring.scorer import Scorer
+from lamr_base.arrays import Float32Array
+from lamr_model.scoring.fusion import ScoreFusion
+from lamr_model.scoring.scorer import Scorer
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F

@@ -13,20 +13,20 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from lamr_contract.encoder.local_model import LocalModel
-from lamr_contract.encoding import PromptEncoder
-from lamr_contract.names import SCORING_FILE
-from lamr_contract.private_files import replaced
-from lamr_contract.scoring.scorer import Scorer
-from lamr_contract.scoring.weights import load_weights
-from lamr_contract.spec import bundled_repository, client_files
-from lamr_decoding import Decoder
+from lamr_base.private_files import replaced
 from lamr_evaluation.records import Record
 from lamr_export.checkpoint import save_checkpoint
 from lamr_export.model import LamrModel
 from lamr_export.repository_writer import export_repository, weights_digest
 from lamr_export.sources import CHECKPOINT_WEIGHTS
 from lamr_export.verify import standard_texts
+from lamr_model.crf import Decoder
+from lamr_model.encoder.local_model import LocalModel
+from lamr_model.encoding import PromptEncoder
+from lamr_model.names import SCORING_FILE
+from lamr_model.scoring.scorer import Scorer
+from lamr_model.scoring.weights import load_weights
+from lamr_model.spec import bundled_repository, client_files
 
 from lamr_training.fits.scored_files import (
     ScoringReport,

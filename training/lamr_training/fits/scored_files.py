@@ -1,6 +1,6 @@
 """What a model says of whole files, and how well their lines are then ranked and selected.
 
-The model is asked once about each file; to try a scoring then costs little. Line scores come from the contract's
+The model is asked once about each file; to try a scoring then costs little. Line scores come from `lamr_model`'s
 `DocumentScorer`, which also serves them.
 """
 
@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from lamr_contract.encoding import PromptEncoder
-from lamr_contract.model_io import ChunkRequest, ChunkResult
-from lamr_contract.scoring.query_document import QueryDocument
-from lamr_contract.scoring.scorer import DocumentScorer, Scorer
 from lamr_evaluation.metrics import recall_curve
 from lamr_evaluation.records import Record
+from lamr_model.encoding import PromptEncoder
+from lamr_model.model_io import ChunkRequest, ChunkResult
+from lamr_model.scoring.query_document import QueryDocument
+from lamr_model.scoring.scorer import DocumentScorer, Scorer
 from lamr_postprocess import prune_lines
 from numpy.typing import NDArray
 

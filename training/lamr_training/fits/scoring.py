@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from lamr_contract.arrays import logit
-from lamr_contract.query_kind import asks
-from lamr_contract.rules import FEATURES, LINES, AnswerPrior, LineRule, Scoring
-from lamr_contract.scoring.line_model import LineModel
-from lamr_contract.scoring.scorer import Scorer, best_lines, document_features
-from lamr_contract.scoring.weights import LineWeights
-from lamr_decoding import LinearChainCrf, viterbi
+from lamr_base.arrays import logit
+from lamr_model.crf import LinearChainCrf, viterbi
+from lamr_model.query_kind import asks
+from lamr_model.rules import FEATURES, LINES, AnswerPrior, LineRule, Scoring
+from lamr_model.scoring.line_model import LineModel
+from lamr_model.scoring.scorer import Scorer, best_lines, document_features
+from lamr_model.scoring.weights import LineWeights
 from numpy.typing import NDArray
 
 from lamr_training.errors import RunError

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import chain, islice
 
 import torch
-from lamr_contract.words import TermIndex, query_terms, split_words, stem
 from lamr_evaluation.records import Record
+from lamr_model.words import TermIndex, query_terms, split_words, stem
 from lamr_postprocess.layout import line_layout
 from torch import Tensor
 from torch.nn import functional as F

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import torch
 import torch.distributed as dist
-from lamr_errors import how_to_install
+from lamr_base.errors import how_to_install
 from torch import Tensor, nn
 
 from lamr_training.errors import RunError

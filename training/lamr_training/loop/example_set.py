@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from lamr_contract.private_files import replaced
+from lamr_base.private_files import replaced
 from numpy.typing import NDArray
 from torch import Tensor
 

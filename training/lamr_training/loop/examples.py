@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from lamr_contract.encoding import Chunk, PromptEncoder
-from lamr_contract.scoring.evidence import lexical_views
-from lamr_contract.scoring.query_document import QueryDocument
-from lamr_contract.words import TermIndex, query_terms
 from lamr_evaluation.records import Record
+from lamr_model.encoding import Chunk, PromptEncoder
+from lamr_model.scoring.evidence import lexical_views
+from lamr_model.scoring.query_document import QueryDocument
+from lamr_model.words import TermIndex, query_terms
 from lamr_postprocess.layout import token_lines
 from numpy.typing import NDArray
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from lamr_contract.private_files import replaced, write_whole
+from lamr_base.private_files import replaced, write_whole
 from lamr_export.model import LamrModel
 from torch import Tensor
 

@@ -1,14 +1,14 @@
-"""Two-label chains that torch can differentiate; `lamr_decoding` computes with numpy.
+"""Two-label chains that torch can differentiate; `lamr_model.crf` computes with numpy.
 
-Both losses know the plainest form of a chain (`lamr_decoding.chain`): fields and a coupling.
+Both losses know the plainest form of a chain (`lamr_model.crf.chain`): fields and a coupling.
 """
 
 from __future__ import annotations
 
 import torch
-from lamr_decoding import LinearChainCrf
-from lamr_decoding.chain import Chain, Packing
-from lamr_decoding.crf import expectations
+from lamr_model.crf import LinearChainCrf
+from lamr_model.crf.chain import Chain, Packing
+from lamr_model.crf.crf import expectations
 from torch import Tensor
 
 Potentials = tuple[Tensor, Tensor, Tensor]
@@ -61,7 +61,7 @@ def marginal_log_odds(fields: Tensor, coupling: Tensor) -> Tensor:
     """Return the log-odds `[T]` that each of T tokens of one chain is kept; differentiable.
 
     Args:
-        fields: `[T]`, h of `lamr_decoding.chain`.
+        fields: `[T]`, h of `lamr_model.crf.chain`.
         coupling: 0-d, J.
     """
     before, after = _messages(fields, coupling), _messages(fields.flip(0), coupling).flip(0)

@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from lamr_decoding import LinearChainCrf, marginals
 from lamr_export.attention import PackedLayout
 from lamr_export.heads import HeadOutput
 from lamr_export.model import LamrModel
+from lamr_model.crf import LinearChainCrf, marginals
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from tqdm import tqdm

@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from lamr_contract.encoding import PromptEncoder
-from lamr_contract.names import TOKENIZER_FILE
-from lamr_contract.private_files import replaced
+from lamr_base.private_files import replaced
 from lamr_export.checkpoint import copy_client_files, load_checkpoint, save_checkpoint
 from lamr_export.config import CHECKPOINT_CONFIG
 from lamr_export.model import LamrModel
+from lamr_model.encoding import PromptEncoder
+from lamr_model.names import TOKENIZER_FILE
 from tokenizers import Tokenizer
 
 from lamr_training.errors import RunError

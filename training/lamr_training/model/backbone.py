@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from lamr_contract.names import TOKENIZER_FILE
-from lamr_contract.spec import Chunking, PromptTemplate
 from lamr_export.config import LamrConfig, Lexical, paper_fusion_layers
 from lamr_export.model import LamrModel
+from lamr_model.names import TOKENIZER_FILE
+from lamr_model.spec import Chunking, PromptTemplate
 from tokenizers import Tokenizer
 from torch import nn
 from transformers import AutoModel

@@ -18,13 +18,13 @@ from pathlib import Path
 import numpy as np
 import onnx
 import torch
-from lamr_contract.names import DECODER, ENCODER, ONNX_FILE, TOKENIZER_FILE, WEIGHTS_FILE, version_folder
-from lamr_contract.spec import bundled_repository, client_files, load_spec
 from lamr_evaluation.records import read_records
 from lamr_export.checkpoint import load_checkpoint
 from lamr_export.config import CHECKPOINT_CONFIG
 from lamr_export.errors import ExportError
 from lamr_export.model import LamrModel
+from lamr_model.names import DECODER, ENCODER, ONNX_FILE, TOKENIZER_FILE, WEIGHTS_FILE, version_folder
+from lamr_model.spec import bundled_repository, client_files, load_spec
 from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, numpy_helper
 from tokenizers import Tokenizer

@@ -14,10 +14,13 @@ from itertools import chain, islice
 from pathlib import Path
 
 import torch
-from lamr_contract.encoder.local_model import LocalModel
-from lamr_contract.encoding import PromptEncoder
-from lamr_contract.errors import ModelMismatchError
-from lamr_contract.names import (
+from lamr_base.errors import ModelMismatchError
+from lamr_evaluation.records import Record, read_records
+from lamr_export.report import with_files
+from lamr_export.target import check_target, files_of, replacing
+from lamr_model.encoder.local_model import LocalModel
+from lamr_model.encoding import PromptEncoder
+from lamr_model.names import (
     ENCODER,
     MODELS,
     REPORT_FILE,
@@ -25,15 +28,12 @@ from lamr_contract.names import (
     SPEC_FILE,
     version_folder,
 )
-from lamr_contract.query_kind import asks
-from lamr_contract.rules import LINES, LineRule, Scoring
-from lamr_contract.scoring.line_model import LineModel
-from lamr_contract.scoring.scorer import Scorer
-from lamr_contract.scoring.weights import LineWeights, load_fusion, load_weights, weights_bytes
-from lamr_contract.spec import ModelSpec, bundled_repository, client_files, load_spec
-from lamr_evaluation.records import Record, read_records
-from lamr_export.report import with_files
-from lamr_export.target import check_target, files_of, replacing
+from lamr_model.query_kind import asks
+from lamr_model.rules import LINES, LineRule, Scoring
+from lamr_model.scoring.line_model import LineModel
+from lamr_model.scoring.scorer import Scorer
+from lamr_model.scoring.weights import LineWeights, load_fusion, load_weights, weights_bytes
+from lamr_model.spec import ModelSpec, bundled_repository, client_files, load_spec
 
 from lamr_training.errors import RunError
 from lamr_training.fits.line_examples import LineExample, asked_without_tokens, line_example

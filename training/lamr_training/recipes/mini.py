@@ -17,7 +17,7 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as processes
-from lamr_contract.children import standing_elsewhere
+from lamr_base.children import standing_elsewhere
 from lamr_evaluation.records import Record, read_records
 from lamr_postprocess import split_lines
 from tokenizers import Tokenizer

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from lamr_contract.names import TOKENIZER_FILE
 from lamr_evaluation.records import read_records
 from lamr_export import swepruner
 from lamr_export.checkpoint import save_checkpoint
 from lamr_export.config import LamrConfig, paper_fusion_layers
 from lamr_export.errors import CheckpointError
 from lamr_export.model import LamrModel
+from lamr_model.names import TOKENIZER_FILE
 from tokenizers import Tokenizer
 
 from lamr_training.errors import RunError

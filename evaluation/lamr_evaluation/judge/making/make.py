@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from lamr_contract.counters import Counter
-from lamr_contract.errors import InvalidInputError
+from lamr_base.errors import InvalidInputError
+from lamr_model.counters import Counter
 from lamr_repositories.progress import OnProgress
 from numpy.typing import NDArray
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import triton_python_backend_utils as pb_utils
-from lamr_contract.silence import import_onnxruntime
-from lamr_contract.stalls import StallWatch
+from lamr_base.silence import import_onnxruntime
+from lamr_base.stalls import StallWatch
 from lamr_serving.onnx_backend.backend import OnnxBackend
 from lamr_serving.onnx_backend.config import ModelConfigError, read_config
 from lamr_serving.onnx_backend.session import open_session, run_options

@@ -1,0 +1,283 @@
+"""The text of a log, and what it says of its session: its name, its folder, when it began, and its requests.
+
+Of a request it says how many tokens were read, written and taken from the cache. What differs between hosts is an
+`AboutRule` and a `UsageRule`, tables like a `LogFormat`. A log that says nothing is known by its place, and one of a
+host that keeps no accounts has no requests. A log is a file, or a folder: OpenHands keeps a file an event, and its
+accounts in another.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from pathlib import Path, PurePath
+from typing import Any
+
+from lamr_agents.sessions.events import LogFormat, first_at, holds
+
+_EVENTS = "events/event-*.json"
+_STATE = "base_state.json"
+_ANSWER = "llm_response_id"
+_ACCOUNT = "usage"
+"""The key under which the first event of a model's answer gets what the answer's request used."""
+
+
+def is_conversation(folder: Path) -> bool:
+    """Whether a folder is the log of one conversation of OpenHands."""
+    return next(folder.glob(_EVENTS), None) is not None
+
+
+def read_log(log: Path) -> str:
+    """The text of a log; of a conversation, a line an event, with its accounts where it keeps any.
+
+    Raises:
+        OSError: it can't be read.
+    """
+    if not log.is_dir():
+        return log.read_text(encoding="utf-8", errors="replace")
+    used = dict(_accounts(log / _STATE))
+    lines = []
+    for file in sorted(log.glob(_EVENTS)):
+        event = _parsed(file)
+        if isinstance(event, dict):
+            account = used.pop(str(event.get(_ANSWER)), None)
+            lines.append(json.dumps({**event, _ACCOUNT: account} if account else event))
+    return "\n".join(lines)
+
+
+def _accounts(state: Path) -> Iterator[tuple[str, Any]]:
+    """The accounts of each request, by the answer's name."""
+    if not state.exists():
+        return
+    metrics = first_at(_parsed(state), "stats.usage_to_metrics")
+    for each in metrics.values() if isinstance(metrics, dict) else ():
+        usages = first_at(each, "token_usages")
+        for usage in usages if isinstance(usages, list) else ():
+            if isinstance(usage, dict) and isinstance(usage.get("response_id"), str):
+                yield usage["response_id"], usage
+
+
+def _parsed(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text(encoding="utf-8", errors="replace"))
+    except (ValueError, RecursionError):
+        return None
+
+
+_MILLISECONDS = 1e11
+"""A moment that is a larger number is in thousandths of a second."""
+
+
+@dataclass(frozen=True)
+class About:
+    """What is known of a session.
+
+    Attributes:
+        name: the host's for it, which sub-agents of a session share with it; empty where the log doesn't say.
+        folder: that it worked in; empty where the log doesn't say.
+        began: seconds since 1970; None where the log doesn't say.
+    """
+
+    name: str = ""
+    folder: str = ""
+    began: float | None = None
+
+    @property
+    def project(self) -> str:
+        """The last part of the folder; empty without one."""
+        return PurePath(self.folder.replace("\\", "/")).name
+
+
+@dataclass(frozen=True)
+class AboutRule:
+    """The ways, from a record, to what `About` holds; the first record that has one counts."""
+
+    name: str = ""
+    folder: str = ""
+    began: str = "timestamp"
+
+
+ABOUT: Mapping[str, AboutRule] = {
+    "claude-code": AboutRule("sessionId", "cwd"),
+    "codex": AboutRule("payload.id", "payload.cwd"),
+    "copilot-cli": AboutRule("data.sessionId", "data.context.cwd"),
+    "pi": AboutRule("id", "cwd"),
+    "opencode": AboutRule("info.sessionID", "info.path.cwd", "info.time.created"),
+    "openhands-sdk": AboutRule(),
+    "openhands": AboutRule(),
+    "gemini-cli": AboutRule(),
+    "entire": AboutRule(began="ts"),
+}
+"""By the name of the format."""
+
+
+def about_of(records: Sequence[Any], form: LogFormat) -> About:
+    """What records say of their session."""
+    rule = ABOUT.get(form.name)
+    if rule is None:
+        return About()
+    name, folder, began = (_first(records, way) for way in (rule.name, rule.folder, rule.began))
+    return About(
+        name if isinstance(name, str) else "", folder if isinstance(folder, str) else "", _moment(began)
+    )
+
+
+def _first(records: Sequence[Any], way: str) -> Any:
+    found = (first_at(record, way) for record in records) if way else ()
+    return next((value for value in found if value not in (None, "")), None)
+
+
+def _moment(value: Any) -> float | None:
+    """A moment as hosts write it: ISO 8601, or a number of seconds or milliseconds since 1970."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value / 1000 if value > _MILLISECONDS else float(value)
+    try:
+        moment = datetime.fromisoformat(value.replace("Z", "+00:00"))
+        return (moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)).timestamp()
+    except (AttributeError, ValueError, OverflowError):
+        return None
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request to a model.
+
+    Attributes:
+        record: index of the log's record that accounts for it; a result in an earlier record was part of its input.
+        fresh: input tokens that no cache was written with or read for.
+        written: input tokens that the cache was written with.
+        cached: input tokens that the cache was read for.
+        output: tokens that the model gave.
+        model: its name; empty where the log doesn't say.
+        answer: what names its answer in all logs of the host, so that a log that begins with a copy of another's is
+            told from it; empty where the host names none.
+    """
+
+    record: int
+    fresh: int
+    written: int
+    cached: int
+    output: int
+    model: str = ""
+    answer: str = field(default="", compare=False)
+
+    @property
+    def context(self) -> int:
+        """All input tokens."""
+        return self.fresh + self.written + self.cached
+
+
+@dataclass(frozen=True)
+class UsageRule:
+    """Where a host's records account for a request."""
+
+    record: Mapping[str, str | None]  # ways and values that mark such a record; None is any value
+    fresh: str  # the ways to input tokens, from the record; an empty way is 0
+    written: str
+    cached: str
+    output: tuple[str, ...]  # the ways to output tokens, which are added
+    model: str  # the way to the model's name, in this or else in an earlier record
+    key: str = ""  # the way to what several records about one request share; the last of them counts
+    key_names_answer: bool = False  # no other answer of any session has the same key
+    fresh_holds_cached: bool = False  # the host's count of input tokens includes those read from the cache
+    fresh_holds_written: bool = False  # and those written to it
+
+
+USAGE: Mapping[str, UsageRule] = {
+    "claude-code": UsageRule(
+        {"message.role": "assistant", "message.usage": None},
+        "message.usage.input_tokens",
+        "message.usage.cache_creation_input_tokens",
+        "message.usage.cache_read_input_tokens",
+        ("message.usage.output_tokens",),
+        "message.model",
+        key="message.id",
+        key_names_answer=True,
+    ),
+    "codex": UsageRule(
+        {"payload.type": "token_count", "payload.info.last_token_usage": None},
+        "payload.info.last_token_usage.input_tokens",
+        "",
+        "payload.info.last_token_usage.cached_input_tokens",
+        ("payload.info.last_token_usage.output_tokens",),
+        "payload.model",
+        key="payload.info.total_token_usage.total_tokens",
+        fresh_holds_cached=True,
+    ),
+    "pi": UsageRule(
+        {"message.role": "assistant", "message.usage": None},
+        "message.usage.input",
+        "message.usage.cacheWrite",
+        "message.usage.cacheRead",
+        ("message.usage.output",),
+        "message.model",
+    ),
+    "opencode": UsageRule(
+        {"info.role": "assistant", "info.tokens": None},
+        "info.tokens.input",
+        "info.tokens.cache.write",
+        "info.tokens.cache.read",
+        ("info.tokens.output", "info.tokens.reasoning"),
+        "info.modelID",
+        key="info.id",
+        key_names_answer=True,
+    ),
+    "gemini-cli": UsageRule(
+        {"type": "gemini", "tokens": None},
+        "tokens.input",
+        "",
+        "tokens.cached",
+        ("tokens.output", "tokens.thoughts"),
+        "model",
+        fresh_holds_cached=True,
+    ),
+    "openhands-sdk": UsageRule(
+        {"usage.prompt_tokens": None},
+        "usage.prompt_tokens",
+        "usage.cache_write_tokens",
+        "usage.cache_read_tokens",
+        ("usage.completion_tokens",),
+        "usage.model",
+        fresh_holds_cached=True,
+        fresh_holds_written=True,
+    ),
+}
+"""By the name of the format."""
+
+
+def requests_of(records: Iterable[Any], form: LogFormat) -> list[Request]:
+    """The requests that records account for, in their order; none where their host keeps no accounts."""
+    rule = USAGE.get(form.name)
+    if rule is None:
+        return []
+    found: dict[Any, Request] = {}
+    model = ""
+    for place, record in enumerate(records):
+        named = first_at(record, rule.model)
+        model = named if isinstance(named, str) else model
+        if not holds(record, rule.record):
+            continue
+        request = _request(rule, record, place, model)
+        key = first_at(record, rule.key) if rule.key else None
+        key = place if key is None else key
+        if request.context:  # an answer that the host made up itself was no request
+            first = found[key].record if key in found else place
+            answer = key if rule.key_names_answer and isinstance(key, str) else ""
+            found[key] = replace(request, record=first, answer=answer)
+    return sorted(found.values(), key=lambda request: request.record)
+
+
+def _request(rule: UsageRule, record: Any, place: int, model: str) -> Request:
+    cached, written = _tokens(record, rule.cached), _tokens(record, rule.written)
+    fresh = (
+        _tokens(record, rule.fresh) - cached * rule.fresh_holds_cached - written * rule.fresh_holds_written
+    )
+    output = sum(_tokens(record, way) for way in rule.output)
+    return Request(place, max(0, fresh), written, cached, output, model)
+
+
+def _tokens(record: Any, way: str) -> int:
+    value = first_at(record, way) if way else 0
+    return value if isinstance(value, int) and value > 0 else 0

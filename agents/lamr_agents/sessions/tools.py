@@ -1,0 +1,202 @@
+"""What the tools of coding agents do to files: a table of names, and which keys of their input say what.
+
+Reads by shell commands are told from the command.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lamr_agents.sessions.commands import Print, Read, print_by_command, read_by_command
+from lamr_agents.sessions.events import SHELL
+
+READERS = frozenset(
+    {"read", "view", "read_file", "view_file", "open", "file_editor"}
+    | {"str_replace_editor", "str_replace_based_edit_tool"}
+)
+_EDITORS = """
+    edit multiedit replace write write_file create create_file edit_file file_editor str_replace search_replace
+    str_replace_editor str_replace_based_edit_tool
+    """
+EDITORS = frozenset(_EDITORS.split())
+PATCHERS = frozenset({"apply_patch", "patch"})
+SHELLS = frozenset(
+    {SHELL, "bash", "exec_command", "execute_bash", "powershell", "run_shell_command", "shell_command"}
+    | {"container.exec", "run_terminal_cmd", "terminal", "local_shell"}
+)
+SEARCHERS = frozenset({"grep", "rg", "grep_search", "search", "codesearch", "search_file_content"})
+
+_PATH = ("file_path", "path", "filePath", "absolute_path", "target_file", "filename")
+_FIRST = ("offset", "start_line", "startLine", "start_line_one_indexed")
+_LAST = ("end_line", "endLine", "end_line_one_indexed_inclusive")
+_COUNT = ("limit",)
+_OLD = ("old_string", "oldString", "old_str", "oldText", "old_text", "search")
+_NEW = ("new_string", "newString", "new_str", "newText", "new_text", "content", "file_text", "replace")
+_PARTS = ("edits", "replacements")
+_PATCH = ("input", "patch", "patchText", "diff")
+_COMMAND = ("cmd", "command", "input", "script")
+_PATTERN = ("pattern", "query", "regex", "search_term")
+_DESCRIPTION = ("description", "explanation", "instruction", "intent", "summary")
+_QUESTION = "context_focus_question"
+_SEARCH = re.compile(r"(?:cd\s+\S+\s*&&\s*)?(?:grep|rg|ag|git\s+grep)\s.*\s(\S+)$", re.DOTALL)
+_ENDING = re.compile(r"\w\.\w+$")
+_FARTHEST = 1 << 31
+"""The last line that a range can name."""
+_BEGIN_PATCH = "*** Begin Patch"
+
+
+@dataclass(frozen=True)
+class Edit:
+    """An edit of a file: the text that it takes out, None where it writes the whole file, and the new text."""
+
+    path: str
+    old: str | None
+    new: str
+
+
+def read_of(tool: str, arguments: Mapping[str, Any]) -> Read | None:
+    """The file that a call reads; None where it reads none or more than one."""
+    command = command_of(tool, arguments)
+    if command is not None:
+        return read_by_command(command)
+    if tool.lower() not in READERS or arguments.get("command", "view") != "view":
+        return None
+    path = _value(arguments, _PATH)
+    if not isinstance(path, str):
+        return None
+    window = arguments.get("view_range")
+    if isinstance(window, list) and len(window) == 2:
+        last = _integer(window[1])
+        return Read(path, _integer(window[0]), None if last == -1 else last)
+    first, last, count = (_integer(_value(arguments, names)) for names in (_FIRST, _LAST, _COUNT))
+    if last is None and count is not None:
+        last = (first or 1) + count - 1
+    return Read(path, first, last)
+
+
+def print_of(tool: str, arguments: Mapping[str, Any]) -> Print | None:
+    """The code that a call prints where it isn't one file (see `read_of`); None where it prints other things."""
+    command = command_of(tool, arguments)
+    return None if command is None else print_by_command(command)
+
+
+def shown_by(tool: str, arguments: Mapping[str, Any]) -> tuple[Read, str] | None:
+    """The code that a call shows: a read of one file, or that of a `Print` with its name; None where it shows none."""
+    read = read_of(tool, arguments)
+    printed = None if read else print_of(tool, arguments)
+    return (read, "") if read else (Read(printed.path), printed.name) if printed else None
+
+
+def edits_of(tool: str, arguments: Mapping[str, Any]) -> Iterator[Edit]:
+    """The edits that a call makes, without those that shell commands make by other means than a patch."""
+    name, command = tool.lower(), command_of(tool, arguments)
+    if name in PATCHERS or (command is not None and _BEGIN_PATCH in command):
+        patch = command or _value(arguments, _PATCH)
+        if isinstance(patch, str):
+            yield from patch_edits(patch)
+        return
+    path = _value(arguments, _PATH)
+    if name not in EDITORS or arguments.get("command") == "view" or not isinstance(path, str):
+        return
+    for part in _parts(arguments):
+        old, new = _value(part, _OLD), _value(part, _NEW)
+        if isinstance(old, str) or isinstance(new, str):
+            yield Edit(path, old if isinstance(old, str) else None, new if isinstance(new, str) else "")
+
+
+def command_of(tool: str, arguments: Mapping[str, Any]) -> str | None:
+    """The shell command that a call runs; None where it runs none."""
+    if tool.lower() not in SHELLS:
+        return None
+    command = _value(arguments, _COMMAND)
+    if isinstance(command, list):  # ["bash", "-lc", "…"]
+        command = command[-1] if command else None
+    return command if isinstance(command, str) else None
+
+
+def pattern_of(tool: str, arguments: Mapping[str, Any]) -> str:
+    """What a call searches files for; empty where it searches none."""
+    pattern = _value(arguments, _PATTERN) if tool.lower() in SEARCHERS else None
+    return pattern if isinstance(pattern, str) else ""
+
+
+def searched_file(tool: str, arguments: Mapping[str, Any]) -> str:
+    """The one file that a call searches, so that what it prints names no file; empty where it searches none or more."""
+    command = command_of(tool, arguments)
+    if command is not None:
+        words = _SEARCH.match(command.split("|")[0].strip())
+        last = words[1].strip("'\"") if words else ""
+    else:
+        path = _value(arguments, _PATH) if tool.lower() in SEARCHERS else None
+        last = path if isinstance(path, str) else ""
+    return last if _ENDING.search(last) else ""
+
+
+def same_file(one: str, other: str) -> bool:
+    """Whether two paths can name one file of a session: they are equal, or one ends on the other."""
+    one, other = (path.replace("\\", "/").removeprefix("./") for path in (one, other))
+    return one == other or one.endswith(f"/{other}") or other.endswith(f"/{one}")
+
+
+def description_of(arguments: Mapping[str, Any]) -> str:
+    """What the assistant says of a call in the call's own input; empty where it says nothing."""
+    description = _value(arguments, _DESCRIPTION)
+    return description if isinstance(description, str) else ""
+
+
+def question_of(arguments: Mapping[str, Any]) -> str:
+    """The focus question that the assistant passes with a call, by the name that SWE-Pruner's users give it."""
+    question = arguments.get(_QUESTION)
+    return question if isinstance(question, str) else ""
+
+
+def _value(arguments: Mapping[str, Any], names: Sequence[str]) -> Any:
+    return next((arguments[name] for name in names if arguments.get(name) not in (None, "")), None)
+
+
+def _integer(value: Any) -> int | None:
+    try:
+        return max(-_FARTHEST, min(int(value), _FARTHEST))
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _parts(arguments: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    parts = _value(arguments, _PARTS)
+    if isinstance(parts, str):
+        try:
+            parts = json.loads(parts)
+        except (ValueError, RecursionError):
+            return []
+    if not isinstance(parts, list):
+        return [arguments]
+    return [part for part in parts if isinstance(part, Mapping)]
+
+
+_PATCH_FILE = re.compile(r"\*\*\* (?P<action>\w+) File: (?P<path>.+)|--- (?:a/)?(?P<old>\S+)")
+_HUNK_ENDS = ("*** ", "@@", "diff --git", "index ", "+++ ")
+
+
+def patch_edits(patch: str) -> Iterator[Edit]:
+    """The edits of a patch, one a hunk; context and removed lines are its old text, added files give none."""
+    path = ""
+    old: list[str] = []
+    new: list[str] = []
+    for line in [*patch.rstrip("\n").split("\n"), "*** End Patch"]:
+        header = _PATCH_FILE.match(line)
+        if header or line.startswith(_HUNK_ENDS):
+            if path and old:
+                yield Edit(path, "\n".join(old), "\n".join(new))
+            old, new = [], []
+            if header:
+                path = "" if header["action"] == "Add" else header["path"] or header["old"]
+        elif line[:1] in ("-", " ", ""):
+            old.append(line[1:])
+            if line[:1] != "-":
+                new.append(line[1:])
+        elif line[0] == "+":
+            new.append(line[1:])

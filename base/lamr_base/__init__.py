@@ -1,0 +1,1 @@
+"""What every package uses: errors, private files, the cache, settings, CPUs, arrays, tables, and resampling."""

@@ -1,0 +1,109 @@
+"""What is known of lines: positions leave out blank ones, and matches are counted by line, neighbourhood and block."""
+
+from __future__ import annotations
+
+import numpy as np
+from lamr_model.scoring.document_words import DocumentWords
+from lamr_model.scoring.line_inputs import (
+    FORMS,
+    LEXICAL,
+    MOST_WORDS,
+    Matches,
+    Positions,
+    lexical,
+    line_features,
+)
+from lamr_model.scoring.query_words import QueryWords
+from lamr_model.words import TermIndex
+from lamr_postprocess.layout import line_layout
+
+CODE = """\
+# the pool
+class Pool:
+
+    def close(self):
+        drain = 1
+        return drain
+
+
+other = 2
+"""
+
+
+def parts(query: str, text: str = CODE) -> tuple[QueryWords, DocumentWords, Positions, Matches]:
+    layout = line_layout(text)
+    words = DocumentWords.of(TermIndex.of(text, layout), layout)
+    asked, positions = QueryWords.of(query, "", "", {}), Positions.of(words)
+    return asked, words, positions, Matches.of(asked, words, positions)
+
+
+def columns(query: str, text: str = CODE) -> dict[str, np.ndarray]:
+    """Each lexical input by its name, where all words weigh what they are rare."""
+    _, _, positions, matches = parts(query, text)
+    return dict(zip(LEXICAL, lexical(matches, positions, matches.rarity).T, strict=True))
+
+
+def test_positions_are_lines_with_ink() -> None:
+    positions = parts("pool")[2]
+    assert positions.lines.tolist() == [0, 1, 3, 4, 5, 8]
+    assert positions.place.tolist() == [0, 1, -1, 2, 3, 4, -1, -1, 5]
+    assert positions.header.tolist() == [-1, -1, 1, 2, 2, -1]
+    assert (np.diff(positions.blocks) >= 0).all()
+    assert positions.blocks[0] == 0
+    assert len(positions.block_starts) == positions.blocks[-1] + 1
+
+
+def test_words_are_found_in_their_lines() -> None:
+    _, _, _, matches = parts("drain the unknown_thing of pool")
+    found = {(matches.terms[word], place) for word, place in zip(matches.word, matches.position, strict=True)}
+    assert found == {("drain", 3), ("drain", 4), ("pool", 0), ("pool", 1)}
+    absent = matches.features[:, -4]
+    assert absent[matches.terms.index("unknown_thing")] == 1
+    assert absent[matches.terms.index("pool")] == 0
+
+
+def test_of_too_many_words_those_that_the_file_has_stay() -> None:
+    query = " ".join(f"w{number}w" for number in range(2 * MOST_WORDS)) + " drain"
+    asked, _, _, matches = parts(query)
+    assert len(asked.terms) > MOST_WORDS == len(matches.terms)
+    assert "drain" in matches.terms
+    assert list(matches.terms) == [term for term in asked.terms if term in set(matches.terms)]
+
+
+def test_lines_near_and_below_a_match_have_a_part_of_it() -> None:
+    found = columns("close drain")
+    assert found["own"].argmax() in (2, 3, 4)
+    assert found["own"][0] == found["own"][5] == 0
+    assert (found["wide_sum"][:5] > 0).all()
+    assert found["above_own"][3] == found["own"][2], "the def heads it"
+    assert 0 < found["own_share"].max() <= found["block_share"].max() <= 1
+
+
+def test_a_rare_word_beats_a_common_one() -> None:
+    text = "common = 1\n" * 9 + "rare = 1\n" + "common = 2\n" * 9
+    found = columns("common rare", text)
+    assert found["own"].argmax() == 9
+    assert found["own_share"][9] > found["own_share"][0] > 0
+
+
+def test_nothing_matches_where_nothing_is() -> None:
+    for query, text in (("", CODE), ("nowhere", CODE), ("drain", ""), ("drain", "\n \n")):
+        asked, words, positions, matches = parts(query, text)
+        assert not len(matches.word)
+        values = lexical(matches, positions, np.ones(len(matches.terms)))
+        assert values.shape == (len(positions), len(LEXICAL))
+        assert not values.any()
+        forms = line_features(text, words, positions, np.zeros(len(words.layout.blank)), asked)
+        assert forms.shape == (len(positions), len(FORMS))
+        assert np.isfinite(forms).all()
+
+
+def test_forms_of_lines() -> None:
+    asked, words, positions, _ = parts("where is the pool?")
+    named = np.zeros(len(words.layout.blank))
+    named[4] = 1
+    forms = dict(zip(FORMS, line_features(CODE, words, positions, named, asked).T, strict=True))
+    assert forms["comment"].argmax() == 0
+    assert forms["named"].tolist() == [0, 0, 0, 1, 0, 0]
+    assert (forms["asks"] == 1).all()
+    assert forms["indent"][3] > forms["indent"][2] > forms["indent"][1] == 0
