@@ -100,7 +100,7 @@ def serve(
         policy=PROFILES[profile if profile else DEFAULT],
     )
     if not local.run(idle):
-        say(f"{path}: another server listens there already", err=True)
+        say(f"{path}: another server already listens there", err=True)
         raise typer.Exit(2)
 
 

@@ -138,7 +138,7 @@ def read_code(file: str, query: str) -> DecodedFile:
     from lamr_client.prune_options import decode_code
 
     if not file:
-        raise InvalidInputError("the file has no name", argument="file")
+        raise InvalidInputError("the file name is empty", argument="file")
     if file != "-" and Path(file).is_dir():
         command = shlex.join(["lamr", "pack", file, "-q", query])
         raise InvalidInputError(f"{file} is a folder, and this command takes one file: {command}")
@@ -178,7 +178,7 @@ def cache_file(cache: Path | None, no_cache: bool, default: Path | None) -> Path
         typer.BadParameter: both are given.
     """
     if no_cache and cache is not None:
-        raise typer.BadParameter("--cache and --no-cache exclude each other")
+        raise typer.BadParameter("give --cache or --no-cache, not both")
     return None if no_cache else cache or default
 
 
@@ -199,7 +199,7 @@ def _parse_one(text: str) -> LineRange | str:
         raise typer.BadParameter(f"--keep {text}: give a line (7), a range (10-20) or /a regular expression/")
     first, last = int(match[1]), int(match[2] or match[1])
     if not 1 <= first <= last:
-        raise typer.BadParameter(f"--keep {text}: lines count from 1 and a range goes upwards")
+        raise typer.BadParameter(f"--keep {text}: lines are numbered from 1, and a range goes upwards")
     return first, last
 
 

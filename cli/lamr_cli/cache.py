@@ -41,7 +41,7 @@ def cache(
 
     file = default_cache_file()
     if file is None:
-        say("there is no home, so nothing is kept", err=True)
+        say("there is no home folder, so nothing is kept", err=True)
         return
     kept = {
         file.name: "indexes, tokens and answers of lamr pack, scores of lamr replay",

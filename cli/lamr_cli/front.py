@@ -67,8 +67,8 @@ def key(
         for name, (shown, _) in made.items():
             say(f"{name}  {shown}")
     say(
-        f"lamr: {'wrote' if fresh else 'added to'} {tenants}; the keys are shown this once. "
-        + ("" if fresh else "`lamr front reload` puts them into force."),
+        f"lamr: {'wrote' if fresh else 'added to'} {tenants}; the keys are shown only now. "
+        + ("" if fresh else "Run `lamr front reload` to apply them."),
         err=True,
     )
 
@@ -247,7 +247,8 @@ def _status_text(front: FrontStatus) -> str:
         )
         for each in front.tenants
     ]
-    waiting = f"{front.waiting} requests wait for a replica; refused {front.refused_strangers:,} without a valid key"
+    refused = f"refused {front.refused_strangers:,} requests without a valid key"
+    waiting = f"{front.waiting} requests wait for a replica; {refused}"
     return f"{_columns(replicas)}\n\n{_columns(tenants)}\n\n{waiting}"
 
 

@@ -123,7 +123,7 @@ def uninstall(
     _make(agent, change, dry_run, f"nothing to do: it isn't installed{elsewhere}")
     if agent.hook and change.is_one and not dry_run and default_socket().is_socket():
         default_socket().unlink(missing_ok=True)  # a server whose socket is gone ends
-        say("the hooks' local server ends; other agents' hooks start another when they need it", err=True)
+        say("the hooks' local server ends; hooks of other agents start it again", err=True)
 
 
 def status(
@@ -149,7 +149,7 @@ def status(
         say(json.dumps([_told(each) for each in found]))
         return
     shown = [each for each in found if every or each.here]
-    say("\n".join(map(_line, shown)) or "no agent that lamr knows is on this machine; --all lists them")
+    say("\n".join(map(_line, shown)) or "no agent that lamr supports is on this machine; --all lists them")
 
 
 def _line(each: Presence) -> str:

@@ -149,7 +149,7 @@ def judge(
         try:
             judgement = judging.judge(found, bench, dry_run=dry_run)
         except KeyboardInterrupt:
-            say("what was answered is kept; the same command goes on from there", err=True)
+            say("the answers so far are kept; run the same command to continue", err=True)
             raise
         if dry_run:
             say(gold_table(judgement))
@@ -206,7 +206,7 @@ def items(
         made = make_items(open_sources(sources), options, counter(tokenizer), progress)
     if not made:
         raise typer.BadParameter(
-            f"nothing to ask was found in files of {min_tokens:,} to {max_tokens:,} tokens; name other sources or "
+            f"found no questions in files of {min_tokens:,} to {max_tokens:,} tokens; name other sources or "
             "bounds"
         )
     write_page(output, "".join(f"{item.to_json()}\n" for item in made))
@@ -259,7 +259,7 @@ def _pruners(named: list[str], setup: Setup) -> dict[str, ItemPruner]:
         if pruner is not None:
             made[name] = pruner
         elif named:
-            raise typer.BadParameter(f"{name} ranks by the model of --likelihoods; give one")
+            raise typer.BadParameter(f"{name} needs --likelihoods")
     return made
 
 

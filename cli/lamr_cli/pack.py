@@ -118,14 +118,14 @@ def pack(
 
     if effort != "instant" or ranker:
         say(
-            "packs rank in one way, by words and the line model: --effort and --ranker change nothing",
+            "packs always rank by words and the line model: --effort and --ranker have no effect",
             err=True,
         )
     kept = cache_file(cache, no_cache, default_cache_file())
     listed = "-" in repositories
     if listed and (revision is not None or len(repositories) > 1):
         raise typer.BadParameter(
-            "a list of files names files of one work tree: leave repositories and --revision out"
+            "a list of files is for one work tree: give no repositories and no --revision"
         )
     if html is not None and not html.absolute().parent.is_dir():
         raise typer.BadParameter(f"there is no folder {html.absolute().parent}", param_hint="--html")

@@ -143,7 +143,7 @@ def prune(
     from lamr_postprocess import LEAST_CUT
 
     if as_json and form != "text":
-        raise typer.BadParameter(f"--json prints the whole result, --format {form} its lines: give one")
+        raise typer.BadParameter(f"give --json or --format {form}, not both")
     source = read_code(file, query)
     code = source.text
     cache = None if no_cache else default_cache_file()

@@ -70,11 +70,11 @@ def replay(  # one argument an option
         chosen = effort or ("auto" if server else "instant")
         report = _report(logs, limit, table, (pruner, PROFILES[profile or DEFAULT], chosen), progress)
     if not report.sessions:
-        say(f"nothing of {len(logs)} files was replayed\n{report.said_of_others()}", err=True)
+        say(f"none of {len(logs)} files was replayed\n{report.said_of_others()}", err=True)
         raise typer.Exit(2)
     say(report.to_json() if as_json else report.table())
     if len(logs) > len(report.sessions) + len(report.passed_over):
-        say(f"the latest {len(report.sessions)} sessions; --limit takes more", err=True)
+        say(f"replayed the latest {len(report.sessions)} sessions; --limit takes more", err=True)
     if html:
         from lamr_agents.replay.page import render_page
 

@@ -95,7 +95,7 @@ def train(
     try:
         report = run_preset(preset, data, output, options, work=work, report=show)
     except KeyboardInterrupt:
-        say("stopped after a checkpoint; the same command goes on from it", err=True)
+        say("stopped after a checkpoint; run the same command to continue", err=True)
         raise
     if problems > _NAMED:
         say(f"{problems - _NAMED:,} more records don't parse", err=True)
