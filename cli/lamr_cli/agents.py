@@ -14,7 +14,7 @@ from lamr_cli.hosts import Effort, KeepTexts, status
 from lamr_cli.printing import print_exactly, say
 
 app = typer.Typer(
-    name="agents", help="What hooks did so far, and the local server behind them.", no_args_is_help=True
+    name="agents", help="Show what hooks did, and run their local server.", no_args_is_help=True
 )
 
 
@@ -22,12 +22,12 @@ def show(
     place: Annotated[
         str,
         typer.Argument(
-            help="What the end of a cut text names, with or without lines.", metavar="KEY[:FIRST[-LAST]]"
+            help="The key at the end of a cut text, with or without lines.", metavar="KEY[:FIRST[-LAST]]"
         ),
     ],
     texts: Annotated[Path | None, typer.Option(help="The file with the texts; default: your own.")] = None,
 ) -> None:
-    """Print lines of a text that was cut before an agent saw it and that lies in no file.
+    """Print lines that were cut from an agent's tool output and are in no file.
 
     Texts are kept for 7 days, and 128 MiB of them in all, in ~/.cache/lamr/agents/texts.sqlite3.
 
@@ -57,21 +57,21 @@ app.command("status")(status)
 @app.command("serve")
 def serve(
     socket: Annotated[
-        Path | None, typer.Option(help="Where to listen; default: a socket that is yours alone.")
+        Path | None, typer.Option(help="Socket to listen on; default: your own private one.")
     ] = None,
     store: Annotated[Path | None, typer.Option(help="The record to write; default: your own.")] = None,
     server: Server = None,
     model: Model = None,
-    timeout: Annotated[float, typer.Option(help="Seconds for one pruning, at the most.", min=0.1)] = 7.0,
+    timeout: Annotated[float, typer.Option(help="Most seconds for one pruning.", min=0.1)] = 7.0,
     texts: Annotated[
-        Path | None, typer.Option(help="Where originals of command output are kept; default: your own file.")
+        Path | None, typer.Option(help="File that keeps originals of command output; default: your own.")
     ] = None,
     keep_texts: KeepTexts = True,
     effort: Effort = None,
     profile: Profile = None,
-    idle: Annotated[float, typer.Option(help="End after so many seconds without a call.", min=1)] = 3600.0,
+    idle: Annotated[float, typer.Option(help="Stop after so many seconds without a call.", min=1)] = 3600.0,
 ) -> None:
-    """Answer hooks: the local server, which hooks start themselves.
+    """Run the local server that answers hooks. Hooks start it themselves.
 
     lamr agents serve --idle 60
 
@@ -100,19 +100,17 @@ def serve(
         policy=PROFILES[profile if profile else DEFAULT],
     )
     if not local.run(idle):
-        say(f"{path}: another server listens there already", err=True)
+        say(f"{path}: another server already listens there", err=True)
         raise typer.Exit(2)
 
 
 @app.command("stats")
 def stats(
     store: Annotated[Path | None, typer.Option(help="The record to read; default: your own.")] = None,
-    days: Annotated[
-        float, typer.Option(help="Count so many days, up to the 90 that are kept.", min=0)
-    ] = 90.0,
+    days: Annotated[float, typer.Option(help="Days to count, up to the 90 that are kept.", min=0)] = 90.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")] = False,
 ) -> None:
-    """Print what hooks did: the tokens that they cut, what agents read again, and how long agents waited.
+    """Show how many tokens hooks cut, how many agents read again, and how long agents waited.
 
     lamr agents stats --days 7
 

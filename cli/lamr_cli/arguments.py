@@ -27,8 +27,8 @@ Query = Annotated[
 Task = Annotated[
     str,
     typer.Option(
-        help="What the query serves, such as an issue's text, of any length: the model reads the query whole and the "
-        "parts of the task that say most about the file.",
+        help="The task behind the query, such as an issue's text, of any length. If it is long, the model reads the "
+        "parts that fit the file best.",
         metavar="TEXT|@FILE",
     ),
 ]
@@ -36,8 +36,7 @@ Task = Annotated[
 History = Annotated[
     str,
     typer.Option(
-        help="What the session said before the query, such as the agent's earlier words: its last 3,000 characters say "
-        "most.",
+        help="What the agent said before the query. The last 3,000 characters count most.",
         metavar="TEXT|@FILE",
     ),
 ]
@@ -52,7 +51,7 @@ Server = Annotated[
     str | None,
     typer.Option(
         help="HOST:PORT of a server's gRPC port (see `lamr serve`), or https://HOST of a front, with its key in "
-        "LAMR_API_KEY and its certificate's authority in LAMR_CA; without it, runs in process.",
+        "LAMR_API_KEY and its certificate's authority in LAMR_CA. Without it, the model runs in this process.",
         envvar="LAMR_SERVER",
         show_default=False,
         callback=_none_if_empty,
@@ -60,7 +59,9 @@ Server = Annotated[
 ]
 Language = Annotated[
     str | None,
-    typer.Option("--language", "-l", help="The code's language; default: by name, then content."),
+    typer.Option(
+        "--language", "-l", help="The code's language; default: by the file's name, then by its content."
+    ),
 ]
 Model = Annotated[
     Path | None,
@@ -73,19 +74,19 @@ LineNumbers = Annotated[
     bool, typer.Option("--line-numbers", "-n", help="Put original line numbers before the lines.")
 ]
 AllAsJson = Annotated[bool, typer.Option("--json", help="Print every field of the result as JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No summary and no progress on stderr.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print no summary and no progress on stderr.")]
 CacheFile = Annotated[
     Path | None,
-    typer.Option(help="Where indexes and the model's answers are kept; default: in the user's cache folder."),
+    typer.Option(help="File that keeps indexes and the model's answers; default: in your cache folder."),
 ]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Keep nothing, and use nothing that was kept.")]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Don't use a cache.")]
 Timeout = Annotated[float, typer.Option(help="Seconds to wait for the whole answer.", min=0.001)]
 Tokenizer = Annotated[
     str | None,
     typer.Option(
-        help="What counts tokens: o200k (GPT), cl100k, claude (its published one, of 2023), qwen or llama, each by a "
-        "table within 3 %; any, a bound that none of today's large models exceeds; model, the pruning model's own; or "
-        "a tokenizer.json. Default: o200k.",
+        help="How to count tokens: o200k (GPT), cl100k, claude (of 2023), qwen or llama, each by a table within 3 %; "
+        "any, an upper bound for all large models; model, the pruning model's own tokenizer; or the path of a "
+        "tokenizer.json. Default: o200k.",
         metavar="NAME|FILE",
         show_default=False,
     ),
@@ -95,18 +96,18 @@ Tokenizer = Annotated[
 Profile = Annotated[
     ProfileName | None,
     typer.Option(
-        help="How boldly results are cut: lossless names lines that the agent still has in its context; careful, "
-        "balanced and eager also cut lines, ever more. Default: careful."
+        help="How much to cut. lossless replaces only lines that the agent still has in its context; careful, balanced "
+        "and eager also cut other lines, each more than the one before. Default: careful."
     ),
 ]
 EFFORT_HELP = (
-    "How much the encoder reads: instant, nothing, so that the line model answers in milliseconds; full, every chunk; "
-    "auto, the chunks that the line model leaves open, the best first."
+    "How much the encoder reads. instant: nothing, so the line model answers alone in milliseconds; auto: the chunks "
+    "that the line model is unsure about, the best first; full: every chunk."
 )
 Within = Annotated[
     float | None,
     typer.Option(
-        help="Seconds until an answer is wanted, with what was read by then.", min=0.001, show_default=False
+        help="Answer within so many seconds, with the chunks read by then.", min=0.001, show_default=False
     ),
 ]
 
@@ -114,7 +115,7 @@ Degrade = Annotated[
     bool,
     typer.Option(
         "--degrade/--no-degrade",
-        help="Answer by what is known without the server where it fails; with --no-degrade, that is an error.",
+        help="If the server fails, answer by the line model; with --no-degrade, exit with an error.",
     ),
 ]
 
@@ -137,7 +138,7 @@ def read_code(file: str, query: str) -> DecodedFile:
     from lamr_client.prune_options import decode_code
 
     if not file:
-        raise InvalidInputError("the file has no name", argument="file")
+        raise InvalidInputError("the file name is empty", argument="file")
     if file != "-" and Path(file).is_dir():
         command = shlex.join(["lamr", "pack", file, "-q", query])
         raise InvalidInputError(f"{file} is a folder, and this command takes one file: {command}")
@@ -177,7 +178,7 @@ def cache_file(cache: Path | None, no_cache: bool, default: Path | None) -> Path
         typer.BadParameter: both are given.
     """
     if no_cache and cache is not None:
-        raise typer.BadParameter("--cache and --no-cache exclude each other")
+        raise typer.BadParameter("give --cache or --no-cache, not both")
     return None if no_cache else cache or default
 
 
@@ -198,7 +199,7 @@ def _parse_one(text: str) -> LineRange | str:
         raise typer.BadParameter(f"--keep {text}: give a line (7), a range (10-20) or /a regular expression/")
     first, last = int(match[1]), int(match[2] or match[1])
     if not 1 <= first <= last:
-        raise typer.BadParameter(f"--keep {text}: lines count from 1 and a range goes upwards")
+        raise typer.BadParameter(f"--keep {text}: lines are numbered from 1, and a range goes upwards")
     return first, last
 
 

@@ -29,23 +29,23 @@ def batch(
     output: Annotated[
         str,
         typer.Option(
-            "--output", "-o", help="Folder or URL of the answers; the same one goes on.", metavar="PLACE"
+            "--output", "-o", help="Folder or URL of the answers; name it again to continue.", metavar="PLACE"
         ),
     ],
-    workers: Annotated[int, typer.Option(help="Processes; with --ray, actors.", min=1)] = 1,
-    form: Annotated[Form, typer.Option("--format", help="Of the answers.")] = "jsonl",
+    workers: Annotated[int, typer.Option(help="Number of processes; with --ray, of actors.", min=1)] = 1,
+    form: Annotated[Form, typer.Option("--format", help="The format of the answers.")] = "jsonl",
     ray: Annotated[
         str | None,
         typer.Option(
-            help="Run on a Ray cluster: HOST:PORT of its head, auto for the one that this machine belongs to, or local "
-            "for one of this machine's own.",
+            help="Run on a Ray cluster: HOST:PORT of its head, auto for the cluster that this machine belongs to, or "
+            "local to start one here.",
             metavar="ADDRESS|auto|local",
         ),
     ] = None,
     ray_cpus: Annotated[
         float,
         typer.Option(
-            help="CPUs that Ray sets aside for a worker; with more, a lost node's rows wait for a new one."
+            help="CPUs that Ray reserves for a worker. With a whole CPU, rows of a lost node wait for a new one."
         ),
     ] = 0.01,
     servers: Annotated[
@@ -53,28 +53,26 @@ def batch(
         typer.Option(
             "--server",
             help="HOST:PORT of a server's gRPC port, or https://HOST of a front, with its key in LAMR_API_KEY and its "
-            "certificate's authority in LAMR_CA; several are shared out among the workers. Default: each worker has "
-            "the model in its process. Repeatable.",
+            "certificate's authority in LAMR_CA. Workers share several servers. Default: each worker runs the "
+            "model in its process. Repeatable.",
             envvar="LAMR_SERVER",
             show_default=False,
         ),
     ] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="The budget of rows that name none.", min=1)] = None,
-    effort: Annotated[EffortName, typer.Option(help=f"Of rows that name none. {EFFORT_HELP}")] = "full",
+    max_tokens: Annotated[int | None, typer.Option(help="The budget of rows without one.", min=1)] = None,
+    effort: Annotated[EffortName, typer.Option(help=f"For rows without one. {EFFORT_HELP}")] = "full",
     within: Within = None,
     timeout: Annotated[float, typer.Option(help="Seconds for one file.", min=0.001)] = 120.0,
-    retry_errors: Annotated[
-        bool, typer.Option("--retry-errors", help="Run rows again whose answer is an error.")
-    ] = False,
+    retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Run rows with errors again.")] = False,
     model: Model = None,
     cache: CacheFile = None,
     no_cache: NoCache = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
 ) -> None:
-    """Run many jobs: prune files, and pack repositories, each for a question of its own.
+    """Prune files and pack repositories, each for its own question.
 
-    Each row gets exactly one answer or one named error, whatever is killed meanwhile. The same command goes on where an
-    earlier one ended, and doesn't do again what is there. With errors among the answers the exit code is 4.
+    Each row gets exactly one answer or one error, even if processes are killed. The same command continues where an
+    earlier one stopped. If any answer is an error, the exit code is 4.
 
     lamr batch jobs.jsonl --output answers --workers 2
 

@@ -23,15 +23,14 @@ def cache(
     clear: Annotated[
         bool,
         typer.Option(
-            "--clear", help="Drop what prune, pack and replay kept; all of it is made again when needed."
+            "--clear", help="Delete what prune, pack and replay kept. It is computed again when needed."
         ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print names and bytes as JSON.")] = False,
 ) -> None:
-    """Show what lamr keeps in your cache folder, and how large it is, or clear it.
+    """Show what lamr keeps in your cache folder and how large it is, or clear it.
 
-    Every file there is readable by you alone. Decisions and originals of hooks and downloads stay when the rest is
-    cleared.
+    Only you can read the files there. --clear doesn't delete records and originals of hooks, and downloads.
 
     lamr cache
 
@@ -42,7 +41,7 @@ def cache(
 
     file = default_cache_file()
     if file is None:
-        say("there is no home, so nothing is kept", err=True)
+        say("there is no home folder, so nothing is kept", err=True)
         return
     kept = {
         file.name: "indexes, tokens and answers of lamr pack, scores of lamr replay",

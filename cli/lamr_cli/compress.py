@@ -23,17 +23,15 @@ def compress(
     ],
     query: Query,
     perplexity: Perplexity,
-    rate: Annotated[
-        float, typer.Option(help="The share of the tokens that functions aim at.", min=0.001, max=1)
-    ] = 0.5,
+    rate: Annotated[float, typer.Option(help="The share of the tokens to aim at.", min=0.001, max=1)] = 0.5,
     target_tokens: Annotated[
-        int | None, typer.Option(help="Instead of a rate: the tokens that functions aim at.", min=1)
+        int | None, typer.Option(help="The number of tokens to aim at, instead of --rate.", min=1)
     ] = None,
     context_budget: Annotated[
-        str, typer.Option(help="What is done to that number first: an operator and a number.", metavar="+100")
+        str, typer.Option(help="A change to that number: an operator and a number.", metavar="+100")
     ] = "+100",
     rank_only: Annotated[
-        bool, typer.Option("--rank-only", help="Whole functions, without choosing within them.")
+        bool, typer.Option("--rank-only", help="Take whole functions, without choosing within them.")
     ] = False,
     fine_ratio: Annotated[
         float | None,
@@ -46,26 +44,26 @@ def compress(
         ),
     ] = 0.5,
     min_lines: Annotated[
-        int, typer.Option(help="Functions with fewer lines or sections are kept whole.", min=0)
+        int, typer.Option(help="Keep functions with fewer lines or sections whole.", min=0)
     ] = 5,
     value: Annotated[
         Value,
         typer.Option(
-            help="What a section is worth. conditional: how much it helps to foresee the question; contrastive: how "
-            "much the question helps to foresee it."
+            help="The value of a section. conditional: how much it helps to predict the question; contrastive: how "
+            "much the question helps to predict it."
         ),
     ] = "conditional",
     knapsack: Annotated[
         bool, typer.Option("--knapsack/--lines", help="Choose sections, or lines by their smoothed value.")
     ] = True,
     spread: Annotated[Spread, typer.Option(help="How large a jump of perplexity ends a section.")] = "std",
-    spread_weight: Annotated[float, typer.Option(help="What the spread counts in it.")] = 0.2,
+    spread_weight: Annotated[float, typer.Option(help="The weight of the spread in that jump.")] = 0.2,
     language: Language = None,
     repair: Annotated[
         bool,
         typer.Option(
             "--repair/--no-repair",
-            help="Add the lines that the chosen ones need to parse; LongCodeZip itself doesn't.",
+            help="Add lines that the chosen ones need, so that the code parses; LongCodeZip doesn't.",
         ),
     ] = True,
     as_json: Annotated[
@@ -75,9 +73,9 @@ def compress(
 ) -> None:
     """Compress one file for a question by LongCodeZip's method, with any causal language model.
 
-    Functions are ranked by how much they lower the question's perplexity, and the best are taken; within them, the
-    sections that tell most. Nothing is trained for it, so it asks the model much more than `lamr prune` does. Rates are
-    aims and not limits. The code goes to standard output, a summary to standard error.
+    Functions are ranked by how much they lower the question's perplexity. From the best ones, the sections that lower
+    it most are taken. The method needs no training, but takes much longer than `lamr prune`. Rates are aims, not
+    limits. The code goes to standard output, a summary to standard error.
 
     lamr research compress queue.py -q "How long does a retry wait?" --model models/Qwen2.5-Coder-0.5B-Instruct
 

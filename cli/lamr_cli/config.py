@@ -29,10 +29,10 @@ _DEFAULTS = {
 def config(
     as_json: Annotated[bool, typer.Option("--json", help="Print every setting as JSON.")] = False,
 ) -> None:
-    """Show which settings are in force here, and where each of them is from.
+    """Show the settings in force here and their sources.
 
-    An option on the command line wins over the environment, that over the project's lamr.toml, and that over the
-    user's. A project's file sets max_tokens and exclude, of `lamr pack`; all others are the user's alone.
+    The command line overrides the environment, which overrides the project's lamr.toml, which overrides yours. A
+    project's file may set only max_tokens and exclude (of `lamr pack`).
 
     lamr config
 

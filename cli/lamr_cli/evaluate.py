@@ -35,7 +35,7 @@ def evaluate(
     ] = None,
     suite: Annotated[
         str | None,
-        typer.Option(help="Measure on a suite instead, built from its pinned sources: " + SUITE_NAMES + "."),
+        typer.Option(help="Measure on a suite, built from its pinned sources: " + SUITE_NAMES + "."),
     ] = None,
     mirror: Annotated[
         Path | None,
@@ -46,7 +46,7 @@ def evaluate(
     repositories: Annotated[
         Path | None,
         typer.Option(
-            help="Your own items like those of the suite `repositories`: does `lamr pack` find the lines?",
+            help="Measure `lamr pack` on your own items, which are like those of the suite `repositories`.",
             metavar="ITEMS",
         ),
     ] = None,
@@ -55,13 +55,13 @@ def evaluate(
     history: Annotated[
         bool,
         typer.Option(
-            "--history", help="Tell the pruner what each item's session said before, where it is known."
+            "--history", help="Give the pruner what each item's session said before, if it is known."
         ),
     ] = False,
     by: Annotated[
         Literal["lines", "tokens"],
         typer.Option(
-            help="What is measured: the ranking of lines, or what budgets of tokens buy: needed lines, whole answers."
+            help="lines: measure the ranking of lines; tokens: measure needed lines and whole answers within budgets."
         ),
     ] = "lines",
     tokenizer: Tokenizer = None,
@@ -69,23 +69,25 @@ def evaluate(
     within: Within = None,
     timeout: Annotated[float, typer.Option(help="Seconds for one item.", min=0.001)] = 300.0,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw recall against kept fraction into this PNG.")
+        Path | None, typer.Option(help="PNG file for a plot of recall against kept fraction.")
     ] = None,
     strict: Annotated[
         bool,
-        typer.Option("--strict", help="End at the first item that can't be used, instead of leaving it out."),
+        typer.Option(
+            "--strict", help="Stop at the first item that can't be used, instead of leaving it out."
+        ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Measure the model against BM25, grep and random lines on the same items.
 
     Precision, recall, F1 and kept fraction are at the model's default threshold, repair included; the baselines
-    keep the same fraction of each file. R@10, R@25 and R@50 are recall with so many percent of the lines kept, area
-    is that under recall against kept lines, all with 95 % bootstrap intervals; then the model by kind of question and
-    by project.
+    keep the same fraction of each file. R@10, R@25 and R@50 are recall with so many percent of the lines kept; area
+    is the area under recall against kept lines. Figures have 95 % bootstrap intervals, also by kind of question and by
+    project.
 
-    A row that isn't a record, or that the model refuses, is named on standard error and left out of every figure; the
-    exit code is then 4, and the report counts such rows.
+    If a row isn't a record, or the model refuses it, it is named on standard error, counted, and left out of every
+    figure, and the exit code is 4.
 
     lamr eval --data items.jsonl --plot recall.png
 

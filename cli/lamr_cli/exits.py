@@ -47,7 +47,7 @@ def explain(error: BaseException) -> None:
             f"{visible(os.fsdecode(error.filename))}: {error.strerror}" if error.filename else error.strerror
         )
     if isinstance(error, FileNotFoundError) and not error.filename:
-        text = "the current folder is gone; go to one that is there"
+        text = "the current folder no longer exists; change to another one"
     if _needs_unix(error):
         text = "this command needs Linux or macOS; on Windows, run it in WSL (docs/install.md says what runs where)"
     words = f"lamr: {visible(text, lines=True)}"

@@ -27,8 +27,8 @@ def export(
     perplexity: Annotated[
         str | None,
         typer.Option(
-            help="Instead: the folder, GGUF file or Hugging Face id of any causal language model; what is served are "
-            "log-probabilities of tokens.",
+            help="Instead of a checkpoint: the folder, GGUF file or Hugging Face id of any causal language model, to "
+            "serve log-probabilities of tokens.",
             metavar="MODEL",
         ),
     ] = None,
@@ -40,7 +40,7 @@ def export(
         Precision,
         typer.Option(
             help="int8: smaller and, for small models on most CPUs, fastest; bf16: fastest for large ones on CPUs with "
-            "bf16, served with onnxruntime-openvino; `lamr status` says what suits this machine."
+            "bf16, served with onnxruntime-openvino; `lamr status` shows which one suits this machine."
         ),
     ] = "fp32",
     revision: Annotated[
@@ -49,19 +49,19 @@ def export(
     name: Annotated[
         str | None,
         typer.Option(
-            help="What the model is called, with a digest of its weights as version; default: as the checkpoint is."
+            help="The model's name; its version is then a digest of its weights. Default: the checkpoint's."
         ),
     ] = None,
     scoring: Annotated[
         Scoring | None,
         typer.Option(
-            help="paper: averaged decisions of the chain; emission: probabilities without one, as SWE-Pruner's service "
-            "scores; default: the checkpoint's own, which for SWE-Pruner's is emission."
+            help="paper: averaged decisions of the chain; emission: probabilities without a chain, as in SWE-Pruner's "
+            "service. Default: the checkpoint's own, for SWE-Pruner's emission."
         ),
     ] = None,
     chunk_tokens: Annotated[
         int | None,
-        typer.Option(help="Most code tokens of a chunk, cut at lines; default: the checkpoint's own.", min=1),
+        typer.Option(help="The most code tokens of a chunk; default: the checkpoint's own.", min=1),
     ] = None,
     max_tokens: Annotated[
         int | None,
@@ -71,7 +71,7 @@ def export(
     ] = None,
     max_batch_size: Annotated[
         int | None,
-        typer.Option(help="Most chunks or sequences in one execution; default: by the model.", min=1),
+        typer.Option(help="The most chunks or sequences in one batch; default: by the model.", min=1),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:

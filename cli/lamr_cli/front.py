@@ -28,7 +28,7 @@ Tenants = Annotated[Path, typer.Option("--tenants", "-t", help="The file of tena
 app = typer.Typer(
     name="front",
     no_args_is_help=True,
-    help="Serve many tenants from a pool of servers: keys, quotas, a fair share for each.\n\n"
+    help="Serve many tenants from a pool of servers, with keys, quotas and fair shares.\n\n"
     "lamr front key alice bob\n\n"
     "lamr serve --port 8001\n\n"
     "lamr front run",
@@ -38,15 +38,15 @@ app = typer.Typer(
 @app.command("key")
 def key(
     names: Annotated[
-        list[str], typer.Argument(help="Tenants, which are added if they are new.", metavar="NAME...")
+        list[str], typer.Argument(help="Names of tenants; new ones are added.", metavar="NAME...")
     ],
-    days: Annotated[int | None, typer.Option(help="The key opens nothing after so many days.", min=1)] = None,
+    days: Annotated[int | None, typer.Option(help="Days until the key expires.", min=1)] = None,
     tenants: Tenants = FILE,
     as_json: Annotated[bool, typer.Option("--json", help="Print the keys as one JSON object.")] = False,
 ) -> None:
     """Make an API key for each tenant, print it once and store its hash.
 
-    A tenant may have several keys, so that a new one can be handed out before the old one is deleted from the file.
+    A tenant may have several keys, so you can hand out a new one before you delete the old one from the file.
 
     lamr front key alice bob --days 90
 
@@ -67,15 +67,15 @@ def key(
         for name, (shown, _) in made.items():
             say(f"{name}  {shown}")
     say(
-        f"lamr: {'wrote' if fresh else 'added to'} {tenants}; the keys are shown this once. "
-        + ("" if fresh else "`lamr front reload` puts them into force."),
+        f"lamr: {'wrote' if fresh else 'added to'} {tenants}; the keys are shown only now. "
+        + ("" if fresh else "Run `lamr front reload` to apply them."),
         err=True,
     )
 
 
 @app.command("check")
 def check(tenants: Tenants = FILE) -> None:
-    """Check the file of tenants, and let HAProxy check what is rendered from it. Nothing is changed.
+    """Check the file of tenants, and let HAProxy check the configuration made from it. Nothing is changed.
 
     lamr front check --tenants tenants.toml
 
@@ -103,12 +103,12 @@ def render_files(
     ],
     tenants: Tenants = FILE,
     sockets: Annotated[
-        Path | None, typer.Option(help="The folder where HAProxy makes its sockets; default: the output's.")
+        Path | None, typer.Option(help="The folder for HAProxy's sockets; default: the output folder.")
     ] = None,
 ) -> None:
-    """Write HAProxy's configuration and maps into a folder, for those who run HAProxy themselves.
+    """Write HAProxy's configuration and maps into a folder, to run HAProxy yourself.
 
-    The files are readable by their owner alone: give them to the user that HAProxy starts as.
+    Only their owner can read the files: give them to the user that HAProxy starts as.
 
     lamr front render -o /etc/haproxy/lamr
 
@@ -131,9 +131,9 @@ def render_files(
 
 @app.command("run")
 def run(tenants: Tenants = FILE) -> None:
-    """Run the front until Ctrl-C or SIGTERM, and start HAProxy again when it dies.
+    """Run the front until Ctrl-C or SIGTERM, and restart HAProxy if it dies.
 
-    Standard output gets a line of JSON for each request, standard error what becomes of replicas.
+    Standard output gets a line of JSON for each request, standard error the changes of replicas.
 
     lamr front run --tenants tenants.toml
 
@@ -148,7 +148,7 @@ def run(tenants: Tenants = FILE) -> None:
 
 @app.command("reload")
 def reload(tenants: Tenants = FILE) -> None:
-    """Put a changed file of tenants into force. No request is lost; keys that were deleted stop working at once.
+    """Apply a changed file of tenants. No request is lost; deleted keys stop working at once.
 
     lamr front reload --tenants tenants.toml
 
@@ -166,7 +166,7 @@ def drain(
     timeout: Annotated[float, typer.Option(help="Seconds to wait.", min=0)] = DRAIN_SECONDS,
     tenants: Tenants = FILE,
 ) -> None:
-    """Send a replica no more requests and wait until it has answered those that it has. Then it can be stopped.
+    """Send a replica no new requests and wait until it has answered the others. Then you can stop it.
 
     lamr front drain one
 
@@ -195,9 +195,9 @@ def status(
     tenants: Tenants = FILE,
     as_json: Annotated[bool, typer.Option("--json", help="Print every field as JSON.")] = False,
 ) -> None:
-    """Show replicas, and what each tenant has under way, waiting and refused.
+    """Show replicas, and each tenant's requests under way, waiting and refused.
 
-    Exit code 3 when no front of this file runs, or no replica is up.
+    The exit code is 3 if no front of this file runs, or no replica is up.
 
     lamr front status --json
 
@@ -247,7 +247,8 @@ def _status_text(front: FrontStatus) -> str:
         )
         for each in front.tenants
     ]
-    waiting = f"{front.waiting} requests wait for a replica; refused {front.refused_strangers:,} without a valid key"
+    refused = f"refused {front.refused_strangers:,} requests without a valid key"
+    waiting = f"{front.waiting} requests wait for a replica; {refused}"
     return f"{_columns(replicas)}\n\n{_columns(tenants)}\n\n{waiting}"
 
 

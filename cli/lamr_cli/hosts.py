@@ -34,29 +34,31 @@ HostName = Annotated[
     str, typer.Argument(help="The agent, such as claude-code.", metavar="HOST", callback=_known)
 ]
 Project = Annotated[
-    bool, typer.Option("--project/--user", help="Your own settings for this folder's project, or for all.")
+    bool,
+    typer.Option(
+        "--project/--user", help="Change your settings for this folder's project, or for all projects."
+    ),
 ]
 Shared = Annotated[
     bool,
     typer.Option(
-        "--shared", help="The project's settings that its team checks in, with a command for all machines."
+        "--shared",
+        help="Change the project's settings that its team checks in; the command works on all machines.",
     ),
 ]
 KeepTexts = Annotated[
     bool,
     typer.Option(
         "--keep-texts/--no-texts",
-        help="Prune also what commands print of several files or of older revisions, and keep the originals of that "
-        "for `lamr show`.",
+        help="Also prune output that shows several files or older revisions, and keep the originals for "
+        "`lamr show`.",
     ),
 ]
 Effort = Annotated[
     EffortName | None,
-    typer.Option(
-        help=f"{EFFORT_HELP} Default: instant, since an agent waits for each read; auto with --server."
-    ),
+    typer.Option(help=f"{EFFORT_HELP} Default: instant; auto with --server."),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change and make none.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change without making it.")]
 
 
 def install(  # the command's options
@@ -70,11 +72,11 @@ def install(  # the command's options
     effort: Effort = None,
     profile: Profile = None,
 ) -> None:
-    """Have an agent's big reads pruned from now on.
+    """Prune an agent's big reads from now on.
 
-    Puts a hook into the agent's settings, or the server of MCP where no hook can replace what a tool returns. All
-    else there stays as it is. The hook starts a local server when it first needs one, which keeps the model warm and
-    ends after an hour without calls. Restart the agent afterwards.
+    Adds a hook to the agent's settings, or the MCP server if no hook can replace what a tool returns. Nothing else
+    there changes. The hook starts a local server, which keeps the model in memory and ends after an hour without calls.
+    Restart the agent afterwards.
 
     lamr install claude-code --dry-run
 
@@ -102,7 +104,7 @@ def install(  # the command's options
 def uninstall(
     host: HostName, project: Project = False, shared: Shared = False, dry_run: DryRun = False
 ) -> None:
-    """Take lamr out of an agent's settings; everything else in them stays. The hooks' local server ends.
+    """Remove lamr from an agent's settings and end the hooks' local server. Nothing else there changes.
 
     lamr uninstall claude-code
 
@@ -121,17 +123,19 @@ def uninstall(
     _make(agent, change, dry_run, f"nothing to do: it isn't installed{elsewhere}")
     if agent.hook and change.is_one and not dry_run and default_socket().is_socket():
         default_socket().unlink(missing_ok=True)  # a server whose socket is gone ends
-        say("the hooks' local server ends; other agents' hooks start another when they need it", err=True)
+        say("the hooks' local server ends; hooks of other agents start it again", err=True)
 
 
 def status(
     store: Annotated[Path | None, typer.Option(help="The record to read; default: your own.")] = None,
     every: Annotated[
-        bool, typer.Option("--all", help="List also the agents that aren't on this machine.")
+        bool, typer.Option("--all", help="Also list agents that aren't on this machine.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print all that is known of each agent.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print everything about each agent as JSON.")
+    ] = False,
 ) -> None:
-    """Print which agents are on this machine, where lamr is installed, and what it last did there.
+    """Show which agents are on this machine, where lamr is installed, and its last call and error.
 
     lamr agents status
 
@@ -145,7 +149,7 @@ def status(
         say(json.dumps([_told(each) for each in found]))
         return
     shown = [each for each in found if every or each.here]
-    say("\n".join(map(_line, shown)) or "no agent that lamr knows is on this machine; --all lists them")
+    say("\n".join(map(_line, shown)) or "no agent that lamr supports is on this machine; --all lists them")
 
 
 def _line(each: Presence) -> str:

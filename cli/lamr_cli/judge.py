@@ -33,9 +33,9 @@ _UNASKED = ("lamr-auto",)
 app = typer.Typer(
     name="judge",
     help="Measure whether a reader answers as well from a part of the tokens.\n\n"
-    "Each item is pruned by several pruners to the same number of tokens and given to the reader. Its answer is "
-    "graded, and the difference to the whole code is paired, item by item. What asking will cost is said before and "
-    "counted meanwhile. Answers are kept on disk: a run that was ended goes on where it was.\n\n"
+    "Several pruners prune each item to the same number of tokens. The reader's answers are graded and compared with "
+    "those from the whole code, item by item. The command says first how many questions and tokens it needs. Answers "
+    "are kept on disk, so the same command continues an interrupted run.\n\n"
     "A row of --data needs three fields: query, answer, and code or the path of a file.\n\n"
     "lamr research judge items . -o items.jsonl\n\n"
     "lamr research judge -d items.jsonl --reader http://127.0.0.1:8000/v1 --model qwen3-coder",
@@ -67,32 +67,34 @@ def judge(
     likelihoods: Annotated[
         str | None,
         typer.Option(
-            help="Instead of an endpoint: a causal model that weighs answers and writes none, as --perplexity of "
-            "`lamr research compress` names it.",
+            help="Instead of an endpoint: a causal model that compares the likelihoods of answers, named as in "
+            "`lamr research compress --model`.",
             metavar="MODEL",
         ),
     ] = None,
     share: Annotated[
         list[float] | None,
-        typer.Option(help="Of an item's tokens, repeatable; default: 0.5, 0.25, 0.125.", min=0.001, max=1),
+        typer.Option(
+            help="Share of an item's tokens to keep, repeatable; default: 0.5, 0.25, 0.125.",
+            min=0.001,
+            max=1,
+        ),
     ] = None,
     pruner: Annotated[
         list[str] | None,
         typer.Option(
-            help=f"Who prunes, repeatable: {PRUNERS_HELP}; default: all but lamr-auto. longcodezip goes with "
+            help=f"A pruner, repeatable: {PRUNERS_HELP}; default: all but lamr-auto. longcodezip needs "
             "--likelihoods.",
             metavar="NAME",
         ),
     ] = None,
     tokenizer: Tokenizer = None,
-    limit: Annotated[int | None, typer.Option(help="The first so many items of each task.", min=1)] = None,
+    limit: Annotated[int | None, typer.Option(help="The most items of each task.", min=1)] = None,
     dry_run: Annotated[
         bool,
-        typer.Option(
-            "--dry-run", help="Prune, say what asking would cost and what was kept, and ask nothing."
-        ),
+        typer.Option("--dry-run", help="Prune and print the costs and what was kept, without asking."),
     ] = False,
-    plot: Annotated[Path | None, typer.Option(help="Draw the score over tokens into this PNG.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="PNG file for a plot of the score over tokens.")] = None,
     server: Server = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
@@ -147,7 +149,7 @@ def judge(
         try:
             judgement = judging.judge(found, bench, dry_run=dry_run)
         except KeyboardInterrupt:
-            say("what was answered is kept; the same command goes on from there", err=True)
+            say("the answers so far are kept; run the same command to continue", err=True)
             raise
         if dry_run:
             say(gold_table(judgement))
@@ -179,19 +181,18 @@ def items(
     task: Annotated[
         list[str] | None, typer.Option(help="choice, completion or place, repeatable; default: all three.")
     ] = None,
-    count: Annotated[int, typer.Option(help="Most items of each task.", min=1)] = 100,
-    per_file: Annotated[int, typer.Option(help="Most items of a task from one file.", min=1)] = 2,
-    min_tokens: Annotated[int, typer.Option(help="Least tokens of an item's code.", min=1)] = 800,
-    max_tokens: Annotated[int, typer.Option(help="Most tokens of an item's code.", min=1)] = 24_000,
+    count: Annotated[int, typer.Option(help="The most items of each task.", min=1)] = 100,
+    per_file: Annotated[int, typer.Option(help="The most items of a task from one file.", min=1)] = 2,
+    min_tokens: Annotated[int, typer.Option(help="The fewest tokens of an item's code.", min=1)] = 800,
+    max_tokens: Annotated[int, typer.Option(help="The most tokens of an item's code.", min=1)] = 24_000,
     tokenizer: Tokenizer = None,
-    seed: Annotated[int, typer.Option(help="Another one makes other items.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of the random choice of items.")] = 0,
 ) -> None:
-    """Make items of a repository's own code and history, without a model and without labels.
+    """Make items from a repository's own code and history, without a model and without labels.
 
-    choice asks for the value of a constant or of a parameter's default, and for the function that a docstring
-    describes; the rivals are of the same file. completion cuts a file inside a function; the next lines are known.
-    place asks with a commit's message which lines it changed. How each item was made stands in its field `made`; the
-    same sources and seed make the same items.
+    choice asks for the value of a constant or of a parameter's default, or for the function that a docstring describes;
+    the wrong answers are from the same file. completion asks for the next line in a function. place asks which lines a
+    commit changed. An item's field `made` says how it was made. The same sources and seed make the same items.
 
     lamr research judge items . -o items.jsonl
 
@@ -205,7 +206,7 @@ def items(
         made = make_items(open_sources(sources), options, counter(tokenizer), progress)
     if not made:
         raise typer.BadParameter(
-            f"nothing to ask was found in files of {min_tokens:,} to {max_tokens:,} tokens; name other sources or "
+            f"found no questions in files of {min_tokens:,} to {max_tokens:,} tokens; name other sources or "
             "bounds"
         )
     write_page(output, "".join(f"{item.to_json()}\n" for item in made))
@@ -258,7 +259,7 @@ def _pruners(named: list[str], setup: Setup) -> dict[str, ItemPruner]:
         if pruner is not None:
             made[name] = pruner
         elif named:
-            raise typer.BadParameter(f"{name} ranks by the model of --likelihoods; give one")
+            raise typer.BadParameter(f"{name} needs --likelihoods")
     return made
 
 

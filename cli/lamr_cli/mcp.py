@@ -15,8 +15,8 @@ AllowedHosts = Annotated[
     list[str] | None,
     typer.Option(
         "--allowed-host",
-        help="Another name that the server is asked by, beside localhost and --host; repeatable. Other names are "
-        "refused, since a web page could have its own lead here.",
+        help="Another host name to accept, beside localhost and --host; repeatable. Others are refused, because a "
+        "web page could point its own name here.",
     ),
 ]
 
@@ -32,22 +32,23 @@ def http(  # one flag an argument
     server: Server = None,
     model: Model = None,
     timeout: Annotated[float, typer.Option(help="Seconds for one request.", min=0.001)] = 30.0,
-    max_body: Annotated[int, typer.Option(help="Most bytes of a request's body.", min=1)] = 8 << 20,
-    max_requests: Annotated[int, typer.Option(help="Requests at once; more get 429.", min=1)] = 64,
+    max_body: Annotated[int, typer.Option(help="The most bytes of a request's body.", min=1)] = 8 << 20,
+    max_requests: Annotated[
+        int, typer.Option(help="The most requests at once; more get status 429.", min=1)
+    ] = 64,
     stop_timeout: Annotated[
-        float, typer.Option(help="Seconds for requests under way when told to stop.", min=0)
+        float, typer.Option(help="Seconds for requests under way when the server stops.", min=0)
     ] = 10.0,
     texts: Annotated[
         Path | None,
-        typer.Option(help="Where originals are kept for who asks for it; default: your own file."),
+        typer.Option(help="File that keeps originals if a request asks for that; default: your own."),
     ] = None,
 ) -> None:
     """Serve the pruner over HTTP until Ctrl-C or SIGTERM.
 
-    POST /prune is what SWE-Pruner's service has, so its clients need another address only. POST /v1/prune has all
-    options and fields, POST /v1/rerank and POST /rerank rank documents as Cohere and TEI do; /openapi.json describes
-    all of them; /livez, /readyz and /metrics are for who watches over it. Nothing is authenticated: listen on loopback,
-    or behind something that does it.
+    POST /v1/prune has all options and fields. POST /prune is SWE-Pruner's format, and POST /v1/rerank and POST /rerank
+    are Cohere's and TEI's. /openapi.json describes all of them; /livez, /readyz and /metrics are for monitoring.
+    Nothing is authenticated: listen on loopback, or behind a proxy that authenticates.
 
     lamr http --port 8080
 
@@ -79,11 +80,11 @@ def mcp(
     root: Annotated[
         list[Path] | None,
         typer.Option(
-            help="A folder whose files may be read; default: the client's roots, or else the current one."
+            help="A folder whose files may be read; repeatable. Default: the client's roots, or the current folder."
         ),
     ] = None,
     transport: Annotated[
-        Literal["stdio", "http"], typer.Option(help="stdio, as most agents start it, or streamable HTTP.")
+        Literal["stdio", "http"], typer.Option(help="stdio (most agents) or streamable HTTP.")
     ] = "stdio",
     host: Annotated[str, typer.Option(help="Address to listen on, with --transport http.")] = "127.0.0.1",
     port: Annotated[
@@ -100,8 +101,8 @@ def mcp(
 ) -> None:
     """Give agents tools that read files for a question: read_file, pack, expand, outline, search, prune_text.
 
-    Nothing outside the roots is read, wherever links lead. A client's own roots narrow those that are named here. Over
-    HTTP nobody is asked who he is: listen on loopback, where web pages of other places get no answer.
+    Nothing outside the roots is read, even through links. A client's own roots narrow those of --root. Over HTTP
+    nothing is authenticated: listen on loopback, where web pages of other hosts are refused.
 
     lamr mcp --root .
 

@@ -38,7 +38,7 @@ def pack(
     repositories: Annotated[
         list[str],
         typer.Argument(
-            help="The repository's folder, or a URL that git fetches, or several of them; - reads a list of files from "
+            help="One or several folders of repositories, or URLs that git fetches; - reads a list of files from "
             "standard input.",
             metavar="PATH|URL|-",
         ),
@@ -56,7 +56,7 @@ def pack(
     revision: Annotated[
         str | None,
         typer.Option(
-            help="Pack this branch, tag or commit instead of the work tree; works on bare repositories and URLs, too."
+            help="Pack this branch, tag or commit instead of the work tree; works on bare repositories and URLs too."
         ),
     ] = None,
     include: Annotated[
@@ -68,30 +68,28 @@ def pack(
     exclude: Annotated[
         list[str] | None,
         typer.Option(
-            help="No files that match this pattern; a .lamrignore does the same. Repeatable.",
+            help="Leave out files that match this pattern, as a .lamrignore does. Repeatable.",
             metavar="PATTERN",
             show_default=False,
         ),
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--everything", help="Count vendored, generated and minified files as well.")
+        bool, typer.Option("--everything", help="Include vendored, generated and minified files.")
     ] = False,
     include_secrets: Annotated[
         bool,
-        typer.Option("--include-secrets", help="Count files that hold keys, tokens or passwords as well."),
+        typer.Option("--include-secrets", help="Include files with keys, tokens or passwords."),
     ] = False,
-    form: Annotated[
-        Form, typer.Option("--format", help="How the pack is written; xml has repomix's shape.")
-    ] = "xml",
+    form: Annotated[Form, typer.Option("--format", help="The pack's format; xml is like repomix's.")] = "xml",
     order: Annotated[
         Literal["score", "path"],
-        typer.Option(help="Which file stands first: that of the best lines, or by path."),
+        typer.Option(help="The order of files: by their best lines, or by path."),
     ] = "score",
     line_numbers: LineNumbers = False,
     tokenizer: Tokenizer = None,
     html: Annotated[
         Path | None,
-        typer.Option(help="Write a page to look at as well: one file that loads nothing.", metavar="FILE"),
+        typer.Option(help="Also write an HTML page, one file without external resources.", metavar="FILE"),
     ] = None,
     model: Model = None,
     cache: CacheFile = None,
@@ -101,12 +99,11 @@ def pack(
     effort: Annotated[EffortName, typer.Option(hidden=True)] = "instant",
     ranker: Annotated[str, typer.Option(hidden=True)] = "",
 ) -> None:
-    """Pack the lines of whole repositories that a question is about into a budget of tokens.
+    """Pack the lines of whole repositories that answer a question into a budget of tokens.
 
-    Functions of all files are ranked by their words and by the line model, and compete for one budget with what repair
-    and markers cost; the best file comes first. Build output and copies count once, tests, prose and translations after
-    code. The pack goes to standard output, a summary to standard error, which says why if no line was kept (exit code
-    4). The index of files that didn't change is kept for other questions.
+    Functions of all files are ranked by their words and by the line model; the best file comes first. Code comes before
+    tests, prose and translations, and copies count once. The pack goes to standard output, a summary to standard error.
+    If no line was kept, the exit code is 4. An index of the files is kept for the next question.
 
     lamr pack . -q "Where are retries limited?" --max-tokens 16000
 
@@ -121,14 +118,14 @@ def pack(
 
     if effort != "instant" or ranker:
         say(
-            "packs rank in one way, by words and the line model: --effort and --ranker change nothing",
+            "packs always rank by words and the line model: --effort and --ranker have no effect",
             err=True,
         )
     kept = cache_file(cache, no_cache, default_cache_file())
     listed = "-" in repositories
     if listed and (revision is not None or len(repositories) > 1):
         raise typer.BadParameter(
-            "a list of files names files of one work tree: leave repositories and --revision out"
+            "a list of files is for one work tree: give no repositories and no --revision"
         )
     if html is not None and not html.absolute().parent.is_dir():
         raise typer.BadParameter(f"there is no folder {html.absolute().parent}", param_hint="--html")

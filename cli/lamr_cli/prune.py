@@ -71,40 +71,37 @@ def prune(
     tokenizer: Tokenizer = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Lines to keep whatever they score: 10-20, or /regex/. Repeatable.", metavar="LINES|/RE/"
-        ),
+        typer.Option(help="Lines to keep in any case: 10-20, or /regex/. Repeatable.", metavar="LINES|/RE/"),
     ] = None,
-    min_tokens: Annotated[
-        int, typer.Option(help="Code with fewer tokens passes untouched: a cut would save nothing.", min=0)
-    ] = 0,
+    min_tokens: Annotated[int, typer.Option(help="Leave code with fewer tokens unpruned.", min=0)] = 0,
     language: Language = None,
     line_numbers: LineNumbers = False,
     repair: Annotated[
         bool,
         typer.Option(
             "--repair/--no-repair",
-            help="Add the lines that the selected ones need; without it, code may not parse.",
+            help="Add lines that the selected ones need, so that the code parses.",
         ),
     ] = True,
     markers: Annotated[
         Markers,
         typer.Option(
-            help="How the text marks cuts. comment: as comments of the language; named: with the definitions that "
-            "went; swe-pruner: as (filtered 12 lines), with --no-repair exactly SWE-Pruner's text."
+            help="How cuts are marked. comment: by a comment with the line numbers; named: also with the names of cut "
+            "definitions; swe-pruner: by (filtered 12 lines), with --no-repair exactly SWE-Pruner's text."
         ),
     ] = "comment",
     min_cut: Annotated[
         int | None,
         typer.Option(
-            help="Characters that a cut between kept lines hides at least: markers cost tokens, too.", min=0
+            help="Don't cut fewer characters than this between kept lines, because markers cost tokens too.",
+            min=0,
         ),
     ] = None,
     excerpts: Annotated[
         bool,
         typer.Option(
             "--excerpts",
-            help="Of minified code, which has no lines to choose: the parts around matches.",
+            help="For minified code: print the parts around the query's words.",
         ),
     ] = False,
     effort: Annotated[EffortName, typer.Option(help=EFFORT_HELP)] = "auto",
@@ -114,14 +111,16 @@ def prune(
         Form,
         typer.Option(
             "--format",
-            help="text: the kept lines, with markers for cuts; spans: runs of lines with the same fate, as JSON; heat: "
-            "the whole file, shaded by score, for a terminal.",
+            help="text: the kept lines, with markers for cuts; spans: JSON, an entry for each run of lines; heat: the "
+            "whole file, shaded by score, for a terminal.",
         ),
     ] = "text",
     as_json: AllAsJson = False,
     on_error: Annotated[
         OnError,
-        typer.Option(help="When the server fails: raise (exit 3), or passthrough (the code as it came)."),
+        typer.Option(
+            help="If the server fails: raise (exit with 3), or passthrough (print the code unpruned)."
+        ),
     ] = "raise",
     model: Model = None,
     timeout: Timeout = TIMEOUT_SECONDS,
@@ -130,8 +129,8 @@ def prune(
 ) -> None:
     """Prune one file for a question.
 
-    The pruned code goes to standard output, a summary to standard error. On a terminal, control characters in the code
-    are shown and not sent; elsewhere every kept line is as it was.
+    The pruned code goes to standard output, a summary to standard error. On a terminal, control characters are
+    made visible; elsewhere every kept line is unchanged.
 
     lamr prune src/server.py -q "How are timeouts handled when the pool is full?"
 
@@ -144,7 +143,7 @@ def prune(
     from lamr_postprocess import LEAST_CUT
 
     if as_json and form != "text":
-        raise typer.BadParameter(f"--json prints the whole result, --format {form} its lines: give one")
+        raise typer.BadParameter(f"give --json or --format {form}, not both")
     source = read_code(file, query)
     code = source.text
     cache = None if no_cache else default_cache_file()

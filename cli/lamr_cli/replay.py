@@ -24,8 +24,8 @@ def replay(  # one argument an option
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Logs, or folders that hold some; default: those of Claude Code, Codex, pi, Gemini CLI and Copilot "
-            "CLI in your home.",
+            help="Logs, or folders with logs; default: those of Claude Code, Codex, pi, Gemini CLI and Copilot CLI in "
+            "your home.",
             metavar="[LOG|FOLDER]...",
         ),
     ] = None,
@@ -34,13 +34,15 @@ def replay(  # one argument an option
     ] = None,
     html: Annotated[
         Path | None,
-        typer.Option(help="Write a page on which each read can be opened, with cuts and regret in colour."),
+        typer.Option(
+            help="Write an HTML page that shows each read, with cuts in grey and regretted lines in red."
+        ),
     ] = None,
-    limit: Annotated[int, typer.Option(help="Replay so many sessions, the latest first.", min=1)] = 50,
+    limit: Annotated[int, typer.Option(help="The most sessions to replay, the latest first.", min=1)] = 50,
     profile: Profile = None,
     effort: Annotated[
         EffortName | None,
-        typer.Option(help=f"{EFFORT_HELP} Default: as hooks have it, instant, or auto with --server."),
+        typer.Option(help=f"{EFFORT_HELP} Default: instant, as in hooks; auto with --server."),
     ] = None,
     server: Server = None,
     model: Model = None,
@@ -49,10 +51,10 @@ def replay(  # one argument an option
 ) -> None:
     """Replay recorded sessions of agents as if their big reads had been pruned.
 
-    Each read of a source file is pruned for what the agent said before it. The rest of the session then tells what
-    the cut would have cost: lines that were later edited or quoted would have had to be read again. Savings and costs
-    are shares of what all sessions cost by a price table, those without a big read among them; a log that doesn't say
-    what its requests read has none. Nothing leaves this machine unless --server names another one.
+    Each big read of a source file is pruned for the agent's last words before it. The rest of the session tells what
+    the cut would have cost: lines that were later edited or quoted would have been read again. Savings and costs are
+    shares of the cost of all sessions by a price table, if the log says what its requests read. Nothing leaves this
+    machine unless --server names another one.
 
     lamr replay ~/.claude/projects --html replay.html
 
@@ -68,11 +70,11 @@ def replay(  # one argument an option
         chosen = effort or ("auto" if server else "instant")
         report = _report(logs, limit, table, (pruner, PROFILES[profile or DEFAULT], chosen), progress)
     if not report.sessions:
-        say(f"nothing of {len(logs)} files was replayed\n{report.said_of_others()}", err=True)
+        say(f"none of {len(logs)} files was replayed\n{report.said_of_others()}", err=True)
         raise typer.Exit(2)
     say(report.to_json() if as_json else report.table())
     if len(logs) > len(report.sessions) + len(report.passed_over):
-        say(f"the latest {len(report.sessions)} sessions; --limit takes more", err=True)
+        say(f"replayed the latest {len(report.sessions)} sessions; --limit takes more", err=True)
     if html:
         from lamr_agents.replay.page import render_page
 

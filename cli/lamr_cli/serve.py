@@ -44,21 +44,20 @@ def serve(
     ] = DEFAULTS.startup_timeout,
     metrics_host: Annotated[
         str | None,
-        typer.Option(help="Address of the Prometheus port; default: loopback, whatever --host is."),
+        typer.Option(help="Address of the Prometheus port; default: loopback, also with --host."),
     ] = None,
-    restart: Annotated[
-        bool, typer.Option(help="Start the server again, at the same ports, when it dies.")
-    ] = True,
+    restart: Annotated[bool, typer.Option(help="Restart the server at the same ports if it dies.")] = True,
     log: Annotated[Path | None, typer.Option(help="Write Triton's log to this file.")] = None,
     verbose: Annotated[
         int, typer.Option("--verbose", "-v", count=True, help="More of Triton's log; repeatable.")
     ] = DEFAULTS.verbosity,
     tls_cert: Annotated[
-        Path | None, typer.Option(help="PEM file of a certificate chain: the gRPC port speaks TLS.")
+        Path | None, typer.Option(help="PEM file of a certificate chain; turns on TLS for gRPC.")
     ] = None,
     tls_key: Annotated[Path | None, typer.Option(help="PEM file of the certificate's private key.")] = None,
     tls_client_ca: Annotated[
-        Path | None, typer.Option(help="PEM file: answer only clients with a certificate that it signed.")
+        Path | None,
+        typer.Option(help="PEM file of an authority: accept only clients with a certificate signed by it."),
     ] = None,
     as_json: Annotated[
         bool,
@@ -67,7 +66,7 @@ def serve(
 ) -> None:
     """Serve a pruner, or a causal language model of `lamr export --perplexity`, with Triton until Ctrl-C or SIGTERM.
 
-    Without --tls-client-ca nobody is asked who they are: listen on loopback, or behind `lamr front`.
+    Without --tls-client-ca nothing is authenticated: listen on loopback, or behind `lamr front`.
 
     lamr serve --port 8001
 

@@ -35,7 +35,7 @@ def status(
 ) -> None:
     """Show versions, model, provider and health.
 
-    Exit code 3 when the server doesn't answer or isn't ready.
+    The exit code is 3 if the server doesn't answer or isn't ready.
 
     lamr status --server 127.0.0.1:8001
 

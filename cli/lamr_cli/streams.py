@@ -60,9 +60,7 @@ def read_input(most: int = -1) -> bytes:
     except OSError as error:
         if error.errno != errno.EBADF:
             raise
-        raise InvalidInputError(
-            "standard input is closed, and - reads it: give it something to read"
-        ) from error
+        raise InvalidInputError("standard input is closed, so - can't read it") from error
 
 
 @contextlib.contextmanager

@@ -31,7 +31,7 @@ def train(
             "--data",
             "-d",
             help="Folder with train.jsonl and validation.jsonl (`python -m lamr_training.commits`); "
-            "repeatable, to mix several.",
+            "repeatable, to shuffle several together.",
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Checkpoint folder to write.")],
@@ -41,30 +41,31 @@ def train(
     base: Annotated[
         Path | None,
         typer.Option(
-            help="Folder of the backbone, for presets that don't bring their own; for fine-tune a repository or "
-            "checkpoint of lamr-mini, by default the shipped one."
+            help="Folder of the backbone, for presets without one; for fine-tune a repository or checkpoint of "
+            "lamr-mini, by default the shipped one."
         ),
     ] = None,
     steps: Annotated[int | None, typer.Option(help="Optimizer steps; default: the preset's.", min=1)] = None,
     workers: Annotated[
         int,
         typer.Option(
-            help="Processes on this machine's CPU, one thread each; 1 uses all threads in one.", min=1
+            help="Processes on this machine's CPU, one thread each; 1: one process with all threads.", min=1
         ),
     ] = 1,
     count: Annotated[
         int | None,
-        typer.Option("--runs", help="fine-tune: runs from the start, whose mean is written.", min=1),
+        typer.Option("--runs", help="fine-tune: the number of runs whose mean is written.", min=1),
     ] = None,
     kept: Annotated[
-        int | None, typer.Option(help="fine-tune: how often the start counts in that mean.", min=0)
+        int | None,
+        typer.Option(help="fine-tune: the weight of the start model in that mean, in runs.", min=0),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of order and dropout.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
-    """Train a model; the same command goes on where an interrupted run stopped.
+    """Train a model. The same command continues an interrupted run.
 
-    Ctrl-C ends the step and writes a checkpoint. `work` holds log.jsonl of every run.
+    Ctrl-C finishes the step and writes a checkpoint. `work` has the log.jsonl of every run.
 
     lamr train lamr-mini --data records --output runs/mini --workers 2
 
@@ -94,7 +95,7 @@ def train(
     try:
         report = run_preset(preset, data, output, options, work=work, report=show)
     except KeyboardInterrupt:
-        say("stopped after a checkpoint; the same command goes on from it", err=True)
+        say("stopped after a checkpoint; run the same command to continue", err=True)
         raise
     if problems > _NAMED:
         say(f"{problems - _NAMED:,} more records don't parse", err=True)
@@ -125,18 +126,16 @@ def lines(
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Model repository to write.")],
     base: Annotated[
-        Path | None, typer.Option(help="Model repository to begin with; default: the shipped one.")
+        Path | None, typer.Option(help="Model repository to start from; default: the shipped one.")
     ] = None,
-    fresh: Annotated[
-        bool, typer.Option(help="Begin with new words and weights, whatever the repository has.")
-    ] = False,
-    epochs: Annotated[int, typer.Option(help="How often each record is learned from.", min=1)] = 1,
+    fresh: Annotated[bool, typer.Option(help="Start with new words and weights.")] = False,
+    epochs: Annotated[int, typer.Option(help="Passes over the records.", min=1)] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
-    """Learn from your records which lines a query needs, by words and lines alone.
+    """Train the line model on your records.
 
-    The encoder itself stays as it is, and so does its fingerprint. Clients read what is new; a running server goes on.
-    A hundred thousand records take about an hour and a half of one CPU core.
+    The encoder and its fingerprint don't change, so a running server needs no restart; clients load the new line model.
+    A hundred thousand records take about an hour and a half on one CPU core.
 
     lamr research lines --data records --output my-repository
 

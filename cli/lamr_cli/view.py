@@ -36,23 +36,25 @@ def view(
     task: Task = "",
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="The page; default: the file's name with .html, in this folder."),
+        typer.Option(
+            "--output", "-o", help="The page to write; default: the file's name with .html, in this folder."
+        ),
     ] = None,
     server: Server = None,
     threshold: Annotated[
         float | None,
-        typer.Option(help="Where the slider stands at first; default: the model's own.", min=0, max=1),
+        typer.Option(help="The slider's first position; default: the model's own.", min=0, max=1),
     ] = None,
     language: Language = None,
     model: Model = None,
     timeout: Timeout = TIMEOUT_SECONDS,
     show: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print where the page is, as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the page's path as JSON.")] = False,
 ) -> None:
-    """Write a page that shows a file with every line's score and what would be kept of it.
+    """Write a page that shows every line's score and which lines would be kept.
 
-    Lines are shaded by score and coloured by reason; a slider moves the threshold, repair included. The page is one
-    file and loads nothing.
+    Lines are shaded by score and coloured by reason; a slider changes the threshold, repair included. The page is one
+    file without external resources.
 
     lamr view src/server.py -q "How are timeouts handled when the pool is full?" -o page.html
 

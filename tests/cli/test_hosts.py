@@ -110,7 +110,7 @@ def test_a_host_without_such_settings_says_so(home: Path) -> None:
 
 
 def test_status_tells_what_is_here_and_what_happened(home: Path) -> None:
-    assert "no agent that lamr knows is on this machine" in run("agents", "status").stdout
+    assert "no agent that lamr supports is on this machine" in run("agents", "status").stdout
     assert "Windsurf not found, MCP (windsurf)" in run("agents", "status", "--all").stdout
     program(home, "claude", "2.1.330 (Claude Code)")
     program(home, "copilot", "GitHub Copilot CLI 1.0.102.")

@@ -146,7 +146,7 @@ def test_json_says_in_which_encoding_the_file_was(file: Path) -> None:
 def test_json_and_a_form_exclude_each_other(file: Path) -> None:
     done = lamr("prune", file, "-q", QUERY, "--json", "--format", "heat")
     assert done.exit_code == 2
-    assert "--json prints" in done.stderr
+    assert "give --json or --format" in done.stderr
 
 
 def test_view_writes_a_page_whose_slider_starts_at_the_threshold(file: Path, tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_where_the_current_folder_is_gone_only_what_needs_it_fails(file: Path) -
     done = shell(f"{gone} $L pack . -q limit --no-cache", file)
     assert (done.returncode, done.stderr) == (
         2,
-        b"lamr: the current folder is gone; go to one that is there\n",
+        b"lamr: the current folder no longer exists; change to another one\n",
     )
 
 

@@ -39,7 +39,7 @@ _SILENT_SECONDS = 300.0
 """How long no machine of a cluster may have room for a worker, without an answer: new machines take minutes to come."""
 _END_SECONDS = 30.0
 """How long Ray Data may take to end when a batch is broken off."""
-_GO_ON = "what was answered is written; the same command goes on from there"
+_GO_ON = "the answers so far are written; run the same command to continue"
 
 
 def run_on_ray(jobs: Iterator[Job], rows: int, gathering: Gathering, options: BatchOptions) -> None:

@@ -128,7 +128,8 @@ def reload(tenants: Path) -> Fleet:
             folder.put_in_force(before.folder)
             folder.forget(new)
             raise FrontStartError(
-                f"HAProxy goes on as it was, since it can't start again:\n{haproxy.complaints(answer)}"
+                "HAProxy keeps its old configuration, because it can't start with the new one:\n"
+                f"{haproxy.complaints(answer)}"
             )
         folder.sweep()
     return fleet

@@ -109,7 +109,7 @@ def test_a_port_that_is_taken_leaves_the_old_front_in_force(two, free_port) -> N
         holder.listen()
         good = two.file.read_text()
         two.file.write_text(good.replace(f":{two.operations}", f":{free_port}"))
-        with pytest.raises(FrontStartError, match="goes on as it was"):
+        with pytest.raises(FrontStartError, match="keeps its old configuration"):
             control.reload(two.file)
     stub_of(two.channel()).ModelInfer(inference(), metadata=two.metadata("bob"))
     two.file.write_text(good)

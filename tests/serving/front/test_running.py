@@ -132,7 +132,7 @@ def test_from_nothing_to_two_tenants(site, replica) -> None:
             out, words = asked.communicate(timeout=SECONDS)
         assert asked.returncode == 0, words
         assert "up" in out
-        assert "refused 1 without a valid key" in out
+        assert "refused 1 requests without a valid key" in out
         command.terminate()
         command.terminate()
         command.communicate(timeout=SECONDS)

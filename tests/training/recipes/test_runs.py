@@ -148,7 +148,7 @@ def test_workers_share_a_round_and_say_when_they_were_stopped(
     monkeypatch.setattr(
         mini.processes, "spawn", lambda *_, **__: None
     )  # as if SIGTERM had ended each of them
-    with pytest.raises(RunError, match=r"stopped at step 2; the same command goes on from there"):
+    with pytest.raises(RunError, match=r"stopped at step 2; run the same command to continue"):
         replace(recipe, settings=replace(SETTINGS, steps=4)).fit(work)
 
 

@@ -158,7 +158,7 @@ class MiniRecipe(Recipe):
         state = read_checkpoint(work.run(number) / STATE) or {"step": 0}
         if state["step"] < self.round_settings(number).steps:
             raise RunError(
-                f"the workers were stopped at step {state['step']}; the same command goes on from there"
+                f"the workers were stopped at step {state['step']}; run the same command to continue"
             )
 
     def finish(self, data: Path, work: WorkFolder, out: Path) -> ScoringReport:
