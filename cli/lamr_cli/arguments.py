@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypedDict, cast
 import typer
 from lamr_base.choices import ProfileName
 
-from lamr_cli.streams import read_input
+from lamr_cli.printing import read_input
 
 if TYPE_CHECKING:
     from lamr_postprocess import DecodedFile
@@ -59,8 +59,7 @@ Server = Annotated[
     ),
 ]
 Language = Annotated[
-    str | None,
-    typer.Option("--language", "-l", help="The code's language; default: by name, then content."),
+    str | None, typer.Option("--language", "-l", help="The code's language; default: by name, then content.")
 ]
 Model = Annotated[
     Path | None,
@@ -122,16 +121,7 @@ _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 
 
 def read_code(file: str, query: str) -> DecodedFile:
-    """Return the text of a file, or of standard input for `-`, with its newlines as they are, and its encoding.
-
-    Args:
-        file: what the command line names.
-        query: for the message that tells how a folder is asked.
-
-    Raises:
-        InvalidInputError: it is no text, has more than `MOST_CODE_BYTES`, or a folder is named.
-        OSError: the file can't be read.
-    """
+    """Return the text of a file, or of standard input for `-`, with its newlines as they are, and its encoding."""
     from lamr_base.files import naming
     from lamr_client import InvalidInputError
     from lamr_client.prune_options import decode_code
@@ -154,11 +144,7 @@ def read_code(file: str, query: str) -> DecodedFile:
 
 
 def read_words(option: str, text: str) -> str:
-    """Return what an option such as `--task` names: the text itself, or for `@FILE` what the file holds.
-
-    Raises:
-        typer.BadParameter: the file can't be read or is no text.
-    """
+    """Return what an option such as `--task` names: the text itself, or for `@FILE` what the file holds."""
     from lamr_client import InvalidInputError
     from lamr_client.prune_options import decode_code
 
@@ -171,22 +157,14 @@ def read_words(option: str, text: str) -> str:
 
 
 def cache_file(cache: Path | None, no_cache: bool, default: Path | None) -> Path | None:
-    """Return the file that `--cache` and `--no-cache` mean, where a command has a default; None keeps nothing.
-
-    Raises:
-        typer.BadParameter: both are given.
-    """
+    """Return the file that `--cache` and `--no-cache` mean, where a command has a default; None keeps nothing."""
     if no_cache and cache is not None:
         raise typer.BadParameter("--cache and --no-cache exclude each other")
     return None if no_cache else cache or default
 
 
 def parse_keep(texts: list[str]) -> tuple[LineRange | str, ...]:
-    """Return what `--keep` names: 1-based line ranges for `10-20` and `7`, the expression for `/regex/`, unread.
-
-    Raises:
-        typer.BadParameter: a text is neither, or a range is empty.
-    """
+    """Return what `--keep` names: 1-based line ranges for `10-20` and `7`, the expression for `/regex/`, unread."""
     return tuple(_parse_one(text) for text in texts)
 
 
@@ -217,11 +195,7 @@ class Credentials(TypedDict, total=False):
 
 
 def credentials(server: str | None) -> Credentials:
-    """Return what the environment holds for a server, as arguments of `Pruner`; nothing without a server.
-
-    Args:
-        server: its address. Certificates are for https:// and are left out elsewhere.
-    """
+    """Return what the environment holds for a server, as arguments of `Pruner`; nothing without a server."""
     if server is None:
         return {}
     names = [name for name in _VARIABLES if server.startswith("https://") or name not in _FOR_TLS]

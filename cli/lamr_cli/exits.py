@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, NoReturn
 import typer
 from lamr_base.errors import BAD_INPUT, SERVER_TROUBLE, LamrError, how_to_install, visible
 
-from lamr_cli.printing import say
-from lamr_cli.streams import writing
+from lamr_cli.printing import say, writing
 
 if TYPE_CHECKING:
     from lamr_evaluation import Problem
@@ -65,9 +64,6 @@ def end_well_on_sigterm(*, at_once: bool = False) -> None:
 
     Servers that handle the signal themselves do so; this is for the time before and after. uvicorn, for one, ends its
     requests and then raises the signal again.
-
-    Args:
-        at_once: for a server that reads standard input: a thread that waits there would keep the process alive.
     """
 
     def end(_number: int, _frame: FrameType | None) -> NoReturn:

@@ -96,8 +96,7 @@ def export(
     }
     with needs_extra("export"):
         from lamr_export.causal_repository import CausalReport, export_causal
-        from lamr_export.report import ExportReport
-        from lamr_export.repository_writer import export_repository
+        from lamr_export.repository_writer import ExportReport, export_repository
 
         report: ExportReport | CausalReport
         if checkpoint is not None:

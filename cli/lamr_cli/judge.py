@@ -13,9 +13,9 @@ import typer
 from lamr_model.names import TOKENIZER_FILE
 
 from lamr_cli.arguments import Server, credentials
+from lamr_cli.compress import scorer_of
 from lamr_cli.exits import end_with, needs_extra
 from lamr_cli.printing import bar, say, write_page
-from lamr_cli.scorers import scorer_of
 
 if TYPE_CHECKING:
     from lamr_evaluation import Problem
@@ -103,9 +103,8 @@ def judge(
     from lamr_base.private_files import cache_folder
     from lamr_client import Pruner as LamrPruner
     from lamr_evaluation import judge as judging
-    from lamr_evaluation.judge.figures import forewarning
     from lamr_evaluation.judge.readers import LikelihoodReader
-    from lamr_evaluation.judge.report import gold_table, plot_scores
+    from lamr_evaluation.judge.report import forewarning, gold_table, plot_scores
 
     if data is None:
         raise typer.BadParameter(
@@ -197,8 +196,7 @@ def items(
 
     lamr research judge items tabulate-0.9.0-py3-none-any.whl --task completion --count 50 -o items.jsonl
     """
-    from lamr_evaluation.judge.making import MakingOptions, make_items
-    from lamr_evaluation.judge.making.sources import open_sources
+    from lamr_evaluation.judge.make import MakingOptions, make_items, open_sources
 
     options = MakingOptions(tuple(task or ()), count, per_file, min_tokens, max_tokens, seed)
     with bar() as progress:
@@ -237,7 +235,7 @@ def _scorer(named: str) -> contextlib.AbstractContextManager[CausalScorer]:
 
 
 def _endpoint(url: str, name: str | None, stack: contextlib.ExitStack) -> Reader:
-    from lamr_evaluation.judge.endpoint_reader import KEY_FROM, EndpointReader
+    from lamr_evaluation.judge.readers import KEY_FROM, EndpointReader
 
     if name is None:
         raise typer.BadParameter("--reader needs --model, the model's name at the endpoint")

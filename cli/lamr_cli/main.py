@@ -17,9 +17,8 @@ from lamr_base.silence import keep_silent
 
 from lamr_cli.commands import Commands
 from lamr_cli.exits import exit_code, explain
-from lamr_cli.printing import say
+from lamr_cli.printing import OutputError, flush_output, let_go_of_output, open_streams, say, speak_utf_8
 from lamr_cli.settings import Settings, defaults
-from lamr_cli.streams import OutputError, flush_output, let_go_of_output, open_streams, speak_utf_8
 
 _CUT_OFF = 128 + 13  # as a shell says that SIGPIPE ended a command; Windows has no name for the signal
 

@@ -23,12 +23,8 @@ from lamr_cli.arguments import (
     read_words,
 )
 from lamr_cli.exits import INCOMPLETE
-from lamr_cli.printing import bar, print_exactly, say, write_page
-from lamr_cli.streams import read_input
-
-MOST_TOKENS = 32_000
-"""The budget of a pack that names none."""
-
+from lamr_cli.printing import bar, print_exactly, read_input, say, write_page
+from lamr_cli.settings import MOST_TOKENS
 
 Form = Literal["xml", "markdown", "plain", "json"]
 """The keys of `lamr_repositories.FORMATS`, as Typer needs them."""
@@ -138,10 +134,7 @@ def pack(
         revision=revision,
         names=names,
         walk=WalkOptions(
-            tuple(include or ()),
-            tuple(exclude or ()),
-            everything=everything,
-            include_secrets=include_secrets,
+            tuple(include or ()), tuple(exclude or ()), everything=everything, include_secrets=include_secrets
         ),
         form=form,
         order=order,

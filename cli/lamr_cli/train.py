@@ -13,7 +13,7 @@ from lamr_cli.exits import needs_extra
 from lamr_cli.printing import say
 
 if TYPE_CHECKING:
-    from lamr_evaluation.problems import Problem
+    from lamr_evaluation.records import Problem
     from lamr_training.recipes.runs import RunReport
 
 
@@ -22,9 +22,7 @@ _NAMED = 20
 
 
 def train(
-    preset: Annotated[
-        str, typer.Argument(help="lamr-mini, fine-tune, qwen3-reranker-0.6b, or tiny (a quick check).")
-    ],
+    preset: Annotated[str, typer.Argument(help="lamr-mini, fine-tune, or tiny (a quick check).")],
     data: Annotated[
         list[Path],
         typer.Option(
@@ -41,8 +39,7 @@ def train(
     base: Annotated[
         Path | None,
         typer.Option(
-            help="Folder of the backbone, for presets that don't bring their own; for fine-tune a repository or "
-            "checkpoint of lamr-mini, by default the shipped one."
+            help="fine-tune: a repository or checkpoint of lamr-mini to begin with; default: the shipped one."
         ),
     ] = None,
     steps: Annotated[int | None, typer.Option(help="Optimizer steps; default: the preset's.", min=1)] = None,
@@ -69,8 +66,6 @@ def train(
     lamr train lamr-mini --data records --output runs/mini --workers 2
 
     lamr train fine-tune --data records --data more --runs 5 --kept 3 --output runs/ours
-
-    accelerate launch -m lamr_cli.main train qwen3-reranker-0.6b --base Qwen3-Reranker-0.6B --data records -o runs/q
     """
     with needs_extra("train"):
         from lamr_training.recipes.runs import RunOptions, run_preset
@@ -83,14 +78,7 @@ def train(
         if problems <= _NAMED:
             say(f"{path}:{problem.line}: {problem.reason}", err=True)
 
-    options = RunOptions(
-        steps=steps,
-        seed=seed,
-        workers=workers,
-        base=base,
-        count=count,
-        kept=kept,
-    )
+    options = RunOptions(steps=steps, seed=seed, workers=workers, base=base, count=count, kept=kept)
     try:
         report = run_preset(preset, data, output, options, work=work, report=show)
     except KeyboardInterrupt:

@@ -28,9 +28,8 @@ from numpy.typing import NDArray
 
 from lamr_evaluation.baselines import bm25_functions, bm25_windows, grep
 from lamr_evaluation.errors import RecordError
-from lamr_evaluation.problems import Problem, Refusals
-from lamr_evaluation.records import Record
-from lamr_evaluation.scorers import PrunerLike
+from lamr_evaluation.measure import PrunerLike
+from lamr_evaluation.records import Problem, Record, Refusals
 
 BUDGETS: tuple[int | str, ...] = (800, 2_000, "quarter")
 """Tokens; `quarter` is that share of the file's."""

@@ -3,11 +3,11 @@
     report = evaluate(items, {**BASELINES, "lamr": PrunerScorer(pruner)}, reference="lamr")
     print(report.table())
 
-A scorer with a threshold of its own (`Selector`) has precision, recall, F1, accuracy and kept fraction measured
-on the lines that it selects, repair included. One without is measured at the fraction that the reference keeps
-of the same item, or at 25 % where there's no such reference. Rankings are compared by recall at fixed kept
-fractions and by area. An item that a scorer refuses is left out of every scorer's figures, so that all are means over
-the same items. This module ties items, scorers and metrics together; `report` holds what comes out.
+A scorer with a threshold of its own (`Selector`) has precision, recall, F1, accuracy and kept fraction measured on the
+lines that it selects, repair included. One without is measured at the fraction that the reference keeps of the same
+item, or at 25 % where there's no such reference. Rankings are compared by recall at fixed kept fractions and by area.
+An item that a scorer refuses is left out of every scorer's figures, so that all are means over the same items. A pruner
+is anything with the method `prune` of `lamr_client.Pruner`, which isn't imported.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import ast
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from lamr_base.errors import InvalidInputError
@@ -27,21 +27,95 @@ from numpy.typing import NDArray
 
 from lamr_evaluation.baselines import BASELINES, LineScorer
 from lamr_evaluation.errors import RecordError
-from lamr_evaluation.metrics import (
-    Confusion,
-    Curve,
-    Metrics,
-    Summary,
-    recall_curve,
-    stack,
-    summarize,
-)
-from lamr_evaluation.problems import Problem, Refusals
-from lamr_evaluation.records import Record
+from lamr_evaluation.metrics import Confusion, Curve, Metrics, Summary, recall_curve, stack, summarize
+from lamr_evaluation.records import Problem, Record, Refusals
 from lamr_evaluation.report import GRID, Difference, EvalReport, ScorerReport
-from lamr_evaluation.scorers import PrunerLike, PrunerScorer, Selection, Selector
 
 FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a pruner keeps of one item.
+
+    Attributes:
+        scores: float `[L]`, one for each line.
+        kept: bool `[L]`, the lines in the pruned text, those that repair adds included.
+        text: the pruned text.
+    """
+
+    scores: FloatArray
+    kept: BoolArray
+    text: str
+
+
+@runtime_checkable
+class Selector(Protocol):
+    """A scorer with a threshold of its own."""
+
+    def select(self, item: Record) -> Selection:
+        """Prune one item."""
+        ...
+
+
+class PruneResultLike(Protocol):
+    """The fields of `lamr_client.PruneResult` that are measured."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def kept_lines(self) -> Sequence[int]: ...
+    @property
+    def line_scores(self) -> Sequence[float] | FloatArray: ...
+
+
+class PrunerLike(Protocol):
+    """The method of `lamr_client.Pruner` that is measured."""
+
+    @property
+    def prune(self) -> Callable[..., PruneResultLike]: ...
+
+
+class PrunerScorer:
+    """Measures a pruner: line scores for ranking, its kept lines at its default threshold."""
+
+    def __init__(
+        self, pruner: PrunerLike, options: Mapping[str, Any] | None = None, *, history: bool = False
+    ) -> None:
+        """Measure a pruner.
+
+        Args:
+            pruner: anything with `lamr_client.Pruner`'s `prune`.
+            options: of its every call, such as its effort.
+            history: whether it is told what an item's session said before; it must take `history` then.
+        """
+        self._pruner, self._options, self._history = pruner, options or {}, history
+
+    def __call__(self, query: str, code: str) -> FloatArray:
+        """Scores of the lines, float `[L]`."""
+        return self.select(Record(query, code, ())).scores
+
+    def select(self, item: Record) -> Selection:
+        """Prune one item.
+
+        Raises:
+            ValueError: the result's lines aren't those of the item.
+        """
+        options = dict(self._options)
+        if self._history and item.history:
+            options["history"] = item.history
+        result = self._pruner.prune(item.query, item.code, task=item.task, path=item.path or None, **options)
+        count = len(item.lines)
+        scores = np.asarray(result.line_scores, dtype=np.float64)
+        lines = np.asarray(result.kept_lines, dtype=np.intp)
+        if scores.shape != (count,) or (lines.size and not 1 <= lines.min() <= lines.max() <= count):
+            raise ValueError(f"{item.path or 'item'} has {count} lines, but its pruning speaks of others")
+        kept = np.zeros(count, dtype=np.bool_)
+        kept[lines - 1] = True
+        return Selection(scores, kept, result.text)
+
+
 DEFAULT_KEPT = 0.25
 """Fraction of lines at which a scorer is measured that has no threshold and no reference."""
 PRUNER = "lamr"

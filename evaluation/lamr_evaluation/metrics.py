@@ -168,10 +168,7 @@ def summarize(values: FloatArray, clusters: ArrayLike, bootstrap: Bootstrap) -> 
     resampling them apart would claim too narrow an interval. For two methods on the same items, pass the
     difference of their values: that is the paired bootstrap.
 
-    Args:
-        values: float `[items, metrics]`, at least one item; NaN where undefined.
-        clusters: `[items]`, equal for items that are resampled together.
-        bootstrap: resamples and seed.
+    Shapes: `values` float `[items, metrics]`, `clusters` `[items]`.
     """
     mean, low, high = bootstrap_means(values, clusters, bootstrap)
     return Summary(len(values), Metrics(*mean.tolist()), Metrics(*low.tolist()), Metrics(*high.tolist()))

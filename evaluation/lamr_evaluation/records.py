@@ -1,4 +1,4 @@
-"""Records: a query, a file, and the lines of the file that answer the query.
+"""Records: a query, a file, and the lines of the file that answer the query; and rows that an evaluation leaves out.
 
 A file of records holds one JSON object a line, in SWE-Pruner's published form (`query`, `code`, `kept_frags`, optional
 `score`) with our optional `path`, `project`, `kind`, `language`, `id` and `frame`. Evaluation and training read the
@@ -8,11 +8,11 @@ same form.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from lamr_base.private_files import replaced
@@ -20,7 +20,49 @@ from lamr_postprocess.lines import blank_lines, code_points, line_spans, spans_o
 from numpy.typing import NDArray
 
 from lamr_evaluation.errors import RecordError
-from lamr_evaluation.problems import Problem
+
+
+@dataclass(frozen=True, order=True)
+class Problem:
+    """What is wrong with one record: its 1-based line in the file, and why."""
+
+    line: int
+    reason: str
+
+
+class HasRow(Protocol):
+    """An item that may have come from a line of a file."""
+
+    @property
+    def row(self) -> int:
+        """Its 1-based line; 0 for one that was made in memory."""
+        ...
+
+
+class Refusals:
+    """Items that can't be measured, by their place among the items."""
+
+    def __init__(self, items: Sequence[HasRow], on_problem: Callable[[Problem], None] | None) -> None:
+        """Refuse nothing yet."""
+        self._items, self._on_problem = items, on_problem
+        self._problems: dict[int, Problem] = {}
+
+    def add(self, place: int, reason: str, error: Exception) -> None:
+        """Note a refusal and report it."""
+        row = self._items[place].row or place + 1
+        problem = Problem(row, reason)
+        if self._on_problem is None:
+            raise RecordError(f"line {row}: {reason}", row=row) from error
+        self._on_problem(problem)
+        self._problems[place] = problem
+
+    def __contains__(self, place: int) -> bool:
+        return place in self._problems
+
+    def all(self) -> tuple[Problem, ...]:
+        """Return the refusals, in the order of the items."""
+        return tuple(self._problems[place] for place in sorted(self._problems))
+
 
 _REQUIRED = ("query", "code", "kept_frags")
 _OPTIONAL = ("task", "history", "path", "project", "kind", "language", "id")
@@ -153,11 +195,7 @@ class Record:
 
 
 def parse_row(line: str | bytes) -> Any:
-    """The JSON of one line.
-
-    Raises:
-        ValueError: it isn't JSON or not UTF-8.
-    """
+    """The JSON of one line."""
     try:
         return json.loads(line.rstrip())  # with its line end, an error's column would count from there
     except json.JSONDecodeError as error:
@@ -169,11 +207,7 @@ def parse_row(line: str | bytes) -> Any:
 
 
 def iter_rows(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines of a JSONL file that aren't blank, with their 1-based numbers.
-
-    Raises:
-        RecordError: the file is missing or can't be read.
-    """
+    """The lines of a JSONL file that aren't blank, with their 1-based numbers."""
     try:
         with path.open("rb") as stream:
             for row, line in enumerate(stream, 1):
@@ -186,12 +220,7 @@ def iter_rows(path: Path) -> Iterator[tuple[int, bytes]]:
 def read_rows(
     path: Path, read: Callable[[Any, int], Row], on_problem: Callable[[Problem], None] | None = None
 ) -> Iterator[Row]:
-    """Read a JSONL file one row after another; blank lines are passed over.
-
-    Raises:
-        RecordError: the file can't be read; without `on_problem` also when a row can't be used. The message names file
-            and line.
-    """
+    """Read a JSONL file one row after another; blank lines are passed over."""
     for number, line in iter_rows(path):
         try:
             row = read(parse_row(line), number)

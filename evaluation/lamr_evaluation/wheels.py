@@ -69,11 +69,7 @@ class WheelCache:
         self._wheels: dict[tuple[str, str], Path] = {}
 
     def read(self, project: str, version: str, path: str, sha256: str) -> str:
-        """The text of a file whose bytes have this hash.
-
-        Raises:
-            DataError: pip can't download the wheel, it has no such file, or the file isn't the pinned one.
-        """
+        """The text of a file whose bytes have this hash."""
         if (project, version) not in self._wheels:
             self._wheels[project, version] = cached_wheel(project, self._cache, version) or download_wheel(
                 project, self._cache, version, for_evaluation=True

@@ -17,9 +17,9 @@ from torch.nn import functional as F
 from transformers import AutoModelForCausalLM, PreTrainedModel
 
 from lamr_export.attention import PACKED_ATTENTION, PackedLayout
+from lamr_export.checkpoint import refuse_pickles
 from lamr_export.errors import CheckpointError
 from lamr_export.shared_prefixes import SharedLayout
-from lamr_export.sources import refuse_pickles
 
 SLICE = 8192
 """The entries of the vocabulary whose scores exist at a time."""
@@ -31,24 +31,10 @@ _PROBE = (5, 13, 2)
 
 
 class CausalModel(nn.Module):
-    """`log p` of each token given those before it in its sequence.
-
-    Attributes:
-        vocabulary: the number of token ids.
-        max_tokens: the longest sequence of a packed batch, which all layers see whole.
-        longest: the longest sequence of a group (`following`), where layers may see a sliding window.
-        packed: whether the layers see packed rows and attend sequence by sequence; else they see padded sequences,
-            whose padding stands behind all that counts.
-        rounded: whether the layers multiply in bfloat16; see `round_layers`.
-    """
+    """`log p` of each token given those before it in its sequence."""
 
     def __init__(self, model: PreTrainedModel) -> None:
-        """Take over a model's layers and head.
-
-        Raises:
-            CheckpointError: the model doesn't compute what its own code does without its head's other parts; only heads
-                that are one linear layer are supported.
-        """
+        """Take over a model's layers and head."""
         super().__init__()
         model.eval().requires_grad_(False)
         head = model.get_output_embeddings()
@@ -75,11 +61,7 @@ class CausalModel(nn.Module):
 
     @classmethod
     def load(cls, folder: str | Path) -> CausalModel:
-        """Load the folder of any Hugging Face causal language model, in float32; neither pickles nor code are read.
-
-        Raises:
-            CheckpointError: the folder holds none, a broken one, or one that isn't supported.
-        """
+        """Load the folder of any Hugging Face causal language model, in float32; neither pickles nor code are read."""
         refuse_pickles(Path(folder))
         safe: dict[str, Any] = {"use_safetensors": True, "trust_remote_code": False}
         try:
@@ -105,13 +87,7 @@ class CausalModel(nn.Module):
     def forward(self, input_ids: Tensor, cu_seqlens: Tensor, max_len: Tensor) -> Tensor:
         """Score a packed batch.
 
-        Args:
-            input_ids: int64 `[T]`, B sequences end to end.
-            cu_seqlens: int32 `[B + 1]`, from 0 to T.
-            max_len: float32 `[L]`, L the longest sequence's length; only its shape is read.
-
-        Returns:
-            float32 `[T]`: the natural logarithm of each token's probability, 0 for the first of each sequence.
+        Shapes: `input_ids` int64 `[T]`, `cu_seqlens` int32 `[B + 1]`, `max_len` float32 `[L]`; returns float32 `[T]`.
         """
         return self.log_probs(input_ids, PackedLayout.of(cu_seqlens, max_len, input_ids.shape[0]))
 
@@ -124,14 +100,7 @@ class CausalModel(nn.Module):
     def following(self, input_ids: Tensor, layout: SharedLayout, rows: Tensor, tokens: Tensor) -> Tensor:
         """Score tokens after rows of a batch of groups; only these rows meet the vocabulary.
 
-        Args:
-            input_ids: int64 `[T]`.
-            layout: of the batch. The model must be `packed`.
-            rows: int64 `[n]`.
-            tokens: int64 `[n]`, the token whose probability is asked for after each row.
-
-        Returns:
-            float32 `[n]`.
+        Shapes: `input_ids` int64 `[T]`, `rows` int64 `[n]`, `tokens` int64 `[n]`; returns float32 `[n]`.
         """
         return self._given(self._states(input_ids, layout).index_select(0, rows), tokens)
 

@@ -36,7 +36,7 @@ from lamr_export.causal_source import load_causal
 from lamr_export.config import check_name
 from lamr_export.errors import CheckpointError, ExportError
 from lamr_export.onnx_tracing import OLDEST_CONTAINER, OLDEST_ONNXRUNTIME, OPSET, causal_to_onnx, save_onnx
-from lamr_export.target import check_target, files_of, replacing
+from lamr_export.repository_writer import check_target, files_of, replacing
 from lamr_export.triton import causal_config
 from lamr_export.verify import LONGEST, ExportedGraph, standard_texts
 
@@ -57,11 +57,7 @@ class CausalVerification:
 def verify_causal(
     model: CausalModel, onnx_file: Path, random: Sequence[list[IntArray]], text: Sequence[list[IntArray]]
 ) -> CausalVerification:
-    """Compare an exported causal model with its PyTorch model.
-
-    Raises:
-        ExportError: the graph can't be loaded or run, or its output has a wrong shape or isn't finite.
-    """
+    """Compare an exported causal model with its PyTorch model."""
     graph = ExportedGraph(onnx_file, [LOG_PROB])
     differences: list[NDArray[np.float32]] = []
     packed_error = 0.0
@@ -231,10 +227,7 @@ def _window(model: CausalModel, max_tokens: int | None) -> int:
 def _verified(model: CausalModel, spec: CausalSpec, place: Path) -> CausalVerification:
     tokenizer = causal_tokenizer(place / TOKENIZER_FILE)
     checked = verify_causal(
-        model,
-        place / ONNX_FILE,
-        random_ids(model, spec.max_tokens),
-        text_ids(tokenizer, spec.max_tokens),
+        model, place / ONNX_FILE, random_ids(model, spec.max_tokens), text_ids(tokenizer, spec.max_tokens)
     )
     for what, error in (
         ("log-probabilities differ from PyTorch's", checked.error),

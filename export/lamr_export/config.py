@@ -187,21 +187,13 @@ _WORTH_SAYING = 1e9
 
 
 def check_name(name: str | None) -> None:
-    """Refuse a name that a person could not read in a line of `lamr status`.
-
-    Raises:
-        ExportError: it is blank, or has characters that can't be printed.
-    """
+    """Refuse a name that a person could not read in a line of `lamr status`."""
     if name is not None and not (name.strip() and name.isprintable()):
         raise ExportError(f"a model's name must be printable and not blank, not {name!r:.80}")
 
 
 def served_config(config: LamrConfig, scoring: str | None, chunk_tokens: int | None) -> LamrConfig:
-    """Return a configuration with another scoring or chunk size, where one is given.
-
-    Raises:
-        ExportError: the scoring is unknown, or the window has no room for such chunks.
-    """
+    """Return a configuration with another scoring or chunk size, where one is given."""
     if scoring is not None:
         if scoring not in SCORINGS:
             raise ExportError(f"scoring must be one of {', '.join(SCORINGS)}, not {scoring!r}")

@@ -18,13 +18,7 @@ from lamr_model.names import CU_SEQLENS
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, helper
 from onnx.parser import parse_function
 
-from lamr_export.onnx_graph import (
-    GraphIndex,
-    constant,
-    copy_of,
-    replace_nodes,
-    use_microsoft_operators,
-)
+from lamr_export.onnx_graph import GraphIndex, constant, copy_of, replace_nodes, use_microsoft_operators
 
 # For each group's slots, their tokens and keys; for each token, its slot, where the two groups lie one after the other.
 _GROUPS = parse_function("""

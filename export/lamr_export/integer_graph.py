@@ -26,8 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import GraphProto, NodeProto, TensorProto, helper, numpy_helper
 
-from lamr_export.activation_scales import Floats, Scale
 from lamr_export.onnx_graph import MICROSOFT, GraphIndex
+
+Floats = NDArray[np.float32]
 
 # This share of the mean second moment is added to every channel's, because channels that the samples hardly moved may
 # move later.
@@ -38,11 +39,7 @@ _BLOCK = 128  # channels whose errors are handed on together
 def gptq_levels(weight: Floats, scale: Floats, gram: Floats, most: int) -> NDArray[np.int8]:
     """Levels `[C, out]` whose products with the observed inputs come near to those of the weight.
 
-    Args:
-        weight: `[C, out]`.
-        scale: `[out]`, the value of one level.
-        gram: `[C, C]`, the sum of x^T x over observed inputs x `[1, C]`.
-        most: the largest magnitude of a level.
+    Shapes: `weight` `[C, out]`, `scale` `[out]`, `gram` `[C, C]`.
     """
     channels = weight.shape[0]
     gram = gram.astype(np.float64)
@@ -73,11 +70,25 @@ def gptq_levels(weight: Floats, scale: Floats, gram: Floats, most: int) -> NDArr
 # beyond int16), which costs more accuracy than the bit. Seven are the same everywhere.
 WEIGHT_LEVELS = 63
 TABLE_LEVELS = 127
+ACTIVATION_LEVELS = 255
 SMALLEST_SIDE = 16  # narrower matrices gain nothing
 LONG_VECTOR = 4096
 _HALF_NORMAL = 6.2e-5  # smallest scale that float16 holds without losing digits
 
 _SCALE, _ZERO, _TINY, _LAST_AXIS, _ONE = "q_scale", "q_zero", "q_tiny", "q_last_axis", "q_one"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The levels of an activation. A value x of channel c is stored as round(x / scale[c]) + zero, in [0, 255]."""
+
+    scale: Floats
+    zero: int
+
+    def rounded(self, values: Floats) -> Floats:
+        """`values` `[n, C]` as the levels represent them."""
+        levels = np.clip(np.rint(values / self.scale) + self.zero, 0, ACTIVATION_LEVELS)
+        return ((levels - self.zero) * self.scale).astype(np.float32)
 
 
 @dataclass(frozen=True)

@@ -53,8 +53,7 @@ class LexicalFeatures(nn.Module):
     def segments(self, input_ids: Tensor, packing: PackedLayout) -> tuple[Tensor, Tensor]:
         """Which tokens are the query, and each token's segment.
 
-        Returns:
-            bool `[T]`, True before a sequence's first separator; int64 `[T]`, 1 after it and 0 up to it.
+        Shapes: returns bool `[T]`, int64 `[T]`.
         """
         separator = (input_ids == self.separator_id).to(torch.int64)
         earlier = separator.cumsum(dim=0) - separator
@@ -109,9 +108,7 @@ class LexicalFeatures(nn.Module):
     def forward(self, input_ids: Tensor, packing: PackedLayout) -> tuple[Tensor, Tensor, Tensor | None]:
         """Compute the features and project them.
 
-        Returns:
-            what to add to the input embeddings, `[T, hidden]`; the token types, int64 `[T]`; and what to add to the
-            concatenated layers, `[T, fused]` (None without windows).
+        Shapes: returns `[T, hidden]`, int64 `[T]`, `[T, fused]`.
         """
         with torch.no_grad():
             in_query, token_types = self.segments(input_ids, packing)
@@ -141,11 +138,7 @@ _GAIN = 4.0
 
 
 class Similarity(nn.Module):
-    """Relevance, and features of likeness, which a projection that starts at zero adds to the fused ones.
-
-    Attributes:
-        windows: half widths, in tokens, of the neighbourhoods that are compared with the query beside single tokens.
-    """
+    """Relevance, and features of likeness, which a projection that starts at zero adds to the fused ones."""
 
     def __init__(self, windows: tuple[int, ...], hidden_size: int, fused_size: int) -> None:
         super().__init__()
@@ -160,13 +153,7 @@ class Similarity(nn.Module):
     def forward(self, states: Tensor, of_code: Tensor, packing: PackedLayout) -> tuple[Tensor, Tensor]:
         """Compare the code of each sequence with its query.
 
-        Args:
-            states: `[T, hidden]`, the backbone's last ones.
-            of_code: int64 `[T]`, 1 for code and 0 for the query.
-            packing: the layout of whole sequences.
-
-        Returns:
-            what to add to the fused features `[T, fused]`, and to the log-odds of relevance `[B, 1]`.
+        Shapes: `states` `[T, hidden]`, `of_code` int64 `[T]`; returns `[T, fused]`, `[B, 1]`.
         """
         states = states.nan_to_num()  # a refused sequence has NaN, which sums over all tokens would pass on
         number = torch.arange(packing.starts.shape[0], device=states.device)

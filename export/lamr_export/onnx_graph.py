@@ -12,12 +12,7 @@ MICROSOFT = "com.microsoft"
 
 
 class GraphIndex:
-    """The nodes that make and read each value of a graph.
-
-    Attributes:
-        makers: the node that makes a value, by the value's name.
-        readers: the nodes that read a value, in the graph's order; a node that reads it twice stands there twice.
-    """
+    """The nodes that make and read each value of a graph."""
 
     def __init__(self, graph: GraphProto) -> None:
         self.makers = {name: node for node in graph.node for name in node.output}

@@ -51,15 +51,7 @@ _LARGEST_FILE = 1_900_000_000  # bytes; protobuf can't hold 2 GiB
 def packed_to_onnx(module: nn.Module, name: str, vocabulary: int, outputs: Mapping[str, str]) -> ModelProto:
     """Export a module that reads a packed batch.
 
-    Args:
-        module: takes `input_ids` int64 `[T]`, `cu_seqlens` int32 `[B + 1]` and `max_len` float32 `[L]`.
-        name: the graph's name, which is the model's in Triton.
-        vocabulary: the number of token ids.
-        outputs: the names of its outputs and of their first dimensions.
-
-    Raises:
-        ExportError: the module can't be traced with dynamic sizes, or the graph holds operators outside ONNX's own
-            domain.
+    Shapes: `module` int64 `[T]`.
     """
     lengths = [3, 7, 4]
     example = (
@@ -198,15 +190,7 @@ def without_refused(
 ) -> tuple[Tensor, Tensor]:
     """Find the sequences of a packed batch that the model can't take.
 
-    Args:
-        input_ids: int64 `[T]`.
-        packing: the batch's layout, limited to the window.
-        vocabulary: the number of token ids.
-        window: the most tokens of a sequence.
-
-    Returns:
-        ids that all lie in the vocabulary, int64 `[T]`; and what is to be added to each token's results, float32 `[T]`:
-        NaN in sequences that are too long or have other ids, and 0 elsewhere.
+    Shapes: `input_ids` int64 `[T]`; returns int64 `[T]`, float32 `[T]`.
     """
     known = input_ids.clamp(0, vocabulary - 1)
     unknown = (known != input_ids).to(torch.int64).index_select(0, packing.to_padded)
@@ -217,11 +201,7 @@ def without_refused(
 
 
 def encoder_to_onnx(model: LamrModel) -> ModelProto:
-    """Export the encoder as it is served (`ServedEncoder`).
-
-    Raises:
-        ExportError: see `packed_to_onnx`.
-    """
+    """Export the encoder as it is served (`ServedEncoder`)."""
     training = model.training
     try:
         return packed_to_onnx(ServedEncoder(model), ENCODER, model.backbone.config.vocab_size, OUTPUTS)
@@ -248,10 +228,6 @@ class ServedCausal(nn.Module):
 
 
 def causal_to_onnx(model: CausalModel, max_tokens: int) -> ModelProto:
-    """Export a causal model as it is served (`ServedCausal`).
-
-    Raises:
-        ExportError: see `packed_to_onnx`.
-    """
+    """Export a causal model as it is served (`ServedCausal`)."""
     served = ServedCausal(model, max_tokens)
     return packed_to_onnx(served, PERPLEXITY, model.vocabulary, {LOG_PROB: TOKENS})

@@ -48,9 +48,6 @@ def write_parts(folder: Path, separator: int) -> None:
     """Write the two graphs of a `model.onnx`, and what says to which file they belong, beside it.
 
     A model whose weights lie in a file of their own gets none.
-
-    Raises:
-        ExportError: the graph can't be cut, because something else of the backbone is read behind the cut.
     """
     if (folder / ONNX_DATA_FILE).exists():
         return

@@ -1,14 +1,19 @@
-"""Writes a checkpoint as a complete, verified Triton model repository.
+"""Writes a checkpoint as a complete, verified Triton model repository, whole or not at all.
 
-The module knows which file goes where (docs/architecture.md, "Model repository"), and it replaces a target as a whole
-or not at all. The modules that it calls make graphs, configurations and comparisons.
+The module knows which file goes where (docs/architecture.md, "Model repository"). The modules that it calls make
+graphs, configurations and comparisons.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Callable, Sequence
+import json
+import os
+import shutil
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import onnxruntime
@@ -34,15 +39,12 @@ from lamr_serving.engines import PRECISIONS
 from onnx import ModelProto
 
 from lamr_export import onnx_tracing
-from lamr_export.checkpoint import copy_client_files, load_checkpoint, tokenizer_path
+from lamr_export.checkpoint import checkpoint_folder, copy_client_files, load_checkpoint, tokenizer_path
 from lamr_export.config import check_name, served_config, serving_terms
 from lamr_export.errors import CheckpointError, ExportError
 from lamr_export.model import LamrModel
 from lamr_export.part_graphs import write_parts
 from lamr_export.quantize import quantize_encoder
-from lamr_export.report import ExportReport
-from lamr_export.sources import checkpoint_folder
-from lamr_export.target import check_target, files_of, replacing
 from lamr_export.triton import decoder_program, default_batch_size, model_config
 from lamr_export.verify import (
     SampleText,
@@ -54,6 +56,120 @@ from lamr_export.verify import (
     text_batches,
     verify_encoder,
 )
+
+
+def check_target(target: Path, models: Collection[str], described: Path) -> None:
+    """Refuse to replace anything but an absent or empty folder, or a model repository of the same kind.
+
+    Raises:
+        ExportError: it is something else.
+    """
+    if not target.exists():
+        return
+    if not target.is_dir():
+        raise ExportError(f"{target} is a file; name a folder for the model repository")
+    entries = list(target.iterdir())
+    strange = sorted(
+        path.name for path in entries if path.is_dir() and path.name not in (*models, "__pycache__")
+    )
+    if entries and (strange or not (described / SPEC_FILE).is_file()):
+        content = f" (it holds {', '.join(strange[:3])})" if strange else ""
+        raise ExportError(
+            f"{target} isn't a model repository of ours{content}; name another folder or empty it"
+        )
+
+
+def files_of(folder: Path) -> dict[str, int]:
+    """The size of each file below a folder in bytes, by its path there."""
+    return {
+        path.relative_to(folder).as_posix(): path.stat().st_size
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """A folder beside the target, which takes the target's place if the block succeeds and is removed if it fails.
+
+    Files at the top of the old repository (a README, a licence) are kept.
+
+    Raises:
+        ExportError: the target can't be written.
+    """
+    fresh, old = (target.parent / f".{target.name}.{os.getpid()}.{kind}" for kind in ("new", "old"))
+    try:
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            fresh.mkdir()
+            yield fresh
+            if target.exists():
+                for path in target.iterdir():
+                    if path.is_file():
+                        shutil.copy2(path, fresh / path.name)
+                target.rename(old)
+            fresh.rename(target)
+        except OSError as error:
+            if old.exists() and not target.exists():
+                old.rename(target)
+            raise ExportError(f"{target} can't be written: {error}") from error
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class ExportReport:
+    """One exported model repository."""
+
+    name: str  # which model it is
+    version: str
+    fingerprint: str
+    precision: str  # the precision of the encoder's products, one of `lamr_serving.engines.PRECISIONS`
+    parameters: int  # the number of the PyTorch model's parameters
+    opset: int  # the ONNX file's versions
+    ir_version: int
+    oldest_onnxruntime: str
+    oldest_container: str
+    torch: str  # the versions that verified it
+    onnxruntime: str
+    max_batch_size: int  # the most requests in one execution
+    files: dict[str, int]  # the size of each file in bytes, by its path in the repository
+    verification: Verification  # how the exported encoder differs from the PyTorch model
+
+    @property
+    def total_bytes(self) -> int:
+        """The size of all files but the report."""
+        return sum(self.files.values())
+
+    def to_json(self) -> str:
+        """The text of `report.json`."""
+        return json.dumps({**dataclasses.asdict(self), "total_bytes": self.total_bytes}, indent=2) + "\n"
+
+    def summary(self) -> str:
+        """A few lines for a terminal."""
+        checked = self.verification
+        return "\n".join(
+            (
+                f"{self.name} {self.version} ({self.precision}), fingerprint {self.fingerprint}",
+                f"{self.total_bytes / 1e6:.1f} MB, {self.parameters / 1e6:.1f} M parameters, ONNX opset {self.opset}: "
+                f"onnxruntime {self.oldest_onnxruntime} or later, Triton {self.oldest_container} or later",
+                f"against PyTorch on {checked.tokens:,} tokens: fused features differ by at most "
+                f"{checked.fused_error:.1e} ({checked.fused_relative:.1e} of their size on average), "
+                f"relevance by {checked.relevance_error:.1e}, packed from one by one by {checked.packed_error:.1e}",
+                f"keep decisions changed: {checked.changed_percent:.2f} % of {checked.decisions:,} "
+                f"(kept are {checked.kept_percent:.1f} %); in or out of the likeliest quarter: "
+                f"{checked.moved_percent:.2f} %; keep probability by {checked.keep_prob_mean_error:.1e} on average",
+            )
+        )
+
+
+def with_files(text: str, files: dict[str, int]) -> str:
+    """Return a report's text for a repository whose other files have been written anew."""
+    return (
+        json.dumps({**json.loads(text), "files": files, "total_bytes": sum(files.values())}, indent=2) + "\n"
+    )
+
 
 TOLERANCES: tuple[tuple[str, Callable[[Verification], float], float], ...] = (
     (

@@ -37,12 +37,7 @@ class PrefixGroup:
 def prefix_groups(sequences: Sequence[IntArray], most_tokens: int) -> list[PrefixGroup]:
     """Group sequences so that few tokens are read.
 
-    Args:
-        sequences: token ids, int64 `[t]` each, t at least 1.
-        most_tokens: of a group with several members.
-
-    Returns:
-        groups that hold every sequence once.
+    Shapes: `sequences` int64 `[t]`.
     """
     order = sorted(range(len(sequences)), key=lambda place: sequences[place].astype(">u4").tobytes())
     found: list[PrefixGroup] = []
@@ -143,15 +138,7 @@ def shared_attention(  # noqa: PLR0913 - attention's own arguments
 ) -> Tensor:
     """Causal attention within each sequence of a batch of groups.
 
-    Args:
-        query: `[T, heads, d]`.
-        key, value: `[T, key_heads, d]`, where key_heads divides heads.
-        layout: of the batch.
-        scale: the factor on the scores.
-        window: how many tokens a token sees, itself among them; None sees all before it.
-
-    Returns:
-        `[T, heads * d]`.
+    Shapes: `query` `[T, heads, d]`, `key`, `value` `[T, key_heads, d]`; returns `[T, heads * d]`.
     """
     out = torch.empty(*query.shape[:-1], value.shape[-1], dtype=query.dtype, device=query.device)
     grouped = query.shape[1] != key.shape[1]

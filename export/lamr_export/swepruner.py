@@ -69,10 +69,6 @@ def read_config(raw: Mapping[str, Any], tensors: Mapping[str, Tensor], tokenizer
     """The LaMR configuration of a SWE-Pruner checkpoint.
 
     Where its `config.json` only names the backbone, the backbone's sizes are read off the tensors.
-
-    Raises:
-        CheckpointError: the head, the fusion or the number of objectives isn't the published model's, or the backbone
-            isn't a Qwen3.
     """
     expected = {"compression_head_type": "crf", "use_multi_layer_fusion": True, "num_objectives": 1}
     for name, value in expected.items():

@@ -12,12 +12,7 @@ import numpy as np
 import torch
 from lamr_model.encoder.packed_batch import cut_by_tokens, encoder_feed, sequence_bounds
 from lamr_model.names import CU_SEQLENS, INPUT_IDS, MAX_LEN
-from lamr_model.perplexity.causal_scorer import (
-    IntArray,
-    Tokenized,
-    check_sequences,
-    only_asked,
-)
+from lamr_model.perplexity.causal_scorer import IntArray, Tokenized, check_sequences, only_asked
 from numpy.typing import NDArray
 
 from lamr_export.causal_source import load_causal

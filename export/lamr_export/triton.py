@@ -50,12 +50,7 @@ def default_wait(parameters: int, window: int) -> int:
 
 
 def model_config(  # noqa: PLR0913, PLR0917 - one argument a setting
-    model: str,
-    spec: ModelSpec,
-    width: int,
-    max_batch_size: int,
-    precision: str = "fp32",
-    parameters: int = 0,
+    model: str, spec: ModelSpec, width: int, max_batch_size: int, precision: str = "fp32", parameters: int = 0
 ) -> str:
     """The `config.pbtxt` of one of the models."""
     template = (TEMPLATES / f"{model}.pbtxt").read_text(encoding="utf-8")
@@ -96,9 +91,5 @@ def causal_config(spec: CausalSpec, tokenizer: bytes, max_batch_size: int, param
 
 
 def decoder_program() -> bytes:
-    """The decoder's `model.py`, which is the same everywhere: the one that is bundled.
-
-    Raises:
-        ModelMismatchError: the distribution was installed without it.
-    """
+    """The decoder's `model.py`, which is the same everywhere: the one that is bundled."""
     return (version_folder(bundled_repository(), DECODER) / PROGRAM_FILE).read_bytes()

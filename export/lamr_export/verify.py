@@ -32,11 +32,7 @@ class ExportedGraph:
     """A session on a file that was just written."""
 
     def __init__(self, file: Path, outputs: Sequence[str]) -> None:
-        """Load the graph.
-
-        Raises:
-            ExportError: onnxruntime can't load it.
-        """
+        """Load the graph."""
         self._outputs = list(outputs)
         try:
             self._session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
@@ -44,11 +40,7 @@ class ExportedGraph:
             raise ExportError(f"onnxruntime {onnxruntime.__version__} can't load {file}: {error}") from error
 
     def __call__(self, feed: Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
-        """Run it on inputs by name.
-
-        Raises:
-            ExportError: it fails.
-        """
+        """Run it on inputs by name."""
         try:
             results: list[NDArray[Any]] = self._session.run(self._outputs, feed)
         except Exception as error:
@@ -111,11 +103,7 @@ class Verification:
 def verify_encoder(
     model: LamrModel, onnx_file: Path, random: Sequence[Batch], text: Sequence[Batch]
 ) -> Verification:
-    """Compare an exported encoder with its model on batches of samples.
-
-    Raises:
-        ExportError: the graph can't be loaded or run, or an output has a wrong shape or isn't finite.
-    """
+    """Compare an exported encoder with its model on batches of samples."""
     graph = ExportedGraph(onnx_file, ENCODER_OUTPUTS)
     decoder = Decoder(model.decoder_weights())
     errors: list[tuple[float, ...]] = []
@@ -190,11 +178,7 @@ def random_batches(model: LamrModel, seed: int = 0) -> list[list[ChunkRequest]]:
 
 
 def text_batches(encoder: PromptEncoder, texts: Iterable[SampleText]) -> list[list[ChunkRequest]]:
-    """Chunks of real files as batches, with the first `CHUNKS_PER_TEXT` of each file.
-
-    Raises:
-        InvalidInputError: a query doesn't fit the window, or a text isn't valid.
-    """
+    """Chunks of real files as batches, with the first `CHUNKS_PER_TEXT` of each file."""
     return list(_batched(sample for query, code in texts for sample in _chunks(encoder, query, code)))
 
 

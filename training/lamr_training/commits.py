@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 
 from lamr_base.errors import LamrError
-from lamr_evaluation import histories as git
+from lamr_evaluation import mirrors as git
 from lamr_evaluation.mirrors import run_git
 from lamr_evaluation.records import Record, write_records
 from lamr_evaluation.reserved import VENDOR_FOLDERS, reserved_path, reserved_repository
@@ -122,11 +122,7 @@ def _indent(text: str) -> int:
 
 
 def check_repository(repository: str) -> None:
-    """Check that `owner/name` may be trained on.
-
-    Raises:
-        CorpusError: it is kept for evaluation.
-    """
+    """Check that `owner/name` may be trained on."""
     if reserved := reserved_repository(repository):
         raise CorpusError(
             f"{repository}: kept for evaluation (as {reserved.repository}), training never sees it; leave it out"
@@ -140,12 +136,7 @@ def text_of(data: bytes) -> str | None:
 
 
 def commit_records(place: Path, repository: str, commit: str = "HEAD") -> Iterator[Record]:
-    """Yield the records of a commit and its ancestors, in the order of their hashes, so that the first are a sample.
-
-    Raises:
-        CorpusError: the repository is kept for evaluation.
-        DataError: git can't read it.
-    """
+    """Yield the records of a commit and its ancestors, in the order of their hashes, so that the first are a sample."""
     check_repository(repository)
     chosen: dict[str, tuple[git.Commit, list[git.ChangedFile]]] = {}
     for each in sorted(git.commits(place, commit), key=lambda each: each.sha):
@@ -194,15 +185,7 @@ def _record(query: str, path: str, code: str, hunks: Iterable[git.Hunk]) -> Reco
 
 
 def write_commits(folders: Iterable[Path], output: Path, most: int = 1_000) -> dict[str, int]:
-    """Write the records of clones or bare repositories, at most so many of each, in a random order.
-
-    Returns:
-        How many records each file has, by its name.
-
-    Raises:
-        CorpusError: a folder is no repository, or one that is kept for evaluation.
-        DataError: git can't read a repository.
-    """
+    """Write the records of clones or bare repositories, at most so many of each, in a random order."""
     records: list[Record] = []
     for folder in folders:
         place = next((each for each in (folder / ".git", folder) if is_bare(each)), None)

@@ -21,8 +21,7 @@ from lamr_repositories.kinds import is_code
 from lamr_repositories.safe_root import NotBelowError, SafeRoot
 from lamr_repositories.walk import WalkCount, WalkOptions, walk
 
-from lamr_evaluation.problems import Problem
-from lamr_evaluation.records import Record, read_rows
+from lamr_evaluation.records import Problem, Record, read_rows
 
 CHOICE, COMPLETION, OPEN, PLACE = "choice", "completion", "open", "place"
 """The tasks' names: one of several answers, the next lines, an answer in words, the lines to change."""
@@ -111,11 +110,7 @@ def read_items(path: Path, on_problem: Callable[[Problem], None] | None = None) 
 
 
 def item_of(row: Any, number: int, root: Path) -> Item:
-    """Return the item of a parsed row.
-
-    Raises:
-        ValueError: it is no item, or the code that it names can't be read.
-    """
+    """Return the item of a parsed row."""
     if isinstance(row, dict) and "kept_frags" in row:
         return of_record(Record.from_row(row, number))
     if not isinstance(row, dict) or "query" not in row:
@@ -137,11 +132,7 @@ def item_of(row: Any, number: int, root: Path) -> Item:
 
 
 def of_record(record: Record) -> Item:
-    """Return the item of a record: which lines does the query ask to change?
-
-    Raises:
-        ValueError: it has no gold lines.
-    """
+    """Return the item of a record: which lines does the query ask to change?"""
     return Item(
         PLACE,
         record.words,
@@ -182,9 +173,6 @@ def whole_repository(root: Path) -> str:
     """Return the code of a folder's source files in the order of their paths, each below a comment with its path.
 
     Files that `lamr pack` leaves out (generated, vendored, with secrets) are left out, and so are prose and data.
-
-    Raises:
-        InvalidInputError: there is no source file, or too much of it.
     """
     parts: list[str] = []
     size = 0

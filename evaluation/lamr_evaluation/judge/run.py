@@ -19,12 +19,11 @@ from lamr_base.errors import InvalidInputError
 from lamr_model.counters import Counter
 from lamr_repositories.progress import OnProgress
 
-from lamr_evaluation.judge.asking import SYSTEM, Chat, Question, Reply
 from lamr_evaluation.judge.items import Item
 from lamr_evaluation.judge.pruners import NONE, ORACLE, UNPRUNED, WHOLE, ItemPruner, Kept, kept_key, timed
 from lamr_evaluation.judge.readers import Reader, RefusedError
-from lamr_evaluation.judge.tasks import Grades
-from lamr_evaluation.problems import Problem
+from lamr_evaluation.judge.tasks import SYSTEM, Chat, Grades, Question, Reply
+from lamr_evaluation.records import Problem
 
 
 @dataclass(frozen=True)

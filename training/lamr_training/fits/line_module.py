@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
-from lamr_export.heads import RubricHeads
+from lamr_export.model import RubricHeads
 from lamr_model.crf import DecoderWeights
 from lamr_model.rules import DEPENDENCY, SEMANTIC
 from lamr_model.scoring.line_inputs import IN_FILE
@@ -35,7 +35,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from lamr_training.fits.line_examples import LineExample, by_block, lexical, nearby, scaled
-from lamr_training.loop.torch_chains import marginal_log_odds, plain_form
+from lamr_training.loop.losses import marginal_log_odds, plain_form
 
 _RUBRICS = (SEMANTIC, DEPENDENCY)
 _SHARPNESS = 3.0  # of matches at first
@@ -79,12 +79,7 @@ class LineOutput(NamedTuple):
 
 
 class LineModule(nn.Module):
-    """The module; see `LineModel` and its parts for what each parameter is.
-
-    Attributes:
-        words: the vocabulary, the most frequent first.
-        tables: the parameters that belong to single words, whose gradients are sparse.
-    """
+    """The module; see `LineModel` and its parts for what each parameter is."""
 
     mean: Tensor
     spread: Tensor
@@ -92,11 +87,7 @@ class LineModule(nn.Module):
     def __init__(self, words: Sequence[str], vectors: Tensor, sizes: LineSizes, dropout: float = 0.1) -> None:
         """Begin with vectors of words, and with random weights.
 
-        Args:
-            words: the V words.
-            vectors: float32 `[V, d]`.
-            sizes: d and the others.
-            dropout: the share of states that a layer's followers don't see.
+        Shapes: `vectors` float32 `[V, d]`.
         """
         super().__init__()
         self.words, self.sizes, self.dropout = tuple(words), sizes, dropout

@@ -22,20 +22,61 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.distributed as dist
 from lamr_export.attention import PackedLayout
-from lamr_export.heads import HeadOutput
-from lamr_export.model import LamrModel
+from lamr_export.model import HeadOutput, LamrModel
 from lamr_model.crf import LinearChainCrf, marginals
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from tqdm import tqdm
 
 from lamr_training.errors import RunError
-from lamr_training.loop.devices import average_gradients, current_process
-from lamr_training.loop.example_set import Batch, ExampleSet, batch_plan, epochs, make_batch
+from lamr_training.loop.examples import Batch, ExampleSet, batch_plan, epochs, make_batch
 from lamr_training.loop.losses import LossTerms, LossWeights, lamr_loss
-from lamr_training.loop.run_folder import RunLog, RunState
-from lamr_training.loop.settings import TrainingSettings, make_optimizer, rate_factor, set_dropout
+from lamr_training.loop.run_folder import (
+    RunLog,
+    RunState,
+    TrainingSettings,
+    make_optimizer,
+    rate_factor,
+    set_dropout,
+)
+
+
+@dataclass(frozen=True)
+class Process:
+    """One process of a training run."""
+
+    rank: int  # its number, from 0; the first one writes the files
+    world: int  # how many processes there are
+    device: torch.device  # where it computes
+
+    @classmethod
+    def current(cls) -> Process:
+        """Return this process's place among those that `torch.distributed` has joined."""
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        joined = dist.is_initialized()
+        return cls(dist.get_rank(), dist.get_world_size(), device) if joined else cls(0, 1, device)
+
+    def any(self, flag: bool) -> bool:
+        """Return whether `flag` is true in any process. Every process must call this at the same point."""
+        if self.world == 1:
+            return flag
+        highest = torch.tensor(float(flag), device=self.device)
+        dist.all_reduce(highest, dist.ReduceOp.MAX)
+        return bool(highest.item())
+
+
+def average_gradients(model: nn.Module) -> None:
+    """Replace the gradients of every process by their mean over all processes, in one message."""
+    if not dist.is_initialized():
+        return
+    gradients: list[Tensor] = [p.grad for p in model.parameters() if p.grad is not None]
+    flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
+    dist.all_reduce(flat)
+    flat /= dist.get_world_size()
+    for gradient, part in zip(gradients, flat.split([g.numel() for g in gradients]), strict=True):
+        gradient.copy_(part.view_as(gradient))
 
 
 @dataclass(frozen=True)
@@ -122,17 +163,11 @@ def train(  # noqa: PLR0913 - keywords with defaults
     """Train until `settings.steps`, going on from the folder's checkpoint if there is one.
 
     Ctrl-C and SIGTERM end the step, write a checkpoint and then interrupt.
-
-    Returns:
-        The model in eval mode, with the weights that the run leaves.
-
-    Raises:
-        RunError: no examples, a checkpoint of another run, a loss that isn't finite, or a full disk.
     """
     if not len(data):
         raise RunError("there are no training examples; build the corpus with more packages or shorter files")
     folder.mkdir(parents=True, exist_ok=True)
-    process = current_process()
+    process = Process.current()
     model.to(process.device)
     set_dropout(model, settings.dropout)
     each = settings.accumulate * process.world  # batches of a step, over all processes
@@ -144,10 +179,10 @@ def train(  # noqa: PLR0913 - keywords with defaults
     model.train()
     steps = range(step + 1, end + 1)
     with ExitStack() as stack:
-        log = RunLog(folder, step) if process.first else None
+        log = RunLog(folder, step) if process.rank == 0 else None
         stop = stack.enter_context(stop_requests())
         for now in tqdm(
-            steps, initial=step, total=settings.steps, unit="step", mininterval=10, disable=not process.first
+            steps, initial=step, total=settings.steps, unit="step", mininterval=10, disable=process.rank != 0
         ):
             torch.manual_seed((settings.seed * 1_000_003 + now) * process.world + process.rank)
             mine = [next(order) for _ in range(each)][process.rank :: process.world]
@@ -173,13 +208,7 @@ def train(  # noqa: PLR0913 - keywords with defaults
 def forward(model: LamrModel, batch: Batch, bf16: bool = False) -> tuple[HeadOutput, Tensor]:
     """Run a model on a batch.
 
-    Args:
-        model: the model, in any mode.
-        batch: the batch, on the model's device.
-        bf16: whether the encoder's matrix products are in bfloat16; heads, chains and losses stay in float32.
-
-    Returns:
-        The head outputs of the batch's code tokens, and the relevance float32 `[B]` as log-odds.
+    Shapes: returns float32 `[B]`.
     """
     packing = PackedLayout.of(batch.cu_seqlens, batch.max_len, batch.input_ids.shape[0])
     with torch.autocast(batch.input_ids.device.type, torch.bfloat16, enabled=bf16):

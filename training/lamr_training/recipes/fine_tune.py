@@ -29,14 +29,12 @@ from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, numpy_helper
 from tokenizers import Tokenizer
 
+from lamr_training.backbone import load_minilm, mini_config
 from lamr_training.errors import RunError
-from lamr_training.fits.scored_checkpoint import mean_weights, write_scored
-from lamr_training.fits.scored_files import ScoringReport
-from lamr_training.loop.example_set import ExampleSet
-from lamr_training.loop.examples import HARD_CHOICE, make_examples
+from lamr_training.fits.scoring import ScoringReport
+from lamr_training.loop.examples import HARD_CHOICE, ExampleSet, make_examples
 from lamr_training.loop.work_folder import WorkFolder
-from lamr_training.model.backbone import load_minilm, mini_config
-from lamr_training.recipes.recipe import Recipe
+from lamr_training.recipes.recipe import Recipe, mean_weights, write_scored
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,10 +107,6 @@ def load_served(repository: Path) -> tuple[LamrModel, Tokenizer]:
     """The model of an int8 repository, with float weights, and its tokenizer.
 
     Rounding isn't undone: the model answers as the repository does, but for what rounding activations changes.
-
-    Raises:
-        RunError: the repository isn't of lamr-mini's architecture, or isn't int8.
-        ModelMismatchError: the repository isn't complete.
     """
     spec = load_spec(repository)
     tokenizer = Tokenizer.from_file(str(client_files(repository) / TOKENIZER_FILE))
@@ -148,11 +142,7 @@ _ARCHITECTURE = tuple(_FIELDS.split())
 
 
 def _fill(model: LamrModel, weights: dict[str, NDArray[np.float32]]) -> None:
-    """Give a model the weights, all of them.
-
-    Raises:
-        ExportError: one is missing, unknown or of another shape; the message names the first.
-    """
+    """Give a model the weights, all of them."""
     own = model.state_dict()
     weights.setdefault(_UNREAD, np.zeros(own[_UNREAD].shape, np.float32))
     for name in sorted(own.keys() | weights.keys()):
@@ -171,11 +161,7 @@ _LEVELS = "/q"
 
 
 def float_weights(encoder: ModelProto) -> dict[str, FloatArray]:
-    """Every parameter of an int8 encoder by its name in the model, in the parameter's own shape.
-
-    Raises:
-        ExportError: the graph has no integer weights, or a product whose parameter nothing names.
-    """
+    """Every parameter of an int8 encoder by its name in the model, in the parameter's own shape."""
     graph = encoder.graph
     constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
     weights = {

@@ -1,22 +1,24 @@
-"""Walks a Python file's syntax tree once and collects its dependency graph: which lines need which others.
+"""Rubric labels: why each line of a document is worth keeping (paper section 3.1), by static analysis alone.
 
-Edges between lines would be quadratic in number. Instead lines are joined through *reasons*: what many lines have in
-common ("lies in the body of this loop", "uses this name") leads to the few lines that explain it. Names are resolved by
-spelling within the file, because nothing is run.
-
-Statements are walked first, for headers, branches, imports and definitions; then all expressions are, for names. Both
-walks are loops over a stack, so that time grows with the tree and depth costs nothing.
+`semantic` are the gold lines. `dependency` are the lines that are needed to understand these: relevance flows from the
+gold lines along the edges of a dependency graph and loses a factor a hop. Edges between lines would be quadratic in
+number, so lines are joined through *reasons*: what many lines have in common ("lies in the body of this loop", "uses
+this name") leads to the few lines that explain it. Names are resolved by spelling within the file. Both walks over the
+syntax tree are loops over a stack, so time grows with the tree and depth costs nothing.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from lamr_postprocess import split_lines
 from numpy.typing import NDArray
 
 IntArray = NDArray[np.int64]
@@ -43,11 +45,7 @@ class DependencyGraph:
     kinds: IntArray
 
     def flow(self, relevance: FloatArray) -> FloatArray:
-        """The relevance that one hop carries to each line, float64 `[L]`.
-
-        Args:
-            relevance: float64 `[L]`, the relevance of each line before the hop.
-        """
+        """The relevance that one hop carries to each line, float64 `[L]`."""
         of_reasons = np.zeros(self.count)
         if len(self.ranges):
             padded = np.append(relevance, 0.0)
@@ -286,3 +284,76 @@ class _Walk:
         """The line of a keyword after line `before` and up to line `head`; empty if it isn't at a line's start."""
         places = range(before + 1, head + 1)
         return next(([n] for n in places if word.match(self.lines[n - 1])), [])
+
+
+BoolArray = NDArray[np.bool_]
+
+_HOPS = 2
+"""How many edges relevance flows along."""
+_DECAY = 0.5
+"""The share of relevance that is left at each hop after the first, which has the edge's own weight."""
+_THRESHOLD = 0.5
+"""The least weight of a line that is labelled "keep", as a share of the document's score."""
+_SCORE_FLOOR = 0.1
+"""The score below which a document keeps nothing, because its lines are noise."""
+
+
+@dataclass(frozen=True, eq=False)
+class RubricLabels:
+    """The labels of L lines."""
+
+    semantic: BoolArray  # bool `[L]`, the lines that each rubric keeps
+    dependency: BoolArray
+    dependency_weight: FloatArray  # float64 `[L]` in [0, 1], before the threshold
+    parsed: bool  # whether the document is Python that parses; if not, `dependency` is empty
+
+
+def label_lines(code: str, kept: Iterable[int], score: float = 1.0) -> RubricLabels:
+    """Label a document's lines."""
+    lines, graph = _analysed(code)
+    places = np.fromiter(kept, np.int64) - 1
+    if len(places) and (places.min() < 0 or places.max() >= len(lines)):
+        raise ValueError(f"a kept line is outside 1 to {len(lines)}")
+    gold = np.zeros(len(lines), np.bool_)
+    gold[places] = score >= _SCORE_FLOOR
+    dependency = np.zeros(len(lines)) if graph is None else _dependency(graph, gold) * score
+    # The threshold compares a line with its document's other lines; the score itself is for the relevance head.
+    least = _THRESHOLD * max(score, _SCORE_FLOOR)
+    return RubricLabels(
+        semantic=gold,
+        dependency=(dependency >= least) & (dependency > 0),
+        dependency_weight=dependency,
+        parsed=graph is not None,
+    )
+
+
+@lru_cache(maxsize=128)  # several records ask about one file
+def _analysed(code: str) -> tuple[list[str], DependencyGraph | None]:
+    """A document's lines, without line ends, and its dependency graph; None if it isn't Python that parses."""
+    lines, tree = parse_lines(code)
+    return lines, None if tree is None else dependency_graph(tree, lines)
+
+
+def _dependency(graph: DependencyGraph, gold: BoolArray) -> FloatArray:
+    """The weight of each line: the most relevance that any hop carries to it."""
+    relevance, weight = gold.astype(np.float64), np.zeros(graph.lines)
+    for hop in range(_HOPS):
+        relevance = graph.flow(relevance) * (_DECAY if hop else 1.0)
+        weight = np.maximum(weight, relevance)
+    return weight
+
+
+def parse_lines(code: str) -> tuple[list[str], ast.Module | None]:
+    """The lines of any text, without their ends, and its syntax tree, whose nodes have these lines' numbers.
+
+    Line ends of every kind and form feeds are allowed. The tree is None where the text isn't Python that parses; that
+    alone decides whether a document gets dependency labels.
+    """
+    lines = [line.rstrip("\r\n") for line in split_lines(code)]
+    text = "\n".join(lines).replace("\f", "")  # a form feed separates pages, not lines
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return lines, ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # MemoryError: too deep for the parser
+        return lines, None
