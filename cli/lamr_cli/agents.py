@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from lamr_base.choices import EffortName
+from typer import Argument, Option
 
-from lamr_cli.arguments import EFFORT_HELP, Model, Profile, Server, credentials
+from lamr_cli.arguments import EFFORT_HELP, AsJson, Model, Profile, Server, credentials
 from lamr_cli.exits import end_well_on_sigterm
 from lamr_cli.printing import print_exactly, say
 
@@ -32,21 +34,19 @@ def _known(name: str) -> str:
     return name
 
 
-HostName = Annotated[
-    str, typer.Argument(help="The agent, such as claude-code.", metavar="HOST", callback=_known)
-]
+HostName = Annotated[str, Argument(help="The agent, such as claude-code.", metavar="HOST", callback=_known)]
 Project = Annotated[
-    bool, typer.Option("--project/--user", help="Your own settings for this folder's project, or for all.")
+    bool, Option("--project/--user", help="Your own settings for this folder's project, or for all.")
 ]
 Shared = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--shared", help="The project's settings that its team checks in, with a command for all machines."
     ),
 ]
 KeepTexts = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--keep-texts/--no-texts",
         help="Prune also what commands print of several files or of older revisions, and keep the originals of that "
         "for `lamr show`.",
@@ -54,11 +54,9 @@ KeepTexts = Annotated[
 ]
 Effort = Annotated[
     EffortName | None,
-    typer.Option(
-        help=f"{EFFORT_HELP} Default: instant, since an agent waits for each read; auto with --server."
-    ),
+    Option(help=f"{EFFORT_HELP} Default: instant, since an agent waits for each read; auto with --server."),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change and make none.")]
+DryRun = Annotated[bool, Option("--dry-run", help="Show the change and make none.")]
 
 
 def install(  # the command's options
@@ -127,11 +125,9 @@ def uninstall(
 
 
 def status(
-    store: Annotated[Path | None, typer.Option(help="The record to read; default: your own.")] = None,
-    every: Annotated[
-        bool, typer.Option("--all", help="List also the agents that aren't on this machine.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print all that is known of each agent.")] = False,
+    store: Annotated[Path | None, Option(help="The record to read; default: your own.")] = None,
+    every: Annotated[bool, Option("--all", help="List also the agents that aren't on this machine.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print which agents are on this machine, where lamr is installed, and what it last did there.
 
@@ -167,20 +163,12 @@ def _line(each: Presence) -> str:
 def _told(each: Presence) -> dict[str, Any]:
     """What is known of an agent, for machines."""
     host, last = each.host, each.last
-    return {
-        "agent": host.name,
-        "title": host.title,
-        "way": host.way.value,
-        "tried_with": host.version,
-        "tried_on": host.on,
-        "program": each.program,
-        "version": each.version,
-        "installed": list(map(str, each.installed)),
-        "trouble": each.trouble,
-        "last_call": _time(last.at) if last else None,
-        "last_error": last.error if last and last.failed_at else None,
-        "last_error_at": _time(last.failed_at) if last and last.failed_at else None,
-    }
+    about: dict[str, Any] = {"agent": host.name, "title": host.title, "way": host.way.value}
+    about |= {"tried_with": host.version, "tried_on": host.on, "program": each.program}
+    about |= {"version": each.version, "installed": list(map(str, each.installed)), "trouble": each.trouble}
+    failed = last if last and last.failed_at else None
+    calls = {"last_call": _time(last.at) if last else None, "last_error": failed.error if failed else None}
+    return {**about, **calls, "last_error_at": _time(last.failed_at) if last and last.failed_at else None}
 
 
 def _last_calls(store: Path | None) -> Sequence[LastCall]:
@@ -189,11 +177,8 @@ def _last_calls(store: Path | None) -> Sequence[LastCall]:
     path = store or default_store()
     if not path.exists():
         return ()
-    opened = Store(path)
-    try:
+    with closing(Store(path)) as opened:
         return opened.last_calls()
-    finally:
-        opened.close()
 
 
 def _time(at: float) -> str:
@@ -225,13 +210,8 @@ app = typer.Typer(
 
 
 def show(
-    place: Annotated[
-        str,
-        typer.Argument(
-            help="What the end of a cut text names, with or without lines.", metavar="KEY[:FIRST[-LAST]]"
-        ),
-    ],
-    texts: Annotated[Path | None, typer.Option(help="The file with the texts; default: your own.")] = None,
+    place: Annotated[str, Argument(help="What a cut text's end names.", metavar="KEY[:FIRST[-LAST]]")],
+    texts: Annotated[Path | None, Option(help="The file with the texts; default: your own.")] = None,
 ) -> None:
     """Print lines of a text that was cut before an agent saw it and that lies in no file.
 
@@ -262,20 +242,18 @@ app.command("status")(status)
 
 @app.command("serve")
 def serve(
-    socket: Annotated[
-        Path | None, typer.Option(help="Where to listen; default: a socket that is yours alone.")
-    ] = None,
-    store: Annotated[Path | None, typer.Option(help="The record to write; default: your own.")] = None,
+    socket: Annotated[Path | None, Option(help="Where to listen; default: your own socket.")] = None,
+    store: Annotated[Path | None, Option(help="The record to write; default: your own.")] = None,
     server: Server = None,
     model: Model = None,
-    timeout: Annotated[float, typer.Option(help="Seconds for one pruning, at the most.", min=0.1)] = 7.0,
+    timeout: Annotated[float, Option(help="Seconds for one pruning, at the most.", min=0.1)] = 7.0,
     texts: Annotated[
-        Path | None, typer.Option(help="Where originals of command output are kept; default: your own file.")
+        Path | None, Option(help="Where originals of output are kept; default: your own.")
     ] = None,
     keep_texts: KeepTexts = True,
     effort: Effort = None,
     profile: Profile = None,
-    idle: Annotated[float, typer.Option(help="End after so many seconds without a call.", min=1)] = 3600.0,
+    idle: Annotated[float, Option(help="End after so many seconds without a call.", min=1)] = 3600.0,
 ) -> None:
     """Answer hooks: the local server, which hooks start themselves.
 
@@ -290,14 +268,12 @@ def serve(
     from lamr_agents.policy import DEFAULT, PROFILES
     from lamr_client import Pruner
 
-    def make_pruner() -> Pruner:
-        return Pruner(server, model=model, timeout=timeout, retries=0, **credentials(server))
-
     path = check_socket(socket or default_socket())
     archive = Archive(Texts(texts or default_texts()), show_command(texts)) if keep_texts else None
     record = Store(store or default_store())
     # Without a server's help a quarter of a second of reading brings nothing to reads in sessions (docs/effort.md).
     chosen = effort or ("auto" if server else "instant")
+    make_pruner = partial(Pruner, server, model=model, timeout=timeout, retries=0, **credentials(server))
     local = LocalServer(
         *(path, record, make_pruner),
         archive=archive,
@@ -312,11 +288,9 @@ def serve(
 
 @app.command("stats")
 def stats(
-    store: Annotated[Path | None, typer.Option(help="The record to read; default: your own.")] = None,
-    days: Annotated[
-        float, typer.Option(help="Count so many days, up to the 90 that are kept.", min=0)
-    ] = 90.0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")] = False,
+    store: Annotated[Path | None, Option(help="The record to read; default: your own.")] = None,
+    days: Annotated[float, Option(help="Count so many days, up to the 90 that are kept.", min=0)] = 90.0,
+    as_json: AsJson = False,
 ) -> None:
     """Print what hooks did: the tokens that they cut, what agents read again, and how long agents waited.
 
@@ -333,9 +307,8 @@ def stats(
     if not path.exists():
         say(f"{path}: no results yet; see `lamr install claude-code`", err=True)
         raise typer.Exit(2)
-    opened = Store(path)
-    decisions = opened.decisions(time.time() - days * 86_400)
-    opened.close()
+    with closing(Store(path)) as opened:
+        decisions = opened.decisions(time.time() - days * 86_400)
     if not decisions:
         say(f"{path}: no result in the last {days:g} days", err=True)
         raise typer.Exit(2)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypedDict, cast
 
 import typer
 from lamr_base.choices import ProfileName
+from typer import Option
 
 from lamr_cli.printing import read_input
 
@@ -18,15 +19,12 @@ if TYPE_CHECKING:
 
 
 LineRange = tuple[int, int]
-MOST_CODE_BYTES = 256 << 20
-"""Of one file; what has more is no code, or has no end, as a device."""
+MOST_CODE_BYTES = 256 << 20  # Of one file; what has more is no code, or has no end, as a device
 
-Query = Annotated[
-    str, typer.Option("--query", "-q", help="What you are looking for, as a question or words.")
-]
+Query = Annotated[str, Option("--query", "-q", help="What you are looking for, as a question or words.")]
 Task = Annotated[
     str,
-    typer.Option(
+    Option(
         help="What the query serves, such as an issue's text, of any length: the model reads the query whole and the "
         "parts of the task that say most about the file.",
         metavar="TEXT|@FILE",
@@ -35,7 +33,7 @@ Task = Annotated[
 
 History = Annotated[
     str,
-    typer.Option(
+    Option(
         help="What the session said before the query, such as the agent's earlier words: its last 3,000 characters say "
         "most.",
         metavar="TEXT|@FILE",
@@ -50,7 +48,7 @@ def _none_if_empty(server: str | None) -> str | None:
 
 Server = Annotated[
     str | None,
-    typer.Option(
+    Option(
         help="HOST:PORT of a server's gRPC port (see `lamr serve`), or https://HOST of a front, with its key in "
         "LAMR_API_KEY and its certificate's authority in LAMR_CA; without it, runs in process.",
         envvar="LAMR_SERVER",
@@ -59,29 +57,29 @@ Server = Annotated[
     ),
 ]
 Language = Annotated[
-    str | None, typer.Option("--language", "-l", help="The code's language; default: by name, then content.")
+    str | None, Option("--language", "-l", help="The code's language; default: by name, then content.")
 ]
 Model = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         help="A model repository written by `lamr export`; default: the bundled lamr-mini.",
         show_default=False,
     ),
 ]
 LineNumbers = Annotated[
-    bool, typer.Option("--line-numbers", "-n", help="Put original line numbers before the lines.")
+    bool, Option("--line-numbers", "-n", help="Put original line numbers before the lines.")
 ]
-AllAsJson = Annotated[bool, typer.Option("--json", help="Print every field of the result as JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No summary and no progress on stderr.")]
+AsJson = Annotated[bool, Option("--json", help="Print the result as JSON.")]
+Quiet = Annotated[bool, Option("--quiet", help="No summary and no progress on stderr.")]
 CacheFile = Annotated[
     Path | None,
-    typer.Option(help="Where indexes and the model's answers are kept; default: in the user's cache folder."),
+    Option(help="Where indexes and the model's answers are kept; default: in the user's cache folder."),
 ]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Keep nothing, and use nothing that was kept.")]
-Timeout = Annotated[float, typer.Option(help="Seconds to wait for the whole answer.", min=0.001)]
+NoCache = Annotated[bool, Option("--no-cache", help="Keep nothing, and use nothing that was kept.")]
+Timeout = Annotated[float, Option(help="Seconds to wait for the whole answer.", min=0.001)]
 Tokenizer = Annotated[
     str | None,
-    typer.Option(
+    Option(
         help="What counts tokens: o200k (GPT), cl100k, claude (its published one, of 2023), qwen or llama, each by a "
         "table within 3 %; any, a bound that none of today's large models exceeds; model, the pruning model's own; or "
         "a tokenizer.json. Default: o200k.",
@@ -93,7 +91,7 @@ Tokenizer = Annotated[
 
 Profile = Annotated[
     ProfileName | None,
-    typer.Option(
+    Option(
         help="How boldly results are cut: lossless names lines that the agent still has in its context; careful, "
         "balanced and eager also cut lines, ever more. Default: careful."
     ),
@@ -104,14 +102,14 @@ EFFORT_HELP = (
 )
 Within = Annotated[
     float | None,
-    typer.Option(
+    Option(
         help="Seconds until an answer is wanted, with what was read by then.", min=0.001, show_default=False
     ),
 ]
 
 Degrade = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--degrade/--no-degrade",
         help="Answer by what is known without the server where it fails; with --no-degrade, that is an error.",
     ),

@@ -6,12 +6,13 @@ import contextlib
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
 import typer
+from typer import Argument, Option
 
-from lamr_cli.arguments import Language, Query, Quiet, credentials, read_code
+from lamr_cli.arguments import AsJson, Language, Query, Quiet, credentials, read_code
 from lamr_cli.exits import needs_extra
 from lamr_cli.printing import bar, print_exactly, say
 
@@ -23,7 +24,7 @@ MODEL_HELP = (
     "of a server of what `lamr export --perplexity` wrote, or http://HOST/v1 of vLLM, SGLang or llama.cpp."
 )
 Perplexity = Annotated[
-    str, typer.Option("--model", "--perplexity", help=MODEL_HELP, envvar="LAMR_PERPLEXITY", metavar="MODEL")
+    str, Option("--model", "--perplexity", help=MODEL_HELP, envvar="LAMR_PERPLEXITY", metavar="MODEL")
 ]
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
@@ -94,66 +95,27 @@ def _in_torch(named: str, bfloat16: bool) -> contextlib.AbstractContextManager[C
     return contextlib.nullcontext(TorchScorer(named, bfloat16=bfloat16, progress=told))
 
 
-Value = Literal["conditional", "contrastive"]
-"""The keys of `lamr_repositories.compression.VALUES`, as Typer needs them."""
-Spread = Literal["std", "robust_std", "iqr", "mad"]
-"""The keys of `lamr_repositories.compression.SPREADS`."""
-
-
 def compress(
-    file: Annotated[
-        str, typer.Argument(help="The file to compress; - reads standard input.", metavar="FILE|-")
-    ],
+    file: Annotated[str, Argument(help="The file to compress; - reads standard input.", metavar="FILE|-")],
     query: Query,
     perplexity: Perplexity,
-    rate: Annotated[
-        float, typer.Option(help="The share of the tokens that functions aim at.", min=0.001, max=1)
-    ] = 0.5,
-    target_tokens: Annotated[
-        int | None, typer.Option(help="Instead of a rate: the tokens that functions aim at.", min=1)
-    ] = None,
-    context_budget: Annotated[
-        str, typer.Option(help="What is done to that number first: an operator and a number.", metavar="+100")
-    ] = "+100",
-    rank_only: Annotated[
-        bool, typer.Option("--rank-only", help="Whole functions, without choosing within them.")
-    ] = False,
+    rate: Annotated[float, Option(help="The share of the tokens to aim at.", min=0.001, max=1)] = 0.5,
+    target_tokens: Annotated[int | None, Option(help="Instead of a rate: the tokens.", min=1)] = None,
+    context_budget: Annotated[str, Option(help="Done to that number first.", metavar="+100")] = "+100",
+    rank_only: Annotated[bool, Option("--rank-only", help="Keep or drop whole functions.")] = False,
     fine_ratio: Annotated[
-        float | None,
-        typer.Option(help="The share of the taken functions' lines; default: the rate.", min=0.001, max=1),
+        float | None, Option(help="Share of taken functions' lines; default: the rate.", min=0.001, max=1)
     ] = None,
-    beta: Annotated[
-        float,
-        typer.Option(
-            help="How far a function's share depends on its rank: 0 not at all, 1 the most.", min=0, max=1
-        ),
-    ] = 0.5,
-    min_lines: Annotated[
-        int, typer.Option(help="Functions with fewer lines or sections are kept whole.", min=0)
-    ] = 5,
-    value: Annotated[
-        Value,
-        typer.Option(
-            help="What a section is worth. conditional: how much it helps to foresee the question; contrastive: how "
-            "much the question helps to foresee it."
-        ),
-    ] = "conditional",
-    knapsack: Annotated[
-        bool, typer.Option("--knapsack/--lines", help="Choose sections, or lines by their smoothed value.")
-    ] = True,
-    spread: Annotated[Spread, typer.Option(help="How large a jump of perplexity ends a section.")] = "std",
-    spread_weight: Annotated[float, typer.Option(help="What the spread counts in it.")] = 0.2,
+    min_lines: Annotated[int, Option(help="Shorter functions are kept whole.", min=0)] = 5,
     language: Language = None,
     repair: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--repair/--no-repair",
             help="Add the lines that the chosen ones need to parse; LongCodeZip itself doesn't.",
         ),
     ] = True,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print text, tokens and every function's score as JSON.")
-    ] = False,
+    as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Compress one file for a question by LongCodeZip's method, with any causal language model.
@@ -177,12 +139,7 @@ def compress(
         context_budget=context_budget,
         rank_only=rank_only,
         fine_ratio=fine_ratio,
-        beta=beta,
         min_lines=min_lines,
-        value=value,
-        knapsack=knapsack,
-        spread=spread,
-        spread_weight=spread_weight,
     )
     source = read_code(file, query)
     with scorer_of(perplexity) as scorer, bar(disable=quiet) as progress:

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["BAD_INPUT", "INCOMPLETE", "SERVER_TROUBLE", "exit_code", "explain"]
 
 _UNIX_MODULES = ("fcntl", "grp", "pwd", "resource", "termios")
-INCOMPLETE = 4
-"""The work was done, but a part of the input was left out, or nothing of it was kept."""
+INCOMPLETE = 4  # The work was done, but a part of the input was left out, or nothing of it was kept
 
 
 def exit_code(error: BaseException) -> int | None:

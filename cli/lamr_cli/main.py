@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 from lamr_base.children import forget_current_folder
 from lamr_base.silence import keep_silent
+from typer import Option
 
 from lamr_cli.commands import Commands
 from lamr_cli.exits import exit_code, explain
@@ -45,7 +46,7 @@ def _print_version(wanted: bool) -> None:
 def options(
     context: typer.Context,
     _version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+        bool, Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Prune source code for coding agents: keep the lines that answer the question."""

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from lamr_base.admission import TIMEOUT_SECONDS
 from lamr_base.choices import EffortName, OnError
+from typer import Argument, Option
 
 from lamr_cli.arguments import (
     EFFORT_HELP,
-    AllAsJson,
+    AsJson,
     Degrade,
     History,
     Language,
@@ -50,75 +51,56 @@ Form = Literal["text", "spans", "heat"]
 
 
 def prune(
-    file: Annotated[str, typer.Argument(help="The file to prune; - reads standard input.", metavar="FILE|-")],
+    file: Annotated[str, Argument(help="The file to prune; - reads standard input.", metavar="FILE|-")],
     query: Query,
     task: Task = "",
     history: History = "",
     server: Server = None,
     threshold: Annotated[
-        float | None,
-        typer.Option(help="How likely a line must be to answer; default: the model's own.", min=0, max=1),
+        float | None, Option(help="Least probability; default: the model's.", min=0, max=1)
     ] = None,
-    ratio: Annotated[
-        float | None, typer.Option(help="A budget: 4 keeps about a quarter of the tokens.", min=1)
-    ] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option(help="A budget: never more tokens than this, markers included.", min=1)
-    ] = None,
+    ratio: Annotated[float | None, Option(help="Budget: 4 keeps about a quarter.", min=1)] = None,
+    max_tokens: Annotated[int | None, Option(help="Budget of tokens, markers included.", min=1)] = None,
     tokenizer: Tokenizer = None,
     keep: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Lines to keep whatever they score: 10-20, or /regex/. Repeatable.", metavar="LINES|/RE/"
-        ),
+        list[str] | None, Option(help="Lines to keep anyway; repeatable.", metavar="LINES|/RE/")
     ] = None,
-    min_tokens: Annotated[
-        int, typer.Option(help="Code with fewer tokens passes untouched: a cut would save nothing.", min=0)
-    ] = 0,
+    min_tokens: Annotated[int, Option(help="Code with fewer tokens passes untouched.", min=0)] = 0,
     language: Language = None,
     line_numbers: LineNumbers = False,
     repair: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--repair/--no-repair",
             help="Add the lines that the selected ones need; without it, code may not parse.",
         ),
     ] = True,
     markers: Annotated[
         Markers,
-        typer.Option(
+        Option(
             help="How the text marks cuts. comment: as comments of the language; named: with the definitions that "
             "went; swe-pruner: as (filtered 12 lines), with --no-repair exactly SWE-Pruner's text."
         ),
     ] = "comment",
     min_cut: Annotated[
-        int | None,
-        typer.Option(
-            help="Characters that a cut between kept lines hides at least: markers cost tokens, too.", min=0
-        ),
+        int | None, Option(help="Least characters that a cut hides between kept lines.", min=0)
     ] = None,
     excerpts: Annotated[
-        bool,
-        typer.Option(
-            "--excerpts", help="Of minified code, which has no lines to choose: the parts around matches."
-        ),
+        bool, Option("--excerpts", help="Of minified code: the parts around matches.")
     ] = False,
-    effort: Annotated[EffortName, typer.Option(help=EFFORT_HELP)] = "auto",
+    effort: Annotated[EffortName, Option(help=EFFORT_HELP)] = "auto",
     within: Within = None,
     degrade: Degrade = True,
     form: Annotated[
         Form,
-        typer.Option(
+        Option(
             "--format",
             help="text: the kept lines, with markers for cuts; spans: runs of lines with the same fate, as JSON; heat: "
             "the whole file, shaded by score, for a terminal.",
         ),
     ] = "text",
-    as_json: AllAsJson = False,
-    on_error: Annotated[
-        OnError,
-        typer.Option(help="When the server fails: raise (exit 3), or passthrough (the code as it came)."),
-    ] = "raise",
+    as_json: AsJson = False,
+    on_error: Annotated[OnError, Option(help="If the server fails: exit 3, or code as it came.")] = "raise",
     model: Model = None,
     timeout: Timeout = TIMEOUT_SECONDS,
     no_cache: NoCache = False,
@@ -242,25 +224,21 @@ def _summary(result: Any) -> str:
 
 
 def view(
-    file: Annotated[
-        str, typer.Argument(help="The file to look at; - reads standard input.", metavar="FILE|-")
-    ],
+    file: Annotated[str, Argument(help="The file to look at; - reads standard input.", metavar="FILE|-")],
     query: Query,
     task: Task = "",
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="The page; default: the file's name with .html, in this folder."),
+        Path | None, Option("--output", "-o", help="The page; default: the file's name with .html.")
     ] = None,
     server: Server = None,
     threshold: Annotated[
-        float | None,
-        typer.Option(help="Where the slider stands at first; default: the model's own.", min=0, max=1),
+        float | None, Option(help="Slider at first; default: the model's.", min=0, max=1)
     ] = None,
     language: Language = None,
     model: Model = None,
     timeout: Timeout = TIMEOUT_SECONDS,
-    show: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print where the page is, as JSON.")] = False,
+    show: Annotated[bool, Option("--open", help="Open the page in the browser.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write a page that shows a file with every line's score and what would be kept of it.
 

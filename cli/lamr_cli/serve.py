@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from lamr_base.errors import how_to_install, visible
 from lamr_serving.launcher.server_options import ServerOptions
+from typer import Argument, Option
 
 from lamr_cli.arguments import credentials
 from lamr_cli.exits import SERVER_TROUBLE, end_well_on_sigterm
@@ -25,49 +26,28 @@ DEFAULTS = ServerOptions()
 def serve(
     model: Annotated[
         Path | None,
-        typer.Argument(
+        Argument(
             help="A model repository written by `lamr export`; default: the bundled lamr-mini.",
             show_default=False,
         ),
     ] = None,
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; 127.0.0.1 is reachable from this machine only.")
-    ] = DEFAULTS.host,
+    host: Annotated[str, Option(help="Address; 127.0.0.1: this machine only.")] = DEFAULTS.host,
     grpc_port: Annotated[
-        int | None,
-        typer.Option("--port", "--grpc-port", help="gRPC port; default: a free one.", min=1, max=65535),
+        int | None, Option("--port", "--grpc-port", help="Default: a free one.", min=1, max=65535)
     ] = None,
     metrics_port: Annotated[
-        int | None, typer.Option(help="Prometheus port; default: a free one.", min=1, max=65535)
+        int | None, Option(help="Prometheus; default: a free one.", min=1, max=65535)
     ] = None,
-    threads: Annotated[
-        int, typer.Option(help="CPU threads of the encoder; 0: all usable CPUs.", min=0)
-    ] = DEFAULTS.threads,
-    startup_timeout: Annotated[
-        float, typer.Option(help="Seconds to wait for readiness.", min=1)
-    ] = DEFAULTS.startup_timeout,
-    metrics_host: Annotated[
-        str | None,
-        typer.Option(help="Address of the Prometheus port; default: loopback, whatever --host is."),
-    ] = None,
-    restart: Annotated[
-        bool, typer.Option(help="Start the server again, at the same ports, when it dies.")
-    ] = True,
-    log: Annotated[Path | None, typer.Option(help="Write Triton's log to this file.")] = None,
-    verbose: Annotated[
-        int, typer.Option("--verbose", "-v", count=True, help="More of Triton's log; repeatable.")
-    ] = DEFAULTS.verbosity,
-    tls_cert: Annotated[
-        Path | None, typer.Option(help="PEM file of a certificate chain: the gRPC port speaks TLS.")
-    ] = None,
-    tls_key: Annotated[Path | None, typer.Option(help="PEM file of the certificate's private key.")] = None,
-    tls_client_ca: Annotated[
-        Path | None, typer.Option(help="PEM file: answer only clients with a certificate that it signed.")
-    ] = None,
-    as_json: Annotated[
-        bool,
-        typer.Option("--json", help="When ready, print addresses and models as one line of JSON on stdout."),
-    ] = False,
+    threads: Annotated[int, Option(help="CPU threads of the encoder; 0: all.", min=0)] = DEFAULTS.threads,
+    startup_timeout: Annotated[float, Option(help="Seconds until ready.", min=1)] = DEFAULTS.startup_timeout,
+    metrics_host: Annotated[str | None, Option(help="Of the Prometheus port; default: loopback.")] = None,
+    restart: Annotated[bool, Option(help="Start the server again, at the same ports, when it dies.")] = True,
+    log: Annotated[Path | None, Option(help="Write Triton's log to this file.")] = None,
+    verbose: Annotated[int, Option("--verbose", "-v", count=True, help="More log.")] = DEFAULTS.verbosity,
+    tls_cert: Annotated[Path | None, Option(help="PEM certificate chain: gRPC speaks TLS.")] = None,
+    tls_key: Annotated[Path | None, Option(help="PEM file of the certificate's private key.")] = None,
+    tls_client_ca: Annotated[Path | None, Option(help="PEM file that signs clients' certificates.")] = None,
+    as_json: Annotated[bool, Option("--json", help="When ready, print addresses as JSON.")] = False,
 ) -> None:
     """Serve a pruner, or a causal language model of `lamr export --perplexity`, with Triton until Ctrl-C or SIGTERM.
 
@@ -120,21 +100,20 @@ def _print_ready(info: ServerInfo) -> None:
     say(json.dumps(ready))
 
 
-MOST_CHARS = 200
-"""Of what a server says of itself in one row."""
+MOST_CHARS = 200  # Of what a server says of itself in one row
 
 
 def status(
     server: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="HOST:PORT of a server's gRPC port, or https://HOST of a front; default: this installation.",
             envvar="LAMR_SERVER",
             show_default=False,
         ),
     ] = None,
-    timeout: Annotated[float, typer.Option(help="Seconds to wait for each answer.", min=0.001)] = 5.0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print every field as JSON.")] = False,
+    timeout: Annotated[float, Option(help="Seconds to wait for each answer.", min=0.001)] = 5.0,
+    as_json: Annotated[bool, Option("--json", help="Print every field as JSON.")] = False,
 ) -> None:
     """Show versions, model, provider and health.
 

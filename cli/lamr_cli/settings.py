@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from lamr_base.private_files import config_folder
 from lamr_base.settings_file import KINDS, NAME, read_settings, users_file, users_settings
 
+from lamr_cli.arguments import AsJson
 from lamr_cli.printing import say
 
 
@@ -30,8 +30,7 @@ class Setting:
     source: str
 
 
-MOST_TOKENS = 32_000
-"""The budget of a pack that names none."""
+MOST_TOKENS = 32_000  # The budget of a pack that names none
 VARIABLES = {"server": "LAMR_SERVER"}
 
 
@@ -79,13 +78,10 @@ class Settings:
         return None if setting is None else setting.value
 
 
-_OF_PACKS = ("max_tokens", "exclude", "tokenizer")
-_OF_PRUNES = ("effort", "within", "tokenizer")
-_OF_HOOKS = ("profile",)
+_OF_COMMANDS = {"pack": ("max_tokens", "exclude", "tokenizer"), "prune": ("effort", "within", "tokenizer")}
+# Commands that somebody types in a project; the others read the user's file alone.
 _TYPED = ("pack", "prune", "view")
-"""Commands that somebody types in a project; the others read the user's file alone."""
-_BY_OWN_WORDS = ("install",)
-"""What is written into another program's settings is what the command line says."""
+_BY_OWN_WORDS = ("install",)  # What is written into another program's settings is what the command line says
 
 
 def defaults(settings: Settings, command: Any, name: str = "") -> dict[str, Any]:
@@ -99,12 +95,7 @@ def defaults(settings: Settings, command: Any, name: str = "") -> dict[str, Any]
         return in_force
     of_name = settings.of_files if name in _TYPED else settings.of_user
     taken = {parameter.name: parameter.default for parameter in command.params}
-    for key in (
-        "server",
-        "model",
-        *_OF_HOOKS,
-        *(_OF_PACKS if name == "pack" else _OF_PRUNES if name == "prune" else ()),
-    ):
+    for key in ("server", "model", "profile", *_OF_COMMANDS.get(name, ())):
         if key in taken:
             in_force[key] = _Default(of_name, key, taken[key])
     if "servers" in taken:
@@ -157,9 +148,7 @@ _DEFAULTS = {
 }
 
 
-def config(
-    as_json: Annotated[bool, typer.Option("--json", help="Print every setting as JSON.")] = False,
-) -> None:
+def config(as_json: AsJson = False) -> None:
     """Show which settings are in force here, and where each of them is from.
 
     An option on the command line wins over the environment, that over the project's lamr.toml, and that over the

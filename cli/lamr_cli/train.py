@@ -7,8 +7,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
+from lamr_cli.arguments import AsJson
 from lamr_cli.exits import needs_extra
 from lamr_cli.printing import say
 
@@ -17,47 +18,31 @@ if TYPE_CHECKING:
     from lamr_training.recipes.runs import RunReport
 
 
-_NAMED = 20
-"""How many records are named one by one."""
+_NAMED = 20  # How many records are named one by one
 
 
 def train(
-    preset: Annotated[str, typer.Argument(help="lamr-mini, fine-tune, or tiny (a quick check).")],
+    preset: Annotated[str, Argument(help="lamr-mini, fine-tune, or tiny (a quick check).")],
     data: Annotated[
         list[Path],
-        typer.Option(
+        Option(
             "--data",
             "-d",
             help="Folder with train.jsonl and validation.jsonl (`python -m lamr_training.commits`); "
             "repeatable, to mix several.",
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Checkpoint folder to write.")],
-    work: Annotated[
-        Path | None, typer.Option(help="Folder for examples, checkpoints and logs; default: OUTPUT/work.")
-    ] = None,
+    output: Annotated[Path, Option("--output", "-o", help="Checkpoint folder to write.")],
+    work: Annotated[Path | None, Option(help="Examples, checkpoints, logs; default: OUTPUT/work.")] = None,
     base: Annotated[
-        Path | None,
-        typer.Option(
-            help="fine-tune: a repository or checkpoint of lamr-mini to begin with; default: the shipped one."
-        ),
+        Path | None, Option(help="fine-tune: what to begin with; default: the shipped model.")
     ] = None,
-    steps: Annotated[int | None, typer.Option(help="Optimizer steps; default: the preset's.", min=1)] = None,
-    workers: Annotated[
-        int,
-        typer.Option(
-            help="Processes on this machine's CPU, one thread each; 1 uses all threads in one.", min=1
-        ),
-    ] = 1,
-    count: Annotated[
-        int | None,
-        typer.Option("--runs", help="fine-tune: runs from the start, whose mean is written.", min=1),
-    ] = None,
-    kept: Annotated[
-        int | None, typer.Option(help="fine-tune: how often the start counts in that mean.", min=0)
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of order and dropout.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    steps: Annotated[int | None, Option(help="Optimizer steps; default: the preset's.", min=1)] = None,
+    workers: Annotated[int, Option(help="Processes of one thread each; 1: one with all.", min=1)] = 1,
+    count: Annotated[int | None, Option("--runs", help="fine-tune: runs to take the mean of.", min=1)] = None,
+    kept: Annotated[int | None, Option(help="fine-tune: how often the start counts.", min=0)] = None,
+    seed: Annotated[int | None, Option(help="Seed of order and dropout.")] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Train a model; the same command goes on where an interrupted run stopped.
 
@@ -103,23 +88,12 @@ def _report_text(report: RunReport) -> str:
 
 
 def lines(
-    data: Annotated[
-        Path,
-        typer.Option(
-            "--data",
-            "-d",
-            help="Folder with train.jsonl and validation.jsonl (`python -m lamr_training.commits`).",
-        ),
-    ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Model repository to write.")],
-    base: Annotated[
-        Path | None, typer.Option(help="Model repository to begin with; default: the shipped one.")
-    ] = None,
-    fresh: Annotated[
-        bool, typer.Option(help="Begin with new words and weights, whatever the repository has.")
-    ] = False,
-    epochs: Annotated[int, typer.Option(help="How often each record is learned from.", min=1)] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    data: Annotated[Path, Option("--data", "-d", help="Folder with train.jsonl and validation.jsonl.")],
+    output: Annotated[Path, Option("--output", "-o", help="Model repository to write.")],
+    base: Annotated[Path | None, Option(help="Repository to begin with; default: the shipped one.")] = None,
+    fresh: Annotated[bool, Option(help="Begin with new words and weights.")] = False,
+    epochs: Annotated[int, Option(help="How often each record is learned from.", min=1)] = 1,
+    as_json: AsJson = False,
 ) -> None:
     """Learn from your records which lines a query needs, by words and lines alone.
 

@@ -14,30 +14,7 @@ from lamr_evaluation.report import EvalReport, plot_recall
 from lamr_evaluation.reserved import Reserved, reserved_package, reserved_path, reserved_repository
 from lamr_evaluation.suites import SUITES, build_suite
 
-__all__ = [
-    "BASELINES",
-    "SUITES",
-    "Bootstrap",
-    "DataError",
-    "EvalReport",
-    "LineScorer",
-    "Metrics",
-    "Problem",
-    "PrunerScorer",
-    "Record",
-    "RecordError",
-    "Reserved",
-    "ReservedError",
-    "Selection",
-    "Selector",
-    "Summary",
-    "build_suite",
-    "evaluate",
-    "evaluate_pruner",
-    "plot_recall",
-    "read_records",
-    "reserved_package",
-    "reserved_path",
-    "reserved_repository",
-    "write_records",
-]
+__all__ = ["BASELINES", "SUITES", "Bootstrap", "DataError", "EvalReport", "LineScorer", "Metrics"]
+__all__ += ["Problem", "PrunerScorer", "Record", "RecordError", "Reserved", "ReservedError", "Selection"]
+__all__ += ["Selector", "Summary", "build_suite", "evaluate", "evaluate_pruner", "plot_recall"]
+__all__ += ["read_records", "reserved_package", "reserved_path", "reserved_repository", "write_records"]

@@ -30,11 +30,7 @@ def folder_name(repository: str) -> str:
 
 
 def locate(repository: str, folder: Path) -> Path:
-    """The git directory of `owner/name` in a folder of mirrors.
-
-    Raises:
-        DataError: it isn't there.
-    """
+    """The git directory of `owner/name` in a folder of mirrors. Raises `DataError`: it isn't there."""
     for layout in _LAYOUTS:
         place = folder / layout.format(folder_name(repository))
         if is_bare(place):
@@ -45,11 +41,8 @@ def locate(repository: str, folder: Path) -> Path:
 
 
 def clone(repository: str, folder: Path) -> Path:
-    """The git directory of `owner/name`, cloned with all its branches when it isn't in the folder yet.
-
-    Raises:
-        DataError: git can't clone it.
-    """
+    """The git directory of `owner/name`, cloned with all its branches when it isn't in the folder yet. Raises
+    `DataError`: git can't clone it."""
     place = folder / folder_name(repository)
     if not place.exists():
         folder.mkdir(parents=True, exist_ok=True)
@@ -67,11 +60,8 @@ def clone(repository: str, folder: Path) -> Path:
 def run_git(
     *arguments: str, place: Path | None = None, url: str | None = None, send: bytes = b"", check: bool = True
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run git with nothing of the repository's configuration that could run programs, however long it takes.
-
-    Raises:
-        DataError: git isn't installed, or the command failed and `check` is set.
-    """
+    """Run git with nothing of the repository's configuration that could run programs, however long it takes. Raises
+    `DataError`: git isn't installed, or the command failed and `check` is set."""
     try:
         return git.run_git(*arguments, place=place, url=url, send=send, check=check, seconds=None)
     except RepositoryError as error:
@@ -95,7 +85,6 @@ class Mirrors:
             raise DataError(f"{place}: blob {blob} of {repository} isn't UTF-8 ({error.reason})") from error
 
     def read_bytes(self, repository: str, blob: str) -> bytes:
-        """The bytes of a blob."""
         if repository not in self._places:
             self._places[repository] = self._find(repository, self._folder)
         place = self._places[repository]
@@ -140,7 +129,7 @@ class Hunk:
 def commits(place: Path, commit: str, most: int | None = None) -> Iterator[Commit]:
     """Every ancestor that isn't a merge, newest first, with its changed files; renames show as `D` and `A`."""
     form = "--format=%x01%H%x00%ae%x00%B%x02"
-    options = (
+    options = [
         "--no-merges",
         "--raw",
         "--no-renames",
@@ -148,13 +137,10 @@ def commits(place: Path, commit: str, most: int | None = None) -> Iterator[Commi
         "--no-ext-diff",
         "-z",
         "--encoding=UTF-8",
-        form,
-    )
-    for part in (
-        run_git("log", *options, *(() if most is None else (f"--max-count={most}",)), commit, place=place)
-        .stdout.decode("utf-8", "replace")
-        .split("\x01")[1:]
-    ):
+    ]
+    options += [form] if most is None else [form, f"--max-count={most}"]
+    log = run_git("log", *options, commit, place=place).stdout.decode("utf-8", "replace")
+    for part in log.split("\x01")[1:]:
         head, found, rest = part.partition("\x02")
         fields = head.split("\0", 2)
         if found and len(fields) == 3:
@@ -170,10 +156,8 @@ def _changes(raw: str) -> Iterator[ChangedFile]:
 
 
 def diffs(place: Path, shas: Sequence[str]) -> dict[str, dict[str, list[Hunk]]]:
-    """For each commit, its modified files and their hunks without context; without commits that git can't read whole.
-
-    A mirror may lack its largest files. git ends at the first that it misses, so the rest is asked in halves.
-    """
+    """For each commit, its modified files and their hunks without context; without commits that git can't read whole. A
+    mirror may lack its largest files. git ends at the first that it misses, so the rest is asked in halves."""
     options = ("--stdin", "-r", "-p", "-U0", "--diff-filter=M", "--no-renames", "--no-color", "--no-ext-diff")
     more = ("--no-textconv", "--histogram")
     done = run_git("diff-tree", *options, *more, place=place, send=_rows(shas), check=False)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from lamr_base.tables import align, without_nan
@@ -76,8 +76,7 @@ def _compared(
     return align(rows)
 
 
-GRID = np.linspace(0, 1, 101)
-"""Kept fractions of the mean recall curves."""
+GRID = np.linspace(0, 1, 101)  # Kept fractions of the mean recall curves
 
 
 @dataclass(frozen=True)
@@ -104,22 +103,14 @@ class Difference:
 
 @dataclass(frozen=True)
 class EvalReport:
-    """The figures of one evaluation.
+    """The figures of one evaluation."""
 
-    Attributes:
-        items, files: numbers of items measured, and of files that they are about.
-        scorers: each scorer's figures, in the order in which the scorers were given.
-        reference: name of the scorer that the others are compared with, or None.
-        differences: the reference's figures minus each other scorer's.
-        left_out: items that no figure includes, because they couldn't be read or a scorer refused them.
-    """
-
-    items: int
+    items: int  # numbers of items measured, and of files that they are about
     files: int
-    scorers: tuple[ScorerReport, ...]
-    reference: str | None
-    differences: tuple[Difference, ...]
-    left_out: tuple[Problem, ...] = ()
+    scorers: tuple[ScorerReport, ...]  # each scorer's figures, in the order in which the scorers were given
+    reference: str | None  # name of the scorer that the others are compared with, or None
+    differences: tuple[Difference, ...]  # the reference's figures minus each other scorer's
+    left_out: tuple[Problem, ...] = ()  # items that couldn't be read or that a scorer refused
 
     def to_json(self) -> str:
         """The report as JSON; undefined figures are null."""
@@ -152,35 +143,24 @@ def canvas(width: float, height: float) -> MplFigure:
 
 
 def plot_recall(report: EvalReport, path: Path | str) -> None:
-    """Draw the mean recall curve of every scorer into a PNG (or whatever `path` ends in).
-
-    Raises:
-        ImportError: matplotlib isn't installed; the message says how to get it.
-    """
+    """Draw the mean recall curve of every scorer into a PNG (or whatever `path` ends in). Raises `ImportError`:
+    matplotlib isn't installed; the message says how to get it."""
     figure = canvas(6.4, 4.8)
     axes = figure.add_subplot()
     for scorer in report.scorers:
-        is_reference = scorer.name == report.reference
-        label = f"{scorer.name} ({scorer.overall.mean.area:.3f})"
-        axes.plot(
-            GRID,
-            scorer.curve,
-            label=label,
-            linewidth=2.5 if is_reference else 1.2,
-            zorder=3 if is_reference else 2,
-        )
-        if is_reference:
-            mean = scorer.overall.mean
-            axes.plot(
-                mean.kept, mean.recall, "o", color="black", markersize=5, zorder=4, label="default threshold"
-            )
-    axes.set(
-        xlabel="fraction of lines kept",
-        ylabel="recall of gold lines",
-        xlim=(0, 1),
-        ylim=(0, 1),
-        title=f"{report.items} questions, {report.files} files (area under the curve)",
-    )
+        mean, own = scorer.overall.mean, scorer.name == report.reference
+        width, order = (2.5, 3) if own else (1.2, 2)
+        axes.plot(GRID, scorer.curve, label=f"{scorer.name} ({mean.area:.3f})", linewidth=width, zorder=order)
+        if own:
+            marker: dict[str, Any] = {
+                "color": "black",
+                "markersize": 5,
+                "zorder": 4,
+                "label": "default threshold",
+            }
+            axes.plot(mean.kept, mean.recall, "o", **marker)
+    axes.set(xlabel="fraction of lines kept", ylabel="recall of gold lines", xlim=(0, 1), ylim=(0, 1))
+    axes.set_title(f"{report.items} questions, {report.files} files (area under the curve)")
     axes.grid(alpha=0.3)
     axes.legend(loc="lower right", fontsize="small")
     figure.savefig(path, dpi=150)

@@ -20,7 +20,7 @@ from lamr_base.cache import Cache
 from lamr_base.errors import InvalidInputError
 from lamr_model.counters import Counter
 from lamr_postprocess.lines import IntArray, split_lines
-from lamr_repositories import PackOptions, PackResult, prepare
+from lamr_repositories import PackOptions, prepare
 from lamr_repositories.file_index import FileIndex, index_file
 from lamr_repositories.indexing import KIND, key_of
 from lamr_repositories.kinds import is_code, is_test
@@ -34,34 +34,18 @@ from lamr_evaluation.records import Problem, Refusals, read_rows
 
 @dataclass(frozen=True)
 class RepositoryItem:
-    """One question about one repository.
+    """One question about one repository."""
 
-    Attributes:
-        repository: `owner/name`.
-        revision: the commit that is searched.
-        query: what is looked for.
-        gold: 1-based lines by path.
-        language: what the gold files are written in.
-        names_it: whether the query names a gold file, or a function around a gold line.
-        id: a name that no other item has.
-        row: its 1-based line in the file that it was read from; 0 when it wasn't read from one.
-    """
-
-    repository: str
-    revision: str
-    query: str
-    gold: Mapping[str, tuple[int, ...]]
-    language: str = ""
-    names_it: bool = False
-    id: str = ""
-    row: int = field(default=0, compare=False)
+    repository: str  # `owner/name`
+    revision: str  # the commit that is searched
+    query: str  # what is looked for
+    gold: Mapping[str, tuple[int, ...]]  # 1-based lines by path
+    language: str = ""  # what the gold files are written in
+    names_it: bool = False  # whether the query names a gold file, or a function around a gold line
+    id: str = ""  # a name that no other item has
+    row: int = field(default=0, compare=False)  # its 1-based line in its file; 0 for none
 
     def __post_init__(self) -> None:
-        """Check.
-
-        Raises:
-            ValueError: the query is empty, there is no gold line, or a line is below 1.
-        """
         if not self.query.strip():
             raise ValueError("the query is empty")
         if not self.gold or not all(self.gold.values()):
@@ -87,6 +71,7 @@ def _item_of(row: Any, number: int) -> RepositoryItem:
 
 MAIN, MAIN_BUDGET = "pack", 8_000
 _RESAMPLES = 2_000
+_SHARES = ("lines", "whole", "files")
 
 
 @dataclass(frozen=True)
@@ -108,19 +93,12 @@ class PackOutcome:
 
 @dataclass(frozen=True)
 class RepositoryReport:
-    """All outcomes.
+    """All outcomes."""
 
-    Attributes:
-        items: what was measured.
-        outcomes: of every method on every item at every budget.
-        budgets: tokens.
-        left_out: items that no figure includes, because they couldn't be read or measured.
-    """
-
-    items: tuple[RepositoryItem, ...]
-    outcomes: tuple[PackOutcome, ...]
-    budgets: tuple[int, ...]
-    left_out: tuple[Problem, ...] = ()
+    items: tuple[RepositoryItem, ...]  # what was measured
+    outcomes: tuple[PackOutcome, ...]  # of every method on every item at every budget
+    budgets: tuple[int, ...]  # tokens
+    left_out: tuple[Problem, ...] = ()  # items that couldn't be read or measured
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -133,12 +111,7 @@ class RepositoryReport:
         return sum(each.tokens is not None and each.tokens > each.budget for each in self.outcomes)
 
     def mean(self, method: str, budget: int, what: str = "lines") -> float:
-        """Return the mean share over items.
-
-        Args:
-            method, budget: of the outcomes.
-            what: `lines`, `whole` or `files`.
-        """
+        """Return the mean of `lines`, `whole` or `files` over items."""
         shares = [getattr(o, what) for o in self.outcomes if (o.method, o.budget) == (method, budget)]
         return float(np.mean(shares)) if shares else float("nan")
 
@@ -159,13 +132,17 @@ class RepositoryReport:
         return float(low), float(high)
 
     def table(self) -> str:
-        """Return the report as text."""
         count = len(self.items)
         projects = len({item.repository for item in self.items})
         left_out = f"; {len(self.left_out)} left out" if self.left_out else ""
         rows = [f"{count} items of {projects} repositories{left_out}", ""]
-        for what in ("lines", "whole", "files"):
-            rows += [*self._recalls(what), ""]
+        for what in _SHARES:
+            name = "whole answers" if what == "whole" else f"recall of gold {what}"
+            rows.append(f"{name:<34}" + "".join(f"{budget:>9,}" for budget in self.budgets))
+            for method in self.methods:
+                means = (self.mean(method, budget, what) for budget in self.budgets)
+                rows.append(f"{method:<34}" + "".join(f"{mean:>9.3f}" for mean in means))
+            rows.append("")
         budget = MAIN_BUDGET if MAIN_BUDGET in self.budgets else self.budgets[-1]
         other = self.best_other(budget)
         ratio = self.mean(MAIN, budget) / max(self.mean(other, budget), 1e-9)
@@ -174,42 +151,22 @@ class RepositoryReport:
         rows += [f"packs over budget: {self.over_budget}"]
         return "\n".join(rows)
 
-    def _recalls(self, what: str) -> list[str]:
-        name = "whole answers" if what == "whole" else f"recall of gold {what}"
-        head = f"{name:<34}" + "".join(f"{budget:>9,}" for budget in self.budgets)
-        rows = [
-            f"{method:<34}" + "".join(f"{self.mean(method, budget, what):>9.3f}" for budget in self.budgets)
-            for method in self.methods
-        ]
-        return [head, *rows]
-
     def to_json(self) -> str:
         """Return all outcomes and the means as one JSON object."""
-        methods: Sequence[str] = self.methods
         means = {
             what: {
                 method: {str(b): round(self.mean(method, b, what), 4) for b in self.budgets}
-                for method in methods
+                for method in self.methods
             }
-            for what in ("lines", "whole", "files")
+            for what in _SHARES
         }
-        return json.dumps(
-            {
-                "items": len(self.items),
-                "means": means,
-                "over_budget": self.over_budget,
-                "left_out": [asdict(each) for each in self.left_out],
-                "outcomes": [asdict(each) for each in self.outcomes],
-            }
-        )
+        rows = {name: [asdict(each) for each in getattr(self, name)] for name in ("left_out", "outcomes")}
+        return json.dumps({"items": len(self.items), "means": means, "over_budget": self.over_budget, **rows})
 
 
-Shown = Mapping[str, set[int]]
-"""1-based lines by path."""
-Method = Callable[["Corpus", int], Shown]
-"""Takes the files and a budget of tokens."""
-MOST_MISSES = 20
-"""Runs that don't fit, after which no other one is tried."""
+Shown = Mapping[str, set[int]]  # 1-based lines by path
+Method = Callable[["Corpus", int], Shown]  # Takes the files and a budget of tokens
+MOST_MISSES = 20  # Runs that don't fit, after which no other one is tried
 
 
 @dataclass(eq=False)
@@ -284,22 +241,15 @@ def evaluate_repositories(  # noqa: PLR0913  # what is measured, with what
     on_problem: Callable[[Problem], None] | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> RepositoryReport:
-    """Return the recall of every method on every item at every budget.
+    """Return the recall of every method on every item at every budget of tokens.
 
     Args:
-        items: the questions.
+        items: the questions; `on_problem` gets each that can't be measured, and without it the first one ends all.
         place: gives the git directory of `owner/name`.
-        model, cache: see `lamr_repositories.pack`.
-        budgets: tokens, by the tokenizer of the options.
-        options: of the packs, but for revision and budget.
-        methods: what packs are measured against.
-        on_problem: called with each item that can't be measured, which no figure then includes. Without it, the first
-            such item ends the evaluation.
-        progress: called with items done and their number.
+        options: of the packs, but for revision and budget; see `lamr_repositories.pack` for `model` and `cache`.
 
     Raises:
-        RecordError: an item's repository or revision can't be had, or its query can't be used, and there is no
-            `on_problem`; or there is no other item.
+        RecordError: an item can't be measured and there is no `on_problem`, or no item can.
     """
     measure = _Measure(place, model, cache, budgets, options or PackOptions(), methods)
     outcomes: list[PackOutcome] = []
@@ -314,8 +264,7 @@ def evaluate_repositories(  # noqa: PLR0913  # what is measured, with what
     measured = tuple(item for number, item in enumerate(items) if number not in refusals)
     left_out = refusals.all()
     if left_out and not measured:
-        first = left_out[0]
-        raise RecordError(f"no item can be measured; line {first.line}: {first.reason}", row=first.line)
+        raise RecordError(f"no item can be measured; {refusals.first()}", row=left_out[0].line)
     return RepositoryReport(measured, tuple(outcomes), tuple(budgets), left_out)
 
 
@@ -339,7 +288,8 @@ class _Measure:
         with prepare(root, item.query, model=self.model, cache=self.cache, options=options) as prepared:
             for budget in self.budgets:
                 result = prepared.pack(budget)
-                outcomes.append(_outcome(item, MAIN, budget, _lines(result), result.tokens))
+                shown = {each.path: set(each.kept_lines) for each in result.files}
+                outcomes.append(_outcome(item, MAIN, budget, shown, result.tokens))
             corpus = replace(self._corpus(item.repository, item.revision, prepared.counter), query=item.query)
         for name, method in self.methods.items():
             outcomes += [_outcome(item, name, budget, method(corpus, budget)) for budget in self.budgets]
@@ -364,10 +314,6 @@ class _Measure:
                     FileIndex.from_bytes(known[key]) if key in known else index_file(text, language)
                 )
         return Corpus("", indexes, texts.__getitem__, counter.count_each)
-
-
-def _lines(result: PackResult) -> Shown:
-    return {each.path: set(each.kept_lines) for each in result.files}
 
 
 def _outcome(

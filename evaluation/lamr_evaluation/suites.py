@@ -1,11 +1,9 @@
 """The suites that a pruner is measured on, built by name from pinned sources.
 
-`questions` asks about files of Python packages. `polyglot` holds written questions about files in ten other languages;
-`edits` messages of commits, for which the lines that the commit changed in its parent's file are gold; `sessions` big
-reads of recorded agents, for which the lines that the session later needed are; `contexts` whole issues, for which the
-lines that ContextBench's annotators marked are. A manifest under `data/` names for each item the file with its hash,
-and the gold lines unless the source of the query has them; nobody's code stands in it. ContextBench is public
-(Apache-2.0) and is read where its own file lies, which git's hash pins. No project of theirs is used for training.
+`questions` asks about files of Python packages; `polyglot` about files in ten other languages; `edits` holds messages
+of commits, with the lines that the commit changed; `sessions` big reads of recorded agents, with the lines that the
+session later needed; `contexts` issues, with the lines that ContextBench's annotators marked. A manifest under `data/`
+names each item's file with its hash. ContextBench (Apache-2.0) is read where its own file lies, pinned by git's hash.
 """
 
 from __future__ import annotations
@@ -82,7 +80,6 @@ class PinnedQuestion:
     kept_frags: tuple[int, ...]  # 1-based gold lines of what is left
 
     def record(self, sources: Sources) -> Record:
-        """The question with its file."""
         text = sources.wheels.read(self.project, self.version, self.path, self.sha256)
         lines = [line for number, line in enumerate(split_lines(text), 1) if number not in self.cut]
         return Record(
@@ -125,16 +122,9 @@ class PinnedRead(_InRepository):
     def record(self, sources: Sources) -> Record:
         """What the call showed, asked for in the agent's words."""
         read = sources.read(self)
-        return Record(
-            words_before(read),
-            "\n".join(read.shown.lines) + "\n",
-            self.kept_frags,
-            path=read.read.path,
-            project=self.repository,
-            kind=self.kind,
-            language=self.language,
-            history=read.history,
-        )
+        about: dict[str, Any] = {"path": read.read.path, "project": self.repository, "kind": self.kind}
+        about |= {"language": self.language, "history": read.history}
+        return Record(words_before(read), "\n".join(read.shown.lines) + "\n", self.kept_frags, **about)
 
 
 @dataclass(frozen=True)
@@ -144,7 +134,6 @@ class PinnedIssue(_InRepository):
     instance: str  # ContextBench's name of it. The query is its issue, and the gold lines are its annotators'
 
     def record(self, sources: Sources) -> Record:
-        """The issue with the file."""
         instance = sources.instances.get(self.instance)
         if instance is None or self.path not in instance.gold:
             raise DataError(
@@ -173,15 +162,14 @@ class Sources:
 
     def file(self, item: PinnedItem | PinnedIssue, query: str, kept_frags: tuple[int, ...]) -> Record:
         """What is asked about the file that an item names, and the lines that answer."""
-        return Record(
-            query,
-            self.mirrors.read(item.repository, item.blob),
-            kept_frags,
-            path=item.path,
-            project=item.repository,
-            kind=item.kind,
-            language=item.language,
-        )
+        text = self.mirrors.read(item.repository, item.blob)
+        about: dict[str, Any] = {
+            "path": item.path,
+            "project": item.repository,
+            "kind": item.kind,
+            "language": item.language,
+        }
+        return Record(query, text, kept_frags, **about)
 
     def read(self, item: PinnedRead) -> BigRead:
         """The read that an item names; the reads of a log are found once."""

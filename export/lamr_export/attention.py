@@ -53,7 +53,6 @@ class Buckets:
 
 
 def _groups_of_like_length(order: Tensor, lengths: Tensor) -> list[Tensor]:
-    """Cut `order`, which ascends by length, where the next sequence is half as long again or scores get too many."""
     groups, first = [], 0
     ascending = lengths[order].tolist()
     for last, length in enumerate(ascending):
@@ -65,10 +64,8 @@ def _groups_of_like_length(order: Tensor, lengths: Tensor) -> list[Tensor]:
 
 
 def attention_in_buckets(query: Tensor, key: Tensor, value: Tensor, buckets: Buckets, scale: float) -> Tensor:
-    """Bidirectional attention within each sequence, group by group.
-
-    Shapes: `query` `[T, heads, d]`, `key`, `value` `[T, key_heads, d]`; returns `[T, heads * d]`.
-    """
+    """Bidirectional attention within each sequence, group by group. Shapes: `query` `[T, heads, d]`, `key`, `value`
+    `[T, key_heads, d]`; returns `[T, heads * d]`."""
     attend = _products if query.dtype == torch.bfloat16 else _kernel
     rows = []
     for tokens, mask in zip(buckets.tokens, buckets.masks, strict=True):
@@ -85,11 +82,9 @@ def attention_in_buckets(query: Tensor, key: Tensor, value: Tensor, buckets: Buc
 
 
 def _products(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, scale: float) -> Tensor:
-    """Attention as two plain products, for bfloat16.
-
-    PyTorch's kernel for CPUs is made for float32 and takes twice as long with bfloat16. The mask goes into the first
-    product as a component that is 1 in queries, because adding it would cost a pass over all scores.
-    """
+    """Attention as two plain products, for bfloat16. PyTorch's kernel for CPUs is made for float32 and takes twice as
+    long with bfloat16. The mask goes into the first product as a component that is 1 in queries, because adding it
+    would cost a pass over all scores."""
     ones = q.new_ones(()).expand(*q.shape[:-1], 1)
     padding = (~mask).to(k.dtype) * torch.finfo(k.dtype).min
     column = padding.transpose(-1, -2).expand(*k.shape[:-1], 1)
@@ -160,10 +155,7 @@ class PackedLayout:
 
     def split(self, counts: Tensor) -> PackedLayout:
         """The same batch with each sequence in two parts, which don't attend to each other and count positions from 0.
-
-        Args:
-            counts: int64 `[B]`, tokens of the first part, at least 1; the second part may be empty.
-        """
+        The first parts have `counts` tokens, int64 `[B]`, at least 1 each; a second part may be empty."""
         middle, dtype = self.starts + counts, self.key_mask.dtype
         token = torch.arange(self.sequence.shape[0], device=counts.device)
         beyond = token - middle.index_select(0, self.sequence)
@@ -194,10 +186,8 @@ class PackedLayout:
 def packed_attention(  # noqa: PLR0913 - attention's own arguments
     query: Tensor, key: Tensor, value: Tensor, packing: PackedLayout, *, scale: float, causal: bool
 ) -> Tensor:
-    """Attention within each sequence.
-
-    Shapes: `query` `[T, heads, d]`, `key`, `value` `[T, key_heads, d]`; returns `[T, heads * d]`.
-    """
+    """Attention within each sequence. Shapes: `query` `[T, heads, d]`, `key`, `value` `[T, key_heads, d]`; returns `[T,
+    heads * d]`."""
     if causal and packing.query_mask.shape[-1] > 1:
         raise CheckpointError("a causal backbone can't encode query and code apart; leave out `similarity`")
     if torch.compiler.is_exporting():
@@ -240,11 +230,9 @@ def _by_kernel(  # noqa: PLR0913 - attention's own arguments
 def _written_out(  # noqa: PLR0913 - attention's own arguments
     query: Tensor, key: Tensor, value: Tensor, packing: PackedLayout, *, scale: float, causal: bool
 ) -> Tensor:
-    """Attention in plain operations, for ONNX.
-
-    The exporter's own translation guards against rows without keys, which costs two passes over all scores. Such rows
-    can't happen here, because slots past the end see what their last token sees.
-    """
+    """Attention in plain operations, for ONNX. The exporter's own translation guards against rows without keys, which
+    costs two passes over all scores. Such rows can't happen here, because slots past the end see what their last token
+    sees."""
     q, k, v = _padded(query, key, value, packing)
     groups = q.shape[2] // k.shape[2]
     if groups > 1:
@@ -273,11 +261,9 @@ def _interface(  # noqa: PLR0913 - the signature is transformers'
     within_window: bool = False,
     **_: Any,
 ) -> tuple[Tensor, None]:
-    """Packed attention behind transformers' interface: from `[1, heads, T, d]` to `[1, T, heads, d]`.
-
-    `within_window` says that no sequence is longer than a sliding window, which then hides nothing. The backbone's
-    attention dropout is ignored, because it would take PyTorch's kernel off its fused path.
-    """
+    """Packed attention behind transformers' interface: from `[1, heads, T, d]` to `[1, T, heads, d]`. `within_window`
+    says that no sequence is longer than a sliding window, which then hides nothing. The backbone's attention dropout is
+    ignored, because it would take PyTorch's kernel off its fused path."""
     if attention_mask is not None:
         raise CheckpointError("packed attention makes its own mask; the backbone passed another one")
     q, k, v = (x.transpose(1, 2).squeeze(0) for x in (query, key, value))

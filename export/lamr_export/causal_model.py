@@ -21,12 +21,9 @@ from lamr_export.checkpoint import refuse_pickles
 from lamr_export.errors import CheckpointError
 from lamr_export.shared_prefixes import SharedLayout
 
-SLICE = 8192
-"""The entries of the vocabulary whose scores exist at a time."""
-MOST_TOKENS = 32_768
-"""The window of a model that names none."""
-TOLERANCE = 1e-3
-"""How far log-probabilities may be from those that the model's own code gives, in nats."""
+SLICE = 8192  # The entries of the vocabulary whose scores exist at a time
+MOST_TOKENS = 32_768  # The window of a model that names none
+TOLERANCE = 1e-3  # How far log-probabilities may be from those that the model's own code gives, in nats
 _PROBE = (5, 13, 2)
 
 
@@ -34,7 +31,6 @@ class CausalModel(nn.Module):
     """`log p` of each token given those before it in its sequence."""
 
     def __init__(self, model: PreTrainedModel) -> None:
-        """Take over a model's layers and head."""
         super().__init__()
         model.eval().requires_grad_(False)
         head = model.get_output_embeddings()
@@ -85,10 +81,8 @@ class CausalModel(nn.Module):
         self.rounded = True
 
     def forward(self, input_ids: Tensor, cu_seqlens: Tensor, max_len: Tensor) -> Tensor:
-        """Score a packed batch.
-
-        Shapes: `input_ids` int64 `[T]`, `cu_seqlens` int32 `[B + 1]`, `max_len` float32 `[L]`; returns float32 `[T]`.
-        """
+        """Score a packed batch. Shapes: `input_ids` int64 `[T]`, `cu_seqlens` int32 `[B + 1]`, `max_len` float32 `[L]`;
+        returns float32 `[T]`."""
         return self.log_probs(input_ids, PackedLayout.of(cu_seqlens, max_len, input_ids.shape[0]))
 
     def log_probs(self, input_ids: Tensor, packing: PackedLayout) -> Tensor:
@@ -98,10 +92,8 @@ class CausalModel(nn.Module):
         return torch.where(packing.position > 0, self._given(states, input_ids), 0.0)
 
     def following(self, input_ids: Tensor, layout: SharedLayout, rows: Tensor, tokens: Tensor) -> Tensor:
-        """Score tokens after rows of a batch of groups; only these rows meet the vocabulary.
-
-        Shapes: `input_ids` int64 `[T]`, `rows` int64 `[n]`, `tokens` int64 `[n]`; returns float32 `[n]`.
-        """
+        """Score tokens after rows of a batch of groups; only these rows meet the vocabulary. Shapes: `input_ids` int64
+        `[T]`, `rows` int64 `[n]`, `tokens` int64 `[n]`; returns float32 `[n]`."""
         return self._given(self._states(input_ids, layout).index_select(0, rows), tokens)
 
     def _given(self, states: Tensor, tokens: Tensor) -> Tensor:
@@ -143,7 +135,6 @@ class CausalModel(nn.Module):
         return [torch.randint(self.vocabulary, (length,), generator=generator) for length in _PROBE]
 
     def _error(self, own: Tensor) -> float:
-        """The largest difference from the model's own log-probabilities of the probe."""
         bounds = torch.tensor([0, *_PROBE]).cumsum(0).to(torch.int32)
         with torch.no_grad():
             found = self(torch.cat(self._probe()), bounds, torch.zeros(max(_PROBE)))
@@ -151,7 +142,6 @@ class CausalModel(nn.Module):
 
 
 def _own_log_probs(model: PreTrainedModel, sequences: list[Tensor]) -> Tensor:
-    """What the model's own code says of each sequence by itself."""
     found = []
     with torch.no_grad():
         for ids in sequences:
@@ -161,7 +151,6 @@ def _own_log_probs(model: PreTrainedModel, sequences: list[Tensor]) -> Tensor:
 
 
 def _packed(trunk: Any) -> Any:
-    """A trunk with the same weights and packed attention."""
     shared: dict[int, Any] = {id(parameter): parameter for parameter in trunk.parameters()}
     shared |= {id(buffer): buffer for buffer in trunk.buffers()}
     trunk = copy.deepcopy(trunk, shared)
@@ -171,7 +160,6 @@ def _packed(trunk: Any) -> Any:
 
 
 def _longest(config: Any) -> int:
-    """The longest sequence that a model was made for."""
     sizes = [getattr(config, name, None) for name in ("max_position_embeddings", "n_positions")]
     return min([size for size in sizes if size], default=MOST_TOKENS)
 

@@ -55,7 +55,6 @@ WORDS = {
 
 
 def load_gguf(file: Path) -> tuple[PreTrainedModel, Tokenizer]:
-    """Load a GGUF file's model, in float32, and its tokenizer."""
     _check(file)
     given: dict[str, Any] = {"gguf_file": file.name, "local_files_only": True}
     try:
@@ -78,7 +77,6 @@ def load_gguf(file: Path) -> tuple[PreTrainedModel, Tokenizer]:
 
 
 def _check(file: Path) -> None:
-    """Check what a file is."""
     if find_spec("gguf") is None:
         raise MissingPackageError(
             f"{file.name} needs the package gguf: {how_to_install('gguf')}", package="gguf"
@@ -97,10 +95,8 @@ def _check(file: Path) -> None:
 
 
 def _word_rule(file: Path) -> str:
-    """Return the name of the rule by which a file's tokenizer cuts words; "" if it names none.
-
-    The file has been read by transformers. Reading it again takes seconds where it holds a large vocabulary.
-    """
+    """Return the name of the rule by which a file's tokenizer cuts words; "" if it names none. The file has been read
+    by transformers. Reading it again takes seconds where it holds a large vocabulary."""
     from gguf import GGUFReader  # noqa: PLC0415 - part of an extra
 
     field = GGUFReader(file).get_field(_RULE)
@@ -121,7 +117,6 @@ class CausalSource:
 def load_causal(
     what: str | Path, revision: str | None = None, progress: Callable[[str], None] = lambda _: None
 ) -> CausalSource:
-    """Load a causal model."""
     path = Path(what)
     name = Path(os.path.abspath(what)).name  # noqa: PTH100  # an id or a link keeps its own name
     if path.suffix == SUFFIX:

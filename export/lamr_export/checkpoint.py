@@ -54,11 +54,9 @@ _LICENCE = re.compile(r"^license:\s*(\S.*?)\s*$", re.MULTILINE)
 def checkpoint_folder(
     name: str | Path, revision: str | None = None, progress: Callable[[str], None] = lambda _: None
 ) -> Path:
-    """Return the folder of a checkpoint, and download it first if it is named by its Hugging Face id.
-
-    A download goes into the Hugging Face cache; a file that lies there isn't fetched again. Without a network, or with
-    HF_HUB_OFFLINE, the cache is what counts.
-    """
+    """Return the folder of a checkpoint, and download it first if it is named by its Hugging Face id. A download goes
+    into the Hugging Face cache; a file that lies there isn't fetched again. Without a network, or with HF_HUB_OFFLINE,
+    the cache is what counts."""
     path = Path(name)
     if path.is_dir():
         if (path / "snapshots").is_dir():
@@ -116,7 +114,6 @@ def refuse_pickles(folder: Path) -> None:
 
 
 def _snapshot(cache: Path, revision: str) -> Path:
-    """Return the folder of a revision within a model's folder of the Hugging Face cache."""
     reference = cache / "refs" / revision
     commit = reference.read_text(encoding="ascii").strip() if reference.is_file() else revision
     folder = cache / "snapshots" / commit
@@ -129,7 +126,6 @@ def _snapshot(cache: Path, revision: str) -> Path:
 
 
 def _licence(folder: Path) -> str:
-    """Return the licence that the model card names."""
     card = folder / _README
     text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
     named = _LICENCE.search(text.split("\n---", 1)[0]) if text.startswith("---") else None
@@ -137,7 +133,6 @@ def _licence(folder: Path) -> str:
 
 
 def _refuse_other_kinds(folder: Path) -> None:
-    """Raise an error that names what a folder is, if that is something else that people have beside checkpoints."""
     if (folder / CHECKPOINT_CONFIG).is_file():
         return
     cached = sorted(path.name for path in folder.glob(f"{_CACHE}*"))
@@ -168,10 +163,8 @@ def save_checkpoint(model: LamrModel, folder: str | Path, tokenizer_file: str | 
     A line model that lies beside the tokenizer is copied with it.
 
     Nothing is replaced before all is written, and the configuration is put there last, so a folder that was only half
-    replaced can't be loaded.
-
-    Raises:
-        CheckpointError: there is no tokenizer file to copy, or the folder can't be written.
+    replaced can't be loaded. Raises `CheckpointError`: there is no tokenizer file to copy, or the folder can't be
+    written.
     """
     folder, source = Path(folder), Path(tokenizer_file)
     if not source.is_file():
@@ -191,12 +184,9 @@ def save_checkpoint(model: LamrModel, folder: str | Path, tokenizer_file: str | 
 def load_checkpoint(folder: str | Path) -> LamrModel:
     """Read a LaMR or SWE-Pruner folder.
 
-    Returns:
-        the model with float32 weights on the CPU, in eval mode.
-
-    Raises:
-        CheckpointError: a file is missing or damaged, `model_type` is unknown, or tensors are missing, unexpected,
-            of another shape, or not finite; the message names them.
+    Returns the model with float32 weights on the CPU, in eval mode. Raises `CheckpointError`: a file is missing or
+    damaged, `model_type` is unknown, or tensors are missing, unexpected, of another shape, or not finite; the message
+    names them.
     """
     folder = Path(folder)
     raw = _read_config(folder / CHECKPOINT_CONFIG)
@@ -220,7 +210,6 @@ def load_checkpoint(folder: str | Path) -> LamrModel:
 
 
 def tokenizer_path(folder: str | Path) -> Path:
-    """The path of the checkpoint's `tokenizer.json`."""
     path = Path(folder) / TOKENIZER_FILE
     if not path.is_file():
         raise CheckpointError(f"{path} is missing; copy the tokenizer that the model was trained with there")
@@ -242,7 +231,6 @@ def _read_config(path: Path) -> dict[str, Any]:
 
 
 def _read_weights(folder: Path) -> dict[str, Tensor]:
-    """Every tensor of a checkpoint as float32, from one safetensors file or from the shards that an index lists."""
     weights, index = folder / CHECKPOINT_WEIGHTS, folder / INDEX_FILE
     if weights.is_file() or not index.is_file():
         refuse_pickles(folder)
@@ -261,7 +249,6 @@ def _read_weights(folder: Path) -> dict[str, Tensor]:
 
 
 def _read_tensors(path: Path) -> dict[str, Tensor]:
-    """Every tensor of a safetensors file, as float32."""
     if not path.is_file():
         raise CheckpointError(f"{path} is missing")
     with path.open("rb") as file:
@@ -309,10 +296,7 @@ def _some(names: list[str]) -> str:
 
 def copy_client_files(tokenizer: Path, folder: Path) -> None:
     """Copy a tokenizer, and the weights of the scoring beside it, into a folder; files that are there already stay.
-
-    Raises:
-        OSError: a file can't be copied.
-    """
+    Raises `OSError`: a file can't be copied."""
     for source, name in ((tokenizer, TOKENIZER_FILE), (tokenizer.with_name(SCORING_FILE), SCORING_FILE)):
         target = folder / name
         if source.is_file() and source.resolve() != target.resolve():

@@ -45,10 +45,8 @@ class CrfParameters(nn.Module):
 
 
 class RubricHeads(nn.Module):
-    """Shared MLP, softmax gate and CRFs of K rubrics (paper equations 4 to 6).
-
-    With K = 1 there is no gate to learn and no second chain: the fused emissions are the rubric's own.
-    """
+    """Shared MLP, softmax gate and CRFs of K rubrics (paper equations 4 to 6). With K = 1 there is no gate to learn and
+    no second chain: the fused emissions are the rubric's own."""
 
     def __init__(self, width: int, hidden: int, rubrics: int, dropout: float) -> None:
         super().__init__()
@@ -113,11 +111,9 @@ class FusionAttention(nn.Module):
 
 
 class Relevance(nn.Module):
-    """Log-odds of "yes" for a chunk, from the state of its last token or, for [CLS] models, of its first one.
-
-    For Qwen3-Reranker the weight is E_yes - E_no, which gives softmax([no, yes])_yes without the product with the
-    whole vocabulary.
-    """
+    """Log-odds of "yes" for a chunk, from the state of its last token or, for [CLS] models, of its first one. For
+    Qwen3-Reranker the weight is E_yes - E_no, which gives softmax([no, yes])_yes without the product with the whole
+    vocabulary."""
 
     def __init__(self, hidden_size: int, kind: str) -> None:
         super().__init__()
@@ -131,15 +127,9 @@ class Relevance(nn.Module):
 
 
 class LamrModel(nn.Module):
-    """Query-conditioned token features and chunk relevance for a packed batch.
-
-    Attributes:
-        config: the configuration that it was built from.
-        heads: `RubricHeads`; call `model.heads(fused)` for emissions and gate.
-    """
+    """Query-conditioned token features and chunk relevance for a packed batch; `heads` gives emissions and gate."""
 
     def __init__(self, config: LamrConfig, backbone: PreTrainedModel | None = None) -> None:
-        """Build with random weights, or around a given backbone, which gets packed attention and loses its pooler."""
         super().__init__()
         self.config = config
         self.backbone = _packed_backbone(config, backbone)
@@ -164,17 +154,10 @@ class LamrModel(nn.Module):
 
     @classmethod
     def from_backbone(cls, backbone: PreTrainedModel | str | Path, config: LamrConfig) -> LamrModel:
-        """Start from a trained backbone.
+        """Start from a trained backbone: a loaded Hugging Face model or its folder, which replaces the config's own.
 
         For `yes_no` relevance the direction is taken from the input embeddings, which Qwen3-Reranker ties to its
-        output.
-
-        Args:
-            backbone: a loaded Hugging Face model or its folder.
-            config: the model's configuration; its `backbone` is replaced by the backbone's own.
-
-        Raises:
-            CheckpointError: the folder isn't a loadable backbone, or the config doesn't fit it.
+        output. Raises `CheckpointError`: the folder isn't a loadable backbone, or the config doesn't fit it.
         """
         loaded: Any = backbone
         if not isinstance(backbone, PreTrainedModel):
@@ -232,10 +215,8 @@ class LamrModel(nn.Module):
         return fused, relevance
 
     def decoder_weights(self) -> DecoderWeights:
-        """Heads, gate and CRFs as numpy arrays, for `lamr_model.crf` and `decoder.npz`.
-
-        The fused CRF is left out, as zeros, if the configuration's scoring wants probabilities without a chain.
-        """
+        """Heads, gate and CRFs as numpy arrays, for `lamr_model.crf` and `decoder.npz`. The fused CRF is left out, as
+        zeros, if the configuration's scoring wants probabilities without a chain."""
         arrays = {name: value.cpu().numpy() for name, value in self.heads.arrays().items()}
         weights = DecoderWeights(**{name.replace(".", "_"): value for name, value in arrays.items()})
         return weights.without_chain() if self.config.scoring.unchained else weights
@@ -243,10 +224,8 @@ class LamrModel(nn.Module):
     def _hidden_states(
         self, input_ids: Tensor, packing: PackedLayout, shift: Tensor | None
     ) -> tuple[list[Tensor], Tensor | None, tuple[Tensor, Tensor] | None]:
-        """The backbone's states, and what lexical features and similarity add to what is computed from them.
-
-        Shapes: returns `[T, hidden]`, `[T, D]`.
-        """
+        """The backbone's states, and what lexical features and similarity add to what is computed from them. Shapes:
+        returns `[T, hidden]`, `[T, D]`."""
         fused_lexical, types, layout = None, None, packing
         inputs = {"inputs_embeds": self.backbone.get_input_embeddings()(input_ids)[None]}
         if shift is not None:
@@ -280,7 +259,6 @@ def _query_lengths(types: Tensor, packing: PackedLayout) -> Tensor:
 
 
 def _packed_backbone(config: LamrConfig, backbone: PreTrainedModel | None) -> PreTrainedModel:
-    """The backbone with packed attention and without a pooler, which nothing here reads."""
     if backbone is None:
         fields = dict(config.backbone)
         try:
@@ -301,6 +279,5 @@ def _packed_backbone(config: LamrConfig, backbone: PreTrainedModel | None) -> Pr
 
 
 def _plain_config(backbone: PreTrainedModel) -> dict[str, object]:
-    """The backbone's configuration as JSON data, without what belongs to a machine, a run or another task's head."""
     settings: dict[str, object] = json.loads(backbone.config.to_json_string(use_diff=False))
     return {name: value for name, value in settings.items() if name not in _NOT_ARCHITECTURE}

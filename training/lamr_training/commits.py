@@ -38,8 +38,7 @@ PER_PATH = 12  # records of one file
 LARGEST_GOLD = 0.4  # share of a file that a commit changes
 LONGEST_INSERTION = 15
 """Lines that are only inserted and are no more than this belong to the lines around them; more stand alone."""
-ABSENT = 0.2
-"""Share of the records whose query is asked again about a file that its commit didn't change."""
+ABSENT = 0.2  # Share of the records whose query is asked again about a file that its commit didn't change
 _BATCH = 150  # commits whose diffs and files are in memory at a time
 
 _LANGUAGES = name_set("python javascript typescript tsx java go rust c cpp csharp ruby php")
@@ -81,10 +80,8 @@ def query_of(message: str) -> str:
 
 
 def gold_of(hunks: Iterable[git.Hunk], lines: Sequence[str]) -> tuple[int, ...]:
-    """Return the 1-based lines that hunks change or remove, and those around short insertions.
-
-    Changes of nothing but spaces, comments or imports count for nothing.
-    """
+    """Return the 1-based lines that hunks change or remove, and those around short insertions. Changes of nothing but
+    spaces, comments or imports count for nothing."""
     gold: set[int] = set()
     for hunk in hunks:
         old, new = ("".join("".join(texts).split()) for texts in (hunk.removed, hunk.added))

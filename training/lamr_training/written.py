@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from lamr_base.errors import LamrError
 from lamr_base.private_files import cache_folder
@@ -110,16 +110,9 @@ def as_records(texts: Mapping[str, str], questions: Iterable[WrittenQuestion]) -
                 f"{question.project}: {question.path} has {count} lines, a question is about line "
                 f"{max(lines, default=0)}; fetch the version that the manifest pins"
             )
-        yield Record(
-            question.query,
-            text,
-            tuple(lines),
-            path=question.path,
-            project=question.project,
-            kind=question.kind,
-            language=detect_language("", question.path).name,
-            task=question.task,
-        )
+        about: dict[str, Any] = {"path": question.path, "project": question.project, "kind": question.kind}
+        language = detect_language("", question.path).name
+        yield Record(question.query, text, tuple(lines), language=language, task=question.task, **about)
 
 
 def written_records(split: str, wheels: Path, place: Callable[[str], Path]) -> Iterator[Record]:

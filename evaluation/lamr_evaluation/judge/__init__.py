@@ -11,18 +11,5 @@ from lamr_evaluation.judge.readers import Reader, RefusedError
 from lamr_evaluation.judge.report import JudgeReport, figures_of
 from lamr_evaluation.judge.run import Bench, Cost, Judgement, judge
 
-__all__ = [
-    "PRUNERS",
-    "TASK_NAMES",
-    "Bench",
-    "Cost",
-    "Item",
-    "JudgeReport",
-    "Judgement",
-    "Reader",
-    "RefusedError",
-    "Setup",
-    "figures_of",
-    "judge",
-    "read_items",
-]
+__all__ = ["PRUNERS", "TASK_NAMES", "Bench", "Cost", "Item", "JudgeReport", "Judgement", "Reader"]
+__all__ += ["RefusedError", "Setup", "figures_of", "judge", "read_items"]

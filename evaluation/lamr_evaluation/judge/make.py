@@ -1,9 +1,8 @@
 """Makes items of folders, wheels and repositories, and chooses among them: spread over projects, files and rules.
 
-Tests and very long files are left out, and so is what `lamr pack` leaves out: generated, vendored and minified files,
-and those with secrets. Of files that are longer than a reader takes a window is shown: a run of lines around what the
-answer needs, from blank line to blank line where it can. A question with choices keeps only windows in which every
-choice stands, because otherwise the one that stands there would be the truth.
+What `lamr pack` leaves out is left out, and so are tests and very long files. Of files that are longer than a reader
+takes a window is shown, a run of lines around what the answer needs. A question with choices keeps only windows in
+which every choice stands, because otherwise the one that stands there would be the truth.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ _BARE_NAMES = ("repo", ".git", "repo.git")
 class ItemSources:
     """The folders and wheels, as a caller named them."""
 
-    paths: tuple[Path, ...]
+    paths: Sequence[Path]
 
     def files(self) -> Iterator[SourceFile]:
         """Yield their source files, in the order of sources and paths."""
@@ -72,11 +71,6 @@ class ItemSources:
                         yield History(_name(path), Path(place))
             except RepositoryError:
                 continue  # no repository, or one that git doesn't trust: its files are asked about all the same
-
-
-def open_sources(paths: Sequence[Path]) -> ItemSources:
-    """Return sources of folders and wheels; nothing is read yet."""
-    return ItemSources(tuple(paths))
 
 
 def _of_folder(root: Path) -> Iterator[SourceFile]:
@@ -123,25 +117,14 @@ _OF_FILES = {CHOICE: choices_of, COMPLETION: completions_of}
 
 @dataclass(frozen=True)
 class MakingOptions:
-    """Which items are made.
+    """Which items are made. Raises `InvalidInputError`: a task can't be made, or the bounds exclude each other."""
 
-    Attributes:
-        tasks: of `MADE`; none stands for all.
-        count: most items of a task.
-        per_file: most items of a task from one file.
-        min_tokens, max_tokens: of an item's code; of a longer file, a window is taken.
-        seed: another one chooses others.
-
-    Raises:
-        InvalidInputError: a task can't be made, or the bounds exclude each other.
-    """
-
-    tasks: tuple[str, ...] = ()
-    count: int = 100
-    per_file: int = 2
-    min_tokens: int = 800
+    tasks: tuple[str, ...] = ()  # of `MADE`; none stands for all
+    count: int = 100  # most items of a task
+    per_file: int = 2  # most items of a task from one file
+    min_tokens: int = 800  # of an item's code; of a longer file, a window is taken
     max_tokens: int = 24_000
-    seed: int = 0
+    seed: int = 0  # another one chooses others
 
     def __post_init__(self) -> None:
         unknown = [task for task in self.tasks if task not in MADE]
@@ -185,19 +168,18 @@ def make_items(
 
 
 def _few(items: Iterable[Item], options: MakingOptions) -> list[Item]:
-    """Return a few items of each file and rule, those that come first by chance: each holds its code."""
     most = _CANDIDATES * options.per_file
     kept: dict[tuple[str, str], list[Item]] = defaultdict(list)
+
+    def first(group: list[Item]) -> list[Item]:
+        return heapq.nsmallest(most, group, key=lambda each: _chance(each, options.seed))
+
     for item in items:
         group = kept[item.path, _rule(item)]
         group.append(item)
         if len(group) > 2 * most:
-            group[:] = heapq.nsmallest(most, group, key=lambda each: _chance(each, options.seed))
-    return [
-        item
-        for group in kept.values()
-        for item in heapq.nsmallest(most, group, key=lambda each: _chance(each, options.seed))
-    ]
+            group[:] = first(group)
+    return [item for group in kept.values() for item in first(group)]
 
 
 def _rule(item: Item) -> str:
@@ -228,7 +210,6 @@ def _in_turn(items: Iterable[Item], options: MakingOptions) -> Iterator[Item]:
 
 
 def _turns(rows: Iterable[Iterable[Item]]) -> Iterator[Item]:
-    """Yield the first of each row, then the second of each, and so on."""
     for batch in itertools.zip_longest(*rows):
         yield from (each for each in batch if each is not None)
 
@@ -256,9 +237,8 @@ def _window(  # noqa: PLR0913, PLR0917  # an item, its lines and their costs, an
     first, last = min(item.gold) - 1, max(item.gold)
     if item.task == COMPLETION:
         first = last = len(lines)
-    room = int(0.95 * most) - int(
-        costs[last] - costs[first]
-    )  # lines by themselves are a little cheaper or dearer
+    # Lines by themselves are a little cheaper or dearer.
+    room = int(0.95 * most) - int(costs[last] - costs[first])
     if room <= 0:
         return None
     before = int(room * _share(item)) if item.task != COMPLETION else room
@@ -277,6 +257,5 @@ def _window(  # noqa: PLR0913, PLR0917  # an item, its lines and their costs, an
 
 
 def _share(item: Item) -> float:
-    """Return a number from 0 to 1 that is the same for the same item: where in its window the answer lies."""
     digest = hashlib.sha256(f"{item.path}\0{item.query}".encode("utf-8", "surrogatepass")).digest()
     return digest[0] / 255

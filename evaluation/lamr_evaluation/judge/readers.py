@@ -25,29 +25,19 @@ class RefusedError(InvalidInputError):
 
 
 class Reader(Protocol):
-    """A model that answers.
+    """A model that answers."""
 
-    Attributes:
-        name: what tables call it.
-        key: names the model, so that answers may be kept; None where they may not.
-        at_once: how many questions it may be asked at a time.
-    """
-
-    name: str
-    key: str | None
-    at_once: int
+    name: str  # what tables call it
+    key: str | None  # names the model, so that answers may be kept; None where they may not
+    at_once: int  # how many questions it may be asked at a time
 
     def ask(self, item: Item, code: str) -> Question:
         """Return what it is asked about an item and the code that a pruner kept."""
         ...
 
     def answer(self, question: Question) -> Reply:
-        """Answer.
-
-        Raises:
-            RefusedError: it can't take this question.
-            ServerError: it can't be asked at all.
-        """
+        """Answer. Raises `RefusedError`: it can't take this question. Raises `ServerError`: it can't be asked at
+        all."""
         ...
 
     def grade(self, item: Item, reply: Reply) -> Grades:
@@ -61,18 +51,15 @@ class LikelihoodReader:
     at_once = 1
 
     def __init__(self, scorer: CausalScorer, name: str) -> None:
-        """Take a scorer that its owner closes."""
         self.name = name
         self.key = None if scorer.key is None else f"likelihood\0{scorer.key}"
         self._scorer = scorer
         self._turn = threading.Lock()
 
     def ask(self, item: Item, code: str) -> Weighing:
-        """See `Reader.ask`."""
         return TASKS[item.task].weighing(item, code)
 
     def answer(self, question: Question) -> Reply:
-        """See `Reader.answer`."""
         if not isinstance(question, Weighing):
             raise TypeError("this reader weighs ends and doesn't write")
         with self._turn:
@@ -87,7 +74,6 @@ class LikelihoodReader:
         return Reply(likelihoods=weighed, tokens_in=tokens, tokens_out=sum(each.tokens for each in weighed))
 
     def grade(self, item: Item, reply: Reply) -> Grades:
-        """See `Reader.grade`."""
         return TASKS[item.task].weigh(item, reply.likelihoods)
 
 
@@ -104,11 +90,6 @@ class EndpointReader:
     at_once = 8
 
     def __init__(self, url: str, model: str, *, api_key: str = "", retries: int = RETRIES) -> None:
-        """Send nothing yet.
-
-        Raises:
-            InvalidInputError, MissingPackageError: see `Endpoint`.
-        """
         self.name = model
         self.key: str | None = hashlib.sha256(f"{url}\0{model}".encode()).hexdigest()
         self._endpoint = Endpoint(url, api_key or None, key_from=KEY_FROM)
@@ -117,11 +98,9 @@ class EndpointReader:
         self._limit = "max_tokens"
 
     def ask(self, item: Item, code: str) -> Chat:
-        """See `Reader.ask`."""
         return TASKS[item.task].chat(item, code)
 
     def answer(self, question: Question) -> Reply:
-        """See `Reader.answer`. What a model says of a parameter that it refuses is heeded from then on."""
         if not isinstance(question, Chat):
             raise TypeError("this reader writes and doesn't weigh ends")
         while True:
@@ -160,7 +139,6 @@ class EndpointReader:
             ) from error
 
     def grade(self, item: Item, reply: Reply) -> Grades:
-        """See `Reader.grade`. What some servers show of a model's thinking is no answer."""
         return TASKS[item.task].grade(item, reply.text.rpartition("</think>")[2])
 
     def close(self) -> None:

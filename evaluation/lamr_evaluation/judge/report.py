@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from lamr_base.errors import InvalidInputError
@@ -20,21 +20,19 @@ from lamr_base.resampling import BOOTSTRAP, bootstrap_means
 from lamr_base.tables import align, without_nan
 from numpy.typing import NDArray
 
-from lamr_evaluation.judge.items import TASK_NAMES, Item
+from lamr_evaluation.judge.items import TASK_NAMES
 from lamr_evaluation.judge.pruners import NONE, ORACLE, UNPRUNED, WHOLE
 from lamr_evaluation.judge.run import Answered, Cost, Judgement
 from lamr_evaluation.judge.tasks import GRADES
-from lamr_evaluation.records import Problem
+from lamr_evaluation.records import Problem, file_of
 from lamr_evaluation.report import canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FloatArray = NDArray[np.float64]
-Cell = tuple[str, float]
-"""A pruner's name and a share."""
-OWN = "lamr-"
-"""How the names of the pruners begin that others are compared with."""
+Cell = tuple[str, float]  # A pruner's name and a share
+OWN = "lamr-"  # How the names of the pruners begin that others are compared with
 
 
 @dataclass(frozen=True)
@@ -90,10 +88,7 @@ class TaskFigures:
 
 def figures_of(judgement: Judgement) -> tuple[TaskFigures, ...]:
     """Return the figures of each task that has items. Intervals resample files: items about one share its difficulty.
-
-    Raises:
-        InvalidInputError: no item was answered.
-    """
+    Raises `InvalidInputError`: no item was answered."""
     if not judgement.answered:
         why = next(iter(judgement.left_out.values()), "there are none")
         raise InvalidInputError(f"none of {len(judgement.items)} items can be compared: {why}")
@@ -111,7 +106,7 @@ class _Answers:
         rows = [judgement.answered[place] for place in places]
         items = [judgement.items[place] for place in places]
         self.grade = next(iter(rows[0][0].grades))
-        self.files = np.array([_file_of(item, place) for item, place in zip(items, places, strict=True)])
+        self.files = np.array([file_of(item, place) for item, place in zip(items, places, strict=True)])
         self.cells: dict[Cell, list[Answered | None]] = {}
         for number, answered in enumerate(rows):
             for each in answered:
@@ -128,20 +123,10 @@ class _Answers:
         return MeanInterval(float(mean[0]), float(low[0]), float(high[0]))
 
 
-def _file_of(item: Item, place: int) -> str:
-    return f"{item.project}/{item.path}" if item.path else f"item {place}"
-
-
 def _task_figures(task: str, table: _Answers) -> TaskFigures:
     figures = tuple(_figure(cell, table) for cell in table.cells)
-    return TaskFigures(
-        task,
-        GRADES[table.grade],
-        len(table.files),
-        len(np.unique(table.files)),
-        figures,
-        tuple(_versus(table)),
-    )
+    counts = len(table.files), len(np.unique(table.files))
+    return TaskFigures(task, GRADES[table.grade], *counts, figures, tuple(_versus(table)))
 
 
 def _figure(cell: Cell, table: _Answers) -> Figure:
@@ -164,7 +149,6 @@ def _figure(cell: Cell, table: _Answers) -> Figure:
 
 
 def _versus(table: _Answers) -> Iterator[Versus]:
-    """Compare each pruner of lamr's with the others at the same share."""
     for name, share in table.cells:
         for other, at in table.cells:
             rival = not other.startswith(OWN) and other not in (*UNPRUNED, ORACLE)
@@ -173,69 +157,39 @@ def _versus(table: _Answers) -> Iterator[Versus]:
                 yield Versus(name, other, share, table.interval(gap))
 
 
-_ERRORS = 1.96 + 0.84
-POINT = 0.01
-CHANGING = 0.1
-"""Of answers, the share that a pruner is taken to turn from right to wrong or back, before anything was measured."""
-
-
-def items_needed(spread: float) -> int:
-    """Return how many items show a difference of `POINT`, where the paired differences of items spread so much."""
-    return math.ceil((_ERRORS * spread / POINT) ** 2)
-
-
 def forewarning(items: int) -> str:
-    """Say before a run what so many items can show, where answers are right or wrong."""
-    spread = math.sqrt(CHANGING)
-    shown = _ERRORS * spread / math.sqrt(items)
+    """Say before a run what so many items can show, where pruning turns one right or wrong answer in ten."""
+    errors = (1.96 + 0.84) * math.sqrt(0.1)
     return (
-        f"{items:,} items show a difference of {100 * shown:.0f} points and more, if pruning "
-        f"turns one answer in ten; 1 point needs {items_needed(spread):,} items"
+        f"{items:,} items show a difference of {100 * errors / math.sqrt(items):.0f} points and more, if pruning "
+        f"turns one answer in ten; 1 point needs {math.ceil((errors / 0.01) ** 2):,} items"
     )
 
 
 @dataclass(frozen=True)
 class JudgeReport:
-    """What a run found.
+    """What a run found."""
 
-    Attributes:
-        reader: the reader's name.
-        tasks: the figures.
-        foreseen, spent: what asking would cost at most, and did cost.
-        known: how many answers were kept from earlier runs.
-        cut: how many answers ended because they had no more room.
-        left_out: items that aren't in any figure.
-    """
-
-    reader: str
-    tasks: tuple[TaskFigures, ...]
-    foreseen: Cost
+    reader: str  # the reader's name
+    tasks: tuple[TaskFigures, ...]  # the figures
+    foreseen: Cost  # what asking would cost at most, and did cost
     spent: Cost
-    known: int
-    cut: int = 0
-    left_out: tuple[Problem, ...] = ()
+    known: int  # how many answers were kept from earlier runs
+    cut: int = 0  # how many answers ended because they had no more room
+    left_out: tuple[Problem, ...] = ()  # items that aren't in any figure
 
     def to_json(self) -> str:
-        """Return the report as JSON."""
         return json.dumps(without_nan(asdict(self)), indent=2, ensure_ascii=False)
 
     def table(self) -> str:
-        """Return the report as plain text."""
         parts = [part for task in self.tasks for part in _task(task)]
         cost = f"asked {self.spent} (at most {self.foreseen} were foreseen); {self.known:,} answers were kept"
         out = f"\n{len(self.left_out)} items left out" if self.left_out else ""
         cut = (
-            f"\n{self.cut:,} answers were cut off; turn off the thinking of a reader that thinks before it answers"
-            if self.cut
-            else ""
+            f"\n{self.cut:,} answers were cut off; let the reader answer without thinking" if self.cut else ""
         )
-        return "\n\n".join(
-            [
-                f"reader: {self.reader}; 95 % intervals by paired bootstrap over files",
-                *parts,
-                cost + out + cut,
-            ]
-        )
+        head = f"reader: {self.reader}; 95 % intervals by paired bootstrap over files"
+        return "\n\n".join([head, *parts, cost + out + cut])
 
 
 def _task(task: TaskFigures) -> list[str]:
@@ -261,12 +215,8 @@ def _row(each: Figure) -> tuple[str, ...]:
         f"{each.score.low:.3f} to {each.score.high:.3f}",
         f"{gap.mean:+.3f}" if gap else "",
         f"{gap.low:+.3f} to {gap.high:+.3f}" if gap else "",
-        _time(each.seconds),
+        f"{each.seconds:,.1f} s" if each.seconds >= 1 else f"{1000 * each.seconds:,.0f} ms",
     )
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds:,.1f} s" if seconds >= 1 else f"{1000 * seconds:,.0f} ms"
 
 
 def _versus_rows(name: str, found: list[Versus]) -> list[tuple[str, ...]]:
@@ -284,10 +234,8 @@ def _gap(gap: MeanInterval) -> str:
 
 
 def gold_table(judgement: Judgement) -> str:
-    """Return a table for each task: the mean share of an item's gold lines that is kept, by pruner and share.
-
-    Items whose gold lines nobody knows aren't in it.
-    """
+    """Return a table for each task: the mean share of an item's gold lines that is kept, by pruner and share. Items
+    whose gold lines nobody knows aren't in it."""
     parts = []
     for task in TASK_NAMES:
         kept: dict[tuple[str, float], list[tuple[float, int]]] = defaultdict(list)
@@ -311,11 +259,8 @@ def _table(task: str, kept: dict[tuple[str, float], list[tuple[float, int]]]) ->
 
 
 def plot_scores(report: JudgeReport, path: Path | str) -> None:
-    """Draw a report into a PNG, or whatever `path` ends in.
-
-    Raises:
-        ImportError: matplotlib isn't installed; the message says how to get it.
-    """
+    """Draw a report into a PNG, or whatever `path` ends in. Raises `ImportError`: matplotlib isn't installed; the
+    message says how to get it."""
     count = len(report.tasks)
     drawn = canvas(5.2 * count, 4.4)
     for place, task in enumerate(report.tasks, 1):
@@ -336,18 +281,11 @@ def _draw(axes: Axes, name: str, points: list[Figure]) -> None:
             points[0].score.mean, linestyle="--", color="black" if name == WHOLE else "gray", label=name
         )
         return
-    means = [each.score.mean for each in points]
-    errors = [
-        [each.score.mean - each.score.low for each in points],
-        [each.score.high - each.score.mean for each in points],
-    ]
-    axes.errorbar(
-        [each.tokens for each in points],
-        means,
-        yerr=errors,
-        label=name,
-        marker="o",
-        capsize=2,
-        linewidth=2.4 if name.startswith(OWN) else 1.2,
-        linestyle=":" if name == ORACLE else "-",
-    )
+    means, tokens = [each.score.mean for each in points], [each.tokens for each in points]
+    below = [each.score.mean - each.score.low for each in points]
+    above = [each.score.high - each.score.mean for each in points]
+    style: dict[str, Any] = {
+        "linewidth": 2.4 if name.startswith(OWN) else 1.2,
+        "linestyle": ":" if name == ORACLE else "-",
+    }
+    axes.errorbar(tokens, means, yerr=[below, above], label=name, marker="o", capsize=2, **style)

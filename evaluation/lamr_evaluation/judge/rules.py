@@ -1,9 +1,8 @@
 """Rules that make items: questions with choices and holes out of a file, and changes out of a history.
 
-The rivals of a right choice are of the same file and of the same kind as the truth, so that the form of a choice tells
-nothing. A hole is made only where the next line names something that the lines just above don't, but that the code
-before them does: so the code can help, and how often it does is what is measured. A change is a commit's message, a
-file before it, and the lines that it changed.
+The rivals of a right choice are of the same file and kind as the truth, so that its form tells nothing. A hole is made
+only where the next line names something that the code names, but not the lines just above. A change is a commit's
+message, a file before it, and the lines that it changed.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from lamr_postprocess import decode, detect_language, language_named
 from lamr_postprocess.definition_spans import DefinitionSpan, definition_spans
@@ -24,8 +24,7 @@ from lamr_evaluation import mirrors
 from lamr_evaluation.judge.items import CHOICE, COMPLETION, PLACE, Item
 from lamr_evaluation.records import bare_lines
 
-MOST_CHARACTERS = 200_000
-"""Of a file; a longer one is seldom written by hand."""
+MOST_CHARACTERS = 200_000  # Of a file; a longer one is seldom written by hand
 
 
 @dataclass(frozen=True)
@@ -79,27 +78,30 @@ def _choice(
 
 
 def _nearest(values: Sequence[str], at: int) -> list[str]:
-    """Return the values that stand nearest to one of them, the nearest first."""
     places = range(max(at - _RIVALS_NEAR, 0), min(at + _RIVALS_NEAR + 1, len(values)))
     return [values[place] for place in sorted(places, key=lambda place: (abs(place - at), place))]
 
 
 def _constants(source: SourceFile) -> Iterator[Item]:
-    found = [(each["name"], each["value"], each.start("name")) for each in _CONSTANT.finditer(source.text)]
-    names = Counter(name for name, _, _ in found)
-    values: dict[str, list[str]] = defaultdict(list)
-    for _, value, _ in found:
-        values[_kind(value)].append(value)
-    at: Counter[str] = Counter()
-    for name, value, offset in found:
-        same = values[_kind(value)]
-        rivals = _nearest(same, at[_kind(value)])
-        at[_kind(value)] += 1
-        if names[name] == 1:
-            line = source.text.count("\n", 0, offset) + 1
-            item = _choice(source, "constant", f"What is the value of {name}?", value, rivals, gold=(line,))
+    found = list(_CONSTANT.finditer(source.text))
+    names = Counter(each["name"] for each in found)
+    for each, rivals in zip(found, _of_like_kind([each["value"] for each in found]), strict=True):
+        if names[each["name"]] == 1:
+            line = source.text.count("\n", 0, each.start("name")) + 1
+            query = f"What is the value of {each['name']}?"
+            item = _choice(source, "constant", query, each["value"], rivals, gold=(line,))
             if item is not None:
                 yield item
+
+
+def _of_like_kind(values: Sequence[str]) -> Iterator[list[str]]:
+    alike: dict[str, list[str]] = defaultdict(list)
+    for value in values:
+        alike[_kind(value)].append(value)
+    at: Counter[str] = Counter()
+    for value in values:
+        yield _nearest(alike[_kind(value)], at[_kind(value)])
+        at[_kind(value)] += 1
 
 
 def _kind(value: str) -> str:
@@ -107,7 +109,6 @@ def _kind(value: str) -> str:
 
 
 def _functions(source: SourceFile) -> list[DefinitionSpan]:
-    """Return the functions of a file whose names are unique in it."""
     spans = [
         each for each in definition_spans(source.text, language_named(source.language)) if each.is_function
     ]
@@ -146,20 +147,18 @@ def _callers(source: SourceFile) -> Iterator[Item]:
             yield item
 
 
-def _tree(source: SourceFile) -> ast.Module | None:
-    if source.language != "python":
-        return None
+def _python_functions(source: SourceFile) -> tuple[list[ast.FunctionDef], list[ast.FunctionDef]]:
     try:
-        return ast.parse(source.text)
+        tree = ast.parse(source.text) if source.language == "python" else ast.Module([], [])
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+        return [], []
+    functions = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)]
+    names = Counter(each.name for each in functions)
+    return functions, [each for each in functions if names[each.name] == 1 and not each.name.startswith("__")]
 
 
 def _defaults(source: SourceFile) -> Iterator[Item]:
-    """Ask for the default of a parameter of a Python function."""
-    tree = _tree(source)
-    functions = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)] if tree else []
-    names = Counter(each.name for each in functions)
+    functions, unique = _python_functions(source)
     found = [
         (each, argument, ast.unparse(default))
         for each in functions
@@ -168,14 +167,9 @@ def _defaults(source: SourceFile) -> Iterator[Item]:
         and isinstance(default.value, bool | int | float | str)
         and len(repr(default.value)) <= _LONGEST_VALUE
     ]
-    values: dict[str, list[str]] = defaultdict(list)
-    for _, _, value in found:
-        values[_kind(value)].append(value)
-    at: Counter[str] = Counter()
-    for each, argument, value in found:
-        rivals = _nearest(values[_kind(value)], at[_kind(value)])
-        at[_kind(value)] += 1
-        if names[each.name] == 1 and not each.name.startswith("__"):
+    alike = _of_like_kind([value for _, _, value in found])
+    for (each, argument, value), rivals in zip(found, alike, strict=True):
+        if each in unique:
             query = f"What is the default of the parameter {argument.arg} of {each.name}?"
             gold = tuple(sorted({each.lineno, argument.lineno}))
             item = _choice(source, "default", query, value, rivals, gold=gold)
@@ -193,13 +187,7 @@ def _with_defaults(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr
 
 def _descriptions(source: SourceFile) -> Iterator[Item]:
     """Ask which function does what a docstring says; the docstring is cut out of the code."""
-    tree = _tree(source)
-    functions = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)] if tree else []
-    names = Counter(each.name for each in functions)
-    unique = sorted(
-        (each for each in functions if names[each.name] == 1 and not each.name.startswith("__")),
-        key=lambda each: each.lineno,
-    )
+    unique = sorted(_python_functions(source)[1], key=lambda each: each.lineno)
     lines = bare_lines(source.text)
     for at, each in enumerate(unique):
         text, first = ast.get_docstring(each), each.body[0]
@@ -235,8 +223,7 @@ _LEAST, _MOST = 12, 120  # characters of a line that is asked for
 _STATEMENT = re.compile(r"^(?!#|//|/\*|\*|--|;|@|\"\"\"|''').*(?:\w\(|\s=\s|\w\[).*(?<!,)$")
 """Lines that do something: neither comments nor prose, and none of a list of arguments."""
 _QUOTES = re.compile(r"\"\"\"|'''")
-TAIL_LINES = 8
-"""Lines above a hole that every reader sees, and by which pruners know what is looked for."""
+TAIL_LINES = 8  # Lines above a hole that every reader sees, and by which pruners know what is looked for
 _BODY = 3  # rows of a function that stand above the hole
 
 
@@ -277,17 +264,9 @@ def _hole(
     gold = tuple(sorted({place + 1 for name in wanted for place in rows_of[name] if place < start}))
     if not gold:
         return None
-    return Item(
-        COMPLETION,
-        "\n".join(tail),
-        "\n".join(code) + "\n",
-        line,
-        gold=gold,
-        path=source.path,
-        project=source.project,
-        language=source.language,
-        made="next line in a function",
-    )
+    about: dict[str, Any] = {"path": source.path, "project": source.project, "language": source.language}
+    texts = ("\n".join(tail), "\n".join(code) + "\n", line)
+    return Item(COMPLETION, *texts, gold=gold, made="next line in a function", **about)
 
 
 MOST_COMMITS = 3000
@@ -345,20 +324,12 @@ def _change(  # noqa: PLR0913, PLR0917  # what a row of a history is
     gold = sorted({row for hunk in hunks for row in _rows(hunk, len(lines)) if lines[row - 1].strip()})
     if not gold or len(gold) > _LARGEST * len(lines):
         return None
-    return Item(
-        PLACE,
-        message,
-        code,
-        gold=tuple(gold),
-        path=path,
-        project=history.project,
-        language=detect_language(code, path).name,
-        made=made,
-    )
+    language = detect_language(code, path).name
+    about: dict[str, Any] = {"path": path, "project": history.project, "language": language, "made": made}
+    return Item(PLACE, message, code, gold=tuple(gold), **about)
 
 
 def _rows(hunk: mirrors.Hunk, count: int) -> range:
-    """Return the lines that a hunk removes, or those around what it only inserts."""
     if hunk.removed:
         return range(hunk.line, min(hunk.line + len(hunk.removed), count + 1))
     return range(max(hunk.line, 1), min(hunk.line + 1, count) + 1)

@@ -50,10 +50,8 @@ class WordCounts:
 
 
 def counted_words(records: Iterable[Record], counts: WordCounts) -> tuple[list[str], list[str]]:
-    """Return the most frequent words of queries and lines, most frequent first, and each as it is written most often.
-
-    A stem such as `decod` says nothing to an encoder.
-    """
+    """Return the most frequent words of queries and lines, most frequent first, and each as it is written most often. A
+    stem such as `decod` says nothing to an encoder."""
     found: Counter[str] = Counter()
     written: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for record in islice(records, counts.records):
@@ -73,10 +71,8 @@ def counted_words(records: Iterable[Record], counts: WordCounts) -> tuple[list[s
 
 
 def start_vectors(texts: Sequence[str], width: int) -> Tensor:
-    """Return vectors float32 `[V, width]` of V short texts, the most frequent first.
-
-    They are means over the encoder's last states, of length 1, less their mean, along their principal components.
-    """
+    """Return vectors float32 `[V, width]` of V short texts, the most frequent first. They are means over the encoder's
+    last states, of length 1, less their mean, along their principal components."""
     backbone, tokenizer = load_minilm()
     backbone.eval()
     rows = []

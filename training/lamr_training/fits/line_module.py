@@ -39,8 +39,7 @@ from lamr_training.loop.losses import marginal_log_odds, plain_form
 
 _RUBRICS = (SEMANTIC, DEPENDENCY)
 _SHARPNESS = 3.0  # of matches at first
-LEAST_SPREAD = 0.05
-"""An input that hardly ever changes mustn't weigh much where it does."""
+LEAST_SPREAD = 0.05  # An input that hardly ever changes mustn't weigh much where it does
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +56,6 @@ class LineSizes:
 
     @classmethod
     def of(cls, model: LineModel) -> LineSizes:
-        """Return a model's sizes."""
         layers = model.layers
         return cls(
             words=model.line.vectors.shape[1],
@@ -85,10 +83,7 @@ class LineModule(nn.Module):
     spread: Tensor
 
     def __init__(self, words: Sequence[str], vectors: Tensor, sizes: LineSizes, dropout: float = 0.1) -> None:
-        """Begin with vectors of words, and with random weights.
-
-        Shapes: `vectors` float32 `[V, d]`.
-        """
+        """Begin with vectors of words, and with random weights. Shapes: `vectors` float32 `[V, d]`."""
         super().__init__()
         self.words, self.sizes, self.dropout = tuple(words), sizes, dropout
         d, width, inputs = sizes.words, sizes.states, input_count(sizes.words)
@@ -248,7 +243,6 @@ class LineModule(nn.Module):
         return torch.cat(columns, dim=1)
 
     def _weighed(self, query: NDArray[np.int64], importance: Tensor) -> Tensor:
-        """The places, ascending, of the query's words that have vectors to match."""
         chosen = torch.from_numpy(np.flatnonzero(query >= 0))
         if len(chosen) > MOST_VECTORS:
             alone = self.tables["query_alone"].detach()[torch.from_numpy(query)[chosen], 0]
@@ -299,7 +293,6 @@ class LineModule(nn.Module):
         return sums
 
     def _unstandardized(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """`first`, `bias`, `last` and `last_bias` for inputs that aren't standardized."""
         around, width = self.around, self.sizes.states
         first = around["first"] / self.spread[:, None]
         beside = around["last"][width:] / self.spread[:, None]
@@ -311,7 +304,6 @@ _NEIGHBOURS = ("own", "block", "file")
 
 
 def _random(*shape: int, parts: int = 1) -> Tensor:
-    """Weights as linear layers begin, for `parts` such matrices whose products are added."""
     most = 1 / math.sqrt(shape[-2] * parts)
     return torch.empty(shape).uniform_(-most, most)
 
@@ -326,7 +318,6 @@ def _dotted(weights: DecoderWeights, heads: RubricHeads) -> dict[str, Any]:
 
 @torch.no_grad()
 def _fill(parameters: Any, values: dict[str, Any]) -> None:
-    """Copy values into those parameters that they have names of."""
     for name, parameter in parameters.items():
         if name in values:
             parameter.copy_(torch.as_tensor(np.asarray(values[name])))

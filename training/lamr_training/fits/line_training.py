@@ -26,8 +26,7 @@ from lamr_training.fits.line_examples import LineExample, by_block
 from lamr_training.fits.line_module import LEAST_SPREAD, LineModule, LineOutput, LineSizes
 from lamr_training.fits.scoring import ScoredFile
 
-MEASURED = 400
-"""So many examples say how inputs are spread."""
+MEASURED = 400  # So many examples say how inputs are spread
 _LISTWISE, _SEMANTIC, _DEPENDENCY = 0.3, 0.2, 0.1  # weights beside the decisions of the fused chain
 _LEAST_RATE = 0.02  # of the highest one, at the end
 _NAMING = 0.1  # how often the query names lines by number
@@ -52,25 +51,40 @@ def fit_lines(
 ) -> None:
     """Train words and all else."""
     tables = list(module.tables.values())
+    others = [each for name, each in module.named_parameters() if not name.startswith("tables.")]
     optimizers = (
-        torch.optim.AdamW(_others(module), lr=settings.rate, weight_decay=settings.decay),
+        torch.optim.AdamW(others, lr=settings.rate, weight_decay=settings.decay),
         torch.optim.SparseAdam(tables, lr=settings.word_rate),  # a step touches few of the words
     )
-    rng = random.Random(settings.seed)
-    taught = (_naming(example, rng) for example in examples if example.teaches)
-    steps = _Steps(module, optimizers, -(-files // settings.files))
-    while batch := list(islice(taught, settings.files)):
-        steps.take(batch)
+    rng, steps = random.Random(settings.seed), -(-files // settings.files)
+    warmup = min(100, 1 + steps // 10)
+
+    def share(step: int) -> float:
+        return min(1.0, (step + 1) / warmup) * max(_LEAST_RATE, 1 - step / steps)
+
+    rates = [torch.optim.lr_scheduler.LambdaLR(each, share) for each in optimizers]
+    taught = (
+        example.naming(rng) if rng.random() < _NAMING else example for example in examples if example.teaches
+    )
+    module.train()
+    with tqdm(total=steps, unit="step", mininterval=10) as bar:
+        while batch := list(islice(taught, settings.files)):
+            total = sum(example.weight for example in batch)
+            for example in batch:
+                loss = file_loss(module(example), example.gold, example.frame)
+                (loss * (example.weight / total)).backward()
+            nn.utils.clip_grad_norm_(others, 1.0)
+            for optimizer, rate in zip(optimizers, rates, strict=True):
+                optimizer.step()
+                rate.step()
+                optimizer.zero_grad()
+            bar.update()
 
 
 def file_loss(output: LineOutput, gold: NDArray[np.bool_], frame: NDArray[np.bool_]) -> Tensor:
-    """Return a file's loss, 0-d, in which gold lines count as much as the others.
-
-    It is the cross entropy of lines, that of ranks (that gold lines win against all of their file), and the cross
-    entropy of each rubric's emissions: gold lines for the semantic one, what frames them for the other.
-
-    Shapes: `gold`, `frame` bool `[I]`.
-    """
+    """Return a file's loss, 0-d, in which gold lines count as much as the others. It is the cross entropy of lines,
+    that of ranks (that gold lines win against all of their file), and the cross entropy of each rubric's emissions:
+    gold lines for the semantic one, what frames them for the other. Shapes: `gold`, `frame` bool `[I]`."""
     needed, around = torch.from_numpy(gold), torch.from_numpy(frame)
     semantic, dependency = output.rubrics.unbind(dim=1)
     loss = needed_loss(output.logits, needed)
@@ -86,49 +100,10 @@ def needed_loss(odds: Tensor, needed: Tensor) -> Tensor:
 
 
 def _entropy(odds: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-    """The mean cross entropy of either sort of lines, which count the same."""
     return (F.softplus(-odds[positive]).mean() + F.softplus(odds[negative]).mean()) / 2
 
 
-def _others(module: LineModule) -> list[nn.Parameter]:
-    """All parameters but those of single words."""
-    return [parameter for name, parameter in module.named_parameters() if not name.startswith("tables.")]
-
-
-def _naming(example: LineExample, rng: random.Random) -> LineExample:
-    return example.naming(rng) if rng.random() < _NAMING else example
-
-
-class _Steps:
-    """Takes steps whose rates rise over the first of them and fall to the last."""
-
-    def __init__(self, module: LineModule, optimizers: Sequence[torch.optim.Optimizer], steps: int) -> None:
-        warmup = min(100, 1 + steps // 10)
-
-        def share(step: int) -> float:
-            return min(1.0, (step + 1) / warmup) * max(_LEAST_RATE, 1 - step / steps)
-
-        self._module, self._optimizers = module, optimizers
-        self._rates = [torch.optim.lr_scheduler.LambdaLR(each, share) for each in optimizers]
-        self._bar = tqdm(total=steps, unit="step", mininterval=10)
-
-    def take(self, files: Sequence[LineExample]) -> None:
-        """Learn from a few files."""
-        total = sum(example.weight for example in files)
-        self._module.train()
-        for example in files:
-            output = self._module(example)
-            (file_loss(output, example.gold, example.frame) * (example.weight / total)).backward()
-        nn.utils.clip_grad_norm_(_others(self._module), 1.0)
-        for optimizer, rate in zip(self._optimizers, self._rates, strict=True):
-            optimizer.step()
-            rate.step()
-            optimizer.zero_grad()
-        self._bar.update()
-
-
-LEAST_FILES = 200
-"""How many files are enough to learn from; with fewer, the reader would know them by heart."""
+LEAST_FILES = 200  # How many files are enough to learn from; with fewer, the reader would know them by heart
 _EPOCHS, _FILES, _RATE, _DECAY, _DROPOUT = 3, 16, 1e-3, 0.05, 0.1
 _IN_PART = (0.2, 0.8)  # the least and the greatest share of a file's chunks that are read, where not all are
 
@@ -201,7 +176,6 @@ class _ReaderModule(nn.Module):
     def __init__(
         self, reader: ScoreFusion, member: Sequence[NDArray[np.float32]], files: Sequence[ReadFile]
     ) -> None:
-        """Begin with what a member says of files, whose features say how they are spread."""
         super().__init__()
         lines = torch.from_numpy(np.concatenate([file.ways[0][file.inked] for file in files]))
         self.reach, self.strides = reader.reach, reader.strides
@@ -229,10 +203,8 @@ class _ReaderModule(nn.Module):
 
     @torch.no_grad()
     def parameters_of_lines(self) -> list[NDArray[np.float32]]:
-        """The parameters as `ScoreFusion` has them: for features that aren't standardized.
-
-        What standardizing adds to all lines alike is lost at the end, where it changes no rank.
-        """
+        """The parameters as `ScoreFusion` has them: for features that aren't standardized. What standardizing adds to
+        all lines alike is lost at the end, where it changes no rank."""
         width = len(self.bias)
         first = self.first / self.spread[:, None]
         last = torch.cat([self.last[:width], self.last[width:] / self.spread])

@@ -68,7 +68,6 @@ class ScoringReport:
 
 
 def score_files(ask: Ask, encoder: PromptEncoder, records: Iterable[Record]) -> list[ScoredFile]:
-    """Ask a model about whole files."""
     files = []
     for record in records:
         asked = asked_document(encoder, record)
@@ -128,21 +127,17 @@ def selection(
     return float(np.mean(recalls)), float(np.mean(shares))
 
 
-LEAST = 20
-"""How many files of either sort are enough for a fit."""
+LEAST = 20  # How many files of either sort are enough for a fit
 PRIOR = 0.95
 """The share of files that hold an answer, among those that are read for one. With it, validation files that hold one
 lose nothing at the same share of lines, and those that don't keep much less."""
-_RIDGE = 1.0
-"""The weight of the squared weights, in files."""
+_RIDGE = 1.0  # The weight of the squared weights, in files
 
 
 def fit_presence(files: Sequence[ScoredFile], lines: LineModel, *, read: bool) -> AnswerPrior | None:
-    """Fit a presence by files with and without gold lines; None if there are fewer than `LEAST` of either.
-
-    Both sorts count the same in all, so 0.5 is where a file is as likely to hold an answer as not. Each file counts
-    half with its path and half without, for callers that know none.
-    """
+    """Fit a presence by files with and without gold lines; None if there are fewer than `LEAST` of either. Both sorts
+    count the same in all, so 0.5 is where a file is as likely to hold an answer as not. Each file counts half with its
+    path and half without, for callers that know none."""
     present = np.array([bool(file.record.kept_frags) for file in files], np.bool_)
     if min(present.sum(), (~present).sum()) < LEAST:
         return None
@@ -155,7 +150,6 @@ def fit_presence(files: Sequence[ScoredFile], lines: LineModel, *, read: bool) -
 
 
 def _features(file: ScoredFile, lines: LineModel, read: bool) -> list[list[float]]:
-    """The features of a file with its path, and without."""
     asked = file.asked.asked_lines(lines)
     if read:
         opinions = logit([float(result.relevance) for result in file.results])
@@ -171,10 +165,8 @@ _ROUNDS = 30
 def logistic_regression(
     features: NDArray[np.float64], positive: NDArray[np.bool_], counts: NDArray[np.float64], ridge: float
 ) -> tuple[NDArray[np.float64], float]:
-    """Return weights [F] and bias of the likeliest logistic regression, by Newton's method.
-
-    Shapes: `features` `[N, F]`, `positive` `[N]`, `counts` `[N]`.
-    """
+    """Return weights [F] and bias of the likeliest logistic regression, by Newton's method. Shapes: `features` `[N,
+    F]`, `positive` `[N]`, `counts` `[N]`."""
     centre, spread = features.mean(axis=0), features.std(axis=0) + 1e-6
     inputs = np.column_stack([(features - centre) / spread, np.ones(len(features))])
     penalty = np.diag([*[ridge] * features.shape[1], 0.0])
@@ -191,8 +183,7 @@ def logistic_regression(
     return scaled, float(weights[-1] - scaled @ centre)
 
 
-WIDEST = 24.0
-"""The bias lies between this and its negative; at both ends emissions say nothing any more."""
+WIDEST = 24.0  # The bias lies between this and its negative; at both ends emissions say nothing any more
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,13 +200,11 @@ class Margins:
 
 
 def fit_keep_bias(files: Sequence[Margins], crf: LinearChainCrf, share: float) -> float:
-    """Return the bias at which the paths keep a share of the tokens, as a mean over files; found by bisection.
-
-    The likelihood of labels that are mostly 0 teaches a chain to keep next to nothing: few tokens are likelier gold
-    than not. The order of the emissions is right all the same, so a constant brings the path to the share of tokens
-    that a pruner should keep. It is added to each rubric's emissions, and reaches the fused ones whole since a gate's
-    weights sum to 1.
-    """
+    """Return the bias at which the paths keep a share of the tokens, as a mean over files; found by bisection. The
+    likelihood of labels that are mostly 0 teaches a chain to keep next to nothing: few tokens are likelier gold than
+    not. The order of the emissions is right all the same, so a constant brings the path to the share of tokens that a
+    pruner should keep. It is added to each rubric's emissions, and reaches the fused ones whole since a gate's weights
+    sum to 1."""
     return bisect(lambda bias: float(np.mean([file.kept(crf, bias) for file in files])), share)
 
 
@@ -269,11 +258,8 @@ def fit_scoring(
         chosen = own if len(own) >= LEAST_FILES else answered
         return with_kept_share(chosen, scorer, fitted, threshold, share)
 
-    return Scoring(
-        LINES,
-        asked=rule(True, ASKED_SHARE, before.asked if before else None),
-        told=rule(False, TOLD_SHARE, before.told if before else None),
-    )
+    asked, told = (before.asked, before.told) if before else (None, None)
+    return Scoring(LINES, asked=rule(True, ASKED_SHARE, asked), told=rule(False, TOLD_SHARE, told))
 
 
 def with_kept_share(

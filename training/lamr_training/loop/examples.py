@@ -108,17 +108,14 @@ class Batch:
     evidence: Tensor  # float32 `[C]`, lexical evidence
 
     def to(self, device: torch.device) -> Batch:
-        """The batch on another device."""
         return Batch(*(getattr(self, each.name).to(device) for each in fields(self)))
 
 
 def batch_plan(
     lengths: NDArray[np.int64], groups: NDArray[np.int64], budget: int, seed: int
 ) -> list[NDArray[np.int64]]:
-    """Cut one epoch into batches of at most `budget` tokens (a larger group goes alone).
-
-    Shapes: `lengths` int64 `[N]`, `groups` int64 `[N]`.
-    """
+    """Cut one epoch into batches of at most `budget` tokens (a larger group goes alone). Shapes: `lengths` int64 `[N]`,
+    `groups` int64 `[N]`."""
     if not len(lengths):
         return []
     rng = np.random.default_rng(seed)
@@ -175,8 +172,6 @@ def make_batch(data: ExampleSet, chosen: NDArray[np.int64]) -> Batch:
         groups=torch.from_numpy(data.groups[chosen]),
         evidence=torch.from_numpy(data.evidence[places[code]].astype(np.float32)),
     )
-
-
 
 
 @dataclass(frozen=True)
@@ -237,10 +232,7 @@ def make_examples(
     choice: ChunkChoice | None = None,
     seed: int = 0,
 ) -> Iterator[Example]:
-    """Yield the examples of all records, in their order.
-
-    Shapes: `rarity` float32 `[V]`.
-    """
+    """Yield the examples of all records, in their order. Shapes: `rarity` float32 `[V]`."""
     choice = choice or ChunkChoice()
     rng = np.random.default_rng(seed)
     for group, record in enumerate(records):
@@ -257,7 +249,6 @@ def make_examples(
 def _chosen(
     encoded: EncodedRecord, rarity: NDArray[np.float32], choice: ChunkChoice, rng: np.random.Generator
 ) -> list[int]:
-    """The numbers of the chunks that are used, without repeats."""
     gold = np.array([encoded.rubrics[a:b, 0].sum() for a, b in (c.tokens for c in encoded.chunks)])
     positive = np.flatnonzero(gold >= choice.least_gold)
     negative = np.flatnonzero(gold == 0)

@@ -19,8 +19,7 @@ from lamr_model.crf.crf import expectations
 from torch import Tensor
 from torch.nn import functional as F
 
-Potentials = tuple[Tensor, Tensor, Tensor]
-"""Transitions `[2, 2]`, start `[2]` and end `[2]`."""
+Potentials = tuple[Tensor, Tensor, Tensor]  # Transitions `[2, 2]`, start `[2]` and end `[2]`
 
 
 def plain_form(emissions: Tensor, cu_seqlens: Tensor, crf: Potentials) -> tuple[Tensor, Tensor]:
@@ -37,13 +36,9 @@ def plain_form(emissions: Tensor, cu_seqlens: Tensor, crf: Potentials) -> tuple[
 
 
 def nll(emissions: Tensor, labels: Tensor, cu_seqlens: Tensor, crf: Potentials) -> Tensor:
-    """Σ -log P(y | x) over packed sequences (paper, section 3.3), a scalar; torch may derive it once.
-
-    Its derivatives are the expectations of what fields and coupling multiply less what y has of it, which
-    forward-backward gives without a graph.
-
-    Shapes: `emissions` float `[T, 2]`, `labels` `[T]`, `cu_seqlens` integers `[B + 1]`.
-    """
+    """Σ -log P(y | x) over packed sequences (paper, section 3.3), a scalar; torch may derive it once. Its derivatives
+    are the expectations of what fields and coupling multiply less what y has of it, which forward-backward gives
+    without a graph. Shapes: `emissions` float `[T, 2]`, `labels` `[T]`, `cu_seqlens` integers `[B + 1]`."""
     given = emissions.detach().double().cpu().numpy()
     packing = Packing.of(cu_seqlens.cpu().numpy(), len(given))
     potentials = LinearChainCrf(*(part.detach().double().cpu().numpy() for part in crf))
@@ -65,12 +60,9 @@ def marginal_log_odds(fields: Tensor, coupling: Tensor) -> Tensor:
 
 
 def _messages(fields: Tensor, coupling: Tensor) -> Tensor:
-    """The log-odds `[T]` of each token by itself and all that stands before it.
-
-    Each token is a map of 2 x 2 potentials from the label before it; maps are joined in log2 T rounds, after each of
-    which every token has what twice as many tokens say. A map's entries differ by a field and two couplings at most,
-    however many tokens it has.
-    """
+    """The log-odds `[T]` of each token by itself and all that stands before it. Each token is a map of 2 x 2 potentials
+    from the label before it; maps are joined in log2 T rounds, after each of which every token has what twice as many
+    tokens say. A map's entries differ by a field and two couplings at most, however many tokens it has."""
     nothing = torch.zeros_like(fields)
     maps = torch.stack([nothing, fields, nothing, fields + coupling], dim=-1).unflatten(-1, (2, 2))
     maps = (maps - maps.detach().amax(dim=(1, 2), keepdim=True)).exp()
@@ -82,8 +74,7 @@ def _messages(fields: Tensor, coupling: Tensor) -> Tensor:
     return (maps[:, 0, 1] / maps[:, 0, 0]).log()
 
 
-SEGMENT = 16
-"""How many code tokens, some two lines, are ranked as one."""
+SEGMENT = 16  # How many code tokens, some two lines, are ranked as one
 _LEAST_GOLD = 4
 """The fewest gold tokens that make a segment one to rank: a short line, which a commit's change often is."""
 
@@ -126,11 +117,8 @@ def lamr_loss(  # noqa: PLR0913, PLR0917 - one argument per input of the objecti
     weights: LossWeights,
     evidence: Tensor,
 ) -> LossTerms:
-    """The objective on one packed batch of code tokens.
-
-    Shapes: `relevance` float `[B]`, `labels` int64 `[T, K]`, `wanted` float `[B]`, `groups` int64 `[B]`, `cu_seqlens`
-    int32 `[B + 1]`, `evidence` float `[T]`.
-    """
+    """The objective on one packed batch of code tokens. Shapes: `relevance` float `[B]`, `labels` int64 `[T, K]`,
+    `wanted` float `[B]`, `groups` int64 `[B]`, `cu_seqlens` int32 `[B + 1]`, `evidence` float `[T]`."""
     tokens = labels.shape[0]
     fused = nll(output.fused_emissions, labels.amax(dim=1), cu_seqlens, heads.fused_crf_tensors())
     own = heads.rubric_crf
@@ -168,10 +156,8 @@ def lamr_loss(  # noqa: PLR0913, PLR0917 - one argument per input of the objecti
 def listwise_loss(
     scores: Tensor, positive: Tensor, negative: Tensor, groups: Tensor, *, even: bool = False
 ) -> Tensor:
-    """The mean over positives of -log softmax against the negatives of their group.
-
-    Shapes: `scores` float `[B]`, `positive`, `negative` bool `[B]`, `groups` int64 `[B]`.
-    """
+    """The mean over positives of -log softmax against the negatives of their group. Shapes: `scores` float `[B]`,
+    `positive`, `negative` bool `[B]`, `groups` int64 `[B]`."""
     same = groups[:, None] == groups[None, :]
     rivals = same & negative[None, :]
     counted = positive & rivals.any(dim=1)
@@ -190,9 +176,7 @@ def ranking_loss(
     log_odds: Tensor, labels: Tensor, groups: Tensor, cu_seqlens: Tensor, *, even: bool = False
 ) -> Tensor:
     """`listwise_loss` of the mean log-odds of segments: the gold tokens of a segment against segments without any gold.
-
-    Shapes: `log_odds` float `[T]`, `labels` int64 `[T]`, `groups` int64 `[B]`, `cu_seqlens` int32 `[B + 1]`.
-    """
+    Shapes: `log_odds` float `[T]`, `labels` int64 `[T]`, `groups` int64 `[B]`, `cu_seqlens` int32 `[B + 1]`."""
     lengths = cu_seqlens.diff().long()
     sequence = torch.repeat_interleave(lengths)
     place = torch.arange(len(labels), device=labels.device) - cu_seqlens[:-1].long()[sequence]

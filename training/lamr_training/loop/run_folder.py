@@ -80,7 +80,6 @@ def _rate(name: str, settings: TrainingSettings) -> float:
 
 
 def set_dropout(model: LamrModel, rate: float) -> None:
-    """Set the rate of the backbone's dropout."""
     for module in model.backbone.modules():
         if isinstance(module, nn.Dropout):
             module.p = rate
@@ -128,20 +127,15 @@ class RunLog:
     def __init__(self, folder: Path, step: int) -> None:
         """Open a run's log and cut off the rows of later steps, which will come again."""
         self._path = folder / LOG
-        self._cut(step)
+        lines = self._path.read_text(encoding="utf-8").splitlines(True) if self._path.exists() else []
+        kept = [line for line in lines if _step(line) <= step]
+        if len(kept) < len(lines):
+            write_whole(self._path, "".join(kept))
 
     def write(self, step: int, row: dict[str, Any]) -> None:
         """Append the figures of a step, by name."""
         with self._path.open("a", encoding="utf-8") as stream:
             stream.write(json.dumps({"step": step, **row}) + "\n")
-
-    def _cut(self, step: int) -> None:
-        if not self._path.exists():
-            return
-        lines = self._path.read_text(encoding="utf-8").splitlines(keepends=True)
-        kept = [line for line in lines if _step(line) <= step]
-        if len(kept) < len(lines):
-            write_whole(self._path, "".join(kept))
 
 
 def _step(line: str) -> float:
@@ -165,10 +159,8 @@ class RunState:
 
     @torch.no_grad()
     def follow(self, step: int) -> None:
-        """Take a step's weights into the average.
-
-        Early steps count with a greater share, or the average would be mostly of the start.
-        """
+        """Take a step's weights into the average. Early steps count with a greater share, or the average would be
+        mostly of the start."""
         if not self.settings.average:
             return
         share = max(1 - self.settings.average, 1 / step)

@@ -1,10 +1,8 @@
 """The training loop: AdamW, warmup and decay, exact resumption.
 
-A run's folder holds all that the run goes on from. Batch order and dropout follow from the seed and the step, so a
-resumed run repeats the uninterrupted one. Under `torch.distributed` every process takes its own batches, and gradients
-are averaged. On shared CPUs several processes with one thread each beat one process with several threads, which wait
-for each other at every operation. Figures of validation chunks compare the steps of one run; `lamr_evaluation` measures
-what a pruner keeps of whole files.
+Batch order and dropout follow from the seed and the step, so a resumed run repeats the uninterrupted one. Under
+`torch.distributed` every process takes its own batches, and gradients are averaged: on shared CPUs several processes
+with one thread each beat one with several threads. Figures of validation chunks compare the steps of one run.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import FrameType
@@ -123,29 +121,22 @@ def _array(values: Tensor) -> NDArray[Any]:
     return values.detach().cpu().numpy()
 
 
-@dataclass
-class StopRequest:
-    """Whether somebody has asked to stop."""
-
-    pending: bool = False
-
-
 @contextmanager
-def stop_requests() -> Iterator[StopRequest]:
-    """Within the context, the first signal sets `pending` and the second one interrupts as usual."""
-    request = StopRequest()
+def stop_requests() -> Iterator[threading.Event]:
+    """Within the context, the first signal sets the event and the second one interrupts as usual."""
+    asked = threading.Event()
     if threading.current_thread() is not threading.main_thread():
-        yield request  # only the main thread can handle signals
+        yield asked  # only the main thread can handle signals
         return
 
     def ask(_number: int, _frame: FrameType | None) -> None:
-        if request.pending:
+        if asked.is_set():
             raise KeyboardInterrupt
-        request.pending = True
+        asked.set()
 
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield request
+        yield asked
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -160,10 +151,8 @@ def train(  # noqa: PLR0913 - keywords with defaults
     validation: ExampleSet | None = None,
     stop_after: int | None = None,
 ) -> LamrModel:
-    """Train until `settings.steps`, going on from the folder's checkpoint if there is one.
-
-    Ctrl-C and SIGTERM end the step, write a checkpoint and then interrupt.
-    """
+    """Train until `settings.steps`, going on from the folder's checkpoint if there is one. Ctrl-C and SIGTERM end the
+    step, write a checkpoint and then interrupt."""
     if not len(data):
         raise RunError("there are no training examples; build the corpus with more packages or shorter files")
     folder.mkdir(parents=True, exist_ok=True)
@@ -177,13 +166,10 @@ def train(  # noqa: PLR0913 - keywords with defaults
     end = min(settings.steps, stop_after or settings.steps)
     started = time.monotonic()
     model.train()
-    steps = range(step + 1, end + 1)
-    with ExitStack() as stack:
-        log = RunLog(folder, step) if process.rank == 0 else None
-        stop = stack.enter_context(stop_requests())
-        for now in tqdm(
-            steps, initial=step, total=settings.steps, unit="step", mininterval=10, disable=process.rank != 0
-        ):
+    log = RunLog(folder, step) if process.rank == 0 else None
+    progress = {"initial": step, "total": settings.steps, "unit": "step", "mininterval": 10}
+    with stop_requests() as stop:
+        for now in tqdm(range(step + 1, end + 1), disable=log is None, **progress):
             torch.manual_seed((settings.seed * 1_000_003 + now) * process.world + process.rank)
             mine = [next(order) for _ in range(each)][process.rank :: process.world]
             batches = [make_batch(data, chosen).to(process.device) for chosen in mine]
@@ -196,7 +182,7 @@ def train(  # noqa: PLR0913 - keywords with defaults
             if log and validation is not None and now % settings.validate_every == 0:
                 log.write(now, asdict(validate(model, validation, settings.tokens)))
                 model.train()
-            leave = process.any(stop.pending)
+            leave = process.any(stop.is_set())
             if log and (now % settings.checkpoint_every == 0 or now == end or leave):
                 run.save(now)
             if leave:
@@ -206,10 +192,7 @@ def train(  # noqa: PLR0913 - keywords with defaults
 
 
 def forward(model: LamrModel, batch: Batch, bf16: bool = False) -> tuple[HeadOutput, Tensor]:
-    """Run a model on a batch.
-
-    Shapes: returns float32 `[B]`.
-    """
+    """Run a model on a batch. Shapes: returns float32 `[B]`."""
     packing = PackedLayout.of(batch.cu_seqlens, batch.max_len, batch.input_ids.shape[0])
     with torch.autocast(batch.input_ids.device.type, torch.bfloat16, enabled=bf16):
         fused, relevance = model.features(batch.input_ids, packing)
@@ -221,17 +204,8 @@ def batch_loss(
 ) -> tuple[LossTerms, Tensor]:
     """The objective on a batch (`lamr_loss`), and the gate float32 `[C, K]` of its code tokens."""
     output, relevance = forward(model, batch, bf16)
-    terms = lamr_loss(
-        output,
-        relevance,
-        model.heads,
-        batch.labels,
-        batch.relevance,
-        batch.groups,
-        batch.code_cu_seqlens,
-        weights,
-        batch.evidence,
-    )
+    wanted = (batch.labels, batch.relevance, batch.groups, batch.code_cu_seqlens)
+    terms = lamr_loss(output, relevance, model.heads, *wanted, weights, batch.evidence)
     return terms, output.gate
 
 
@@ -242,7 +216,6 @@ def _step(
     settings: TrainingSettings,
     step: int,
 ) -> dict[str, float]:
-    """Make one optimizer step and return its figures by name."""
     factor = rate_factor(step, settings)
     for group in optimizer.param_groups:
         group["lr"] = group["full_rate"] * factor
@@ -262,15 +235,13 @@ def _step(
 
 
 def _numbers(terms: LossTerms, gate: Tensor) -> dict[str, float]:
-    """The terms of the loss and the mean gate as numbers, by name."""
-    rubrics = {f"nll_{k}": float(value) for k, value in enumerate(terms.rubrics)}
-    gates = {f"gate_{k}": float(value) for k, value in enumerate(gate.detach().mean(dim=0))}
+    shares = gate.detach().mean(dim=0)
     return {
         "loss": float(terms.total.detach()),
         "nll": float(terms.fused),
-        **rubrics,
+        **{f"nll_{k}": float(value) for k, value in enumerate(terms.rubrics)},
         "mse": float(terms.relevance),
         "listwise": float(terms.listwise),
         "ranking": float(terms.ranking),
-        **gates,
+        **{f"gate_{k}": float(value) for k, value in enumerate(shares)},
     }

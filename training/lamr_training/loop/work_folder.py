@@ -61,7 +61,6 @@ class WorkFolder:
         return self.has_start() and all(file.exists() for file in files)
 
     def write_start(self, model: LamrModel, tokenizer: Tokenizer, beside: Path | None = None) -> None:
-        """Write the start checkpoint."""
         self.start.mkdir(parents=True, exist_ok=True)
         if beside is not None:
             copy_client_files(beside, self.start)
@@ -70,7 +69,6 @@ class WorkFolder:
         save_checkpoint(model, self.start, self.tokenizer_file)
 
     def load_start(self) -> tuple[LamrModel, PromptEncoder]:
-        """The model at its start, and the encoder of its inputs."""
         model = load_checkpoint(self.start)
         return model, PromptEncoder(Tokenizer.from_file(str(self.tokenizer_file)), model.config.spec(""))
 
@@ -92,5 +90,4 @@ class WorkFolder:
 
 
 def _numbered(name: str, number: int) -> str:
-    """`run`, `run-2`, `run-3`, ..."""
     return f"{name}-{number + 1}" if number else name

@@ -1,11 +1,7 @@
 """Trains a mini model on: from a served repository or a checkpoint, on the records of a folder.
 
-The start is the shipped model unless another one is named. The result has a bias that lets Viterbi's path decide, and a
-scoring that is fitted on whole files.
-
 A repository doesn't tell what its backbone is, so only `lamr-mini`'s architecture can be turned back. What
-`lamr_export.integer_graph` does to weights is undone by the parameter names that the exporter leaves on biases and
-tables; rounding isn't undone.
+`lamr_export.integer_graph` does to weights is undone by the parameter names in the graph; rounding isn't undone.
 """
 
 from __future__ import annotations
@@ -48,17 +44,14 @@ class FineTuneRecipe(Recipe):
 
     @property
     def runs(self) -> int:
-        """So many as `count` says."""
         return self.count
 
     def check(self) -> None:
-        """Refuse a start that is neither a repository nor a checkpoint, and several processes."""
         if self.workers > 1:
             raise RunError("this preset trains in one process; leave --workers out")
         self._start()
 
     def prepare(self, data: Path, work: WorkFolder) -> None:
-        """Write the start checkpoint, the examples and the checks, if any of them is missing."""
         if work.is_prepared(self.runs):
             return
         work.write_start(*self._start(), beside=self._tokenizer_file())
@@ -76,7 +69,6 @@ class FineTuneRecipe(Recipe):
         ExampleSet.of(list(make_examples(checks, encoder, rarity, seed=1))).save(work.checks)
 
     def fit(self, work: WorkFolder) -> None:
-        """Train each run from the start."""
         for run in range(self.runs):
             work.train(work.load_after(0), replace(self.settings, seed=self.settings.seed + run), run)
 
@@ -104,10 +96,8 @@ _UNREAD = "lexical.projection.weight"
 
 
 def load_served(repository: Path) -> tuple[LamrModel, Tokenizer]:
-    """The model of an int8 repository, with float weights, and its tokenizer.
-
-    Rounding isn't undone: the model answers as the repository does, but for what rounding activations changes.
-    """
+    """The model of an int8 repository, with float weights, and its tokenizer. Rounding isn't undone: the model answers
+    as the repository does, but for what rounding activations changes."""
     spec = load_spec(repository)
     tokenizer = Tokenizer.from_file(str(client_files(repository) / TOKENIZER_FILE))
     backbone, _ = load_minilm()
@@ -142,7 +132,6 @@ _ARCHITECTURE = tuple(_FIELDS.split())
 
 
 def _fill(model: LamrModel, weights: dict[str, NDArray[np.float32]]) -> None:
-    """Give a model the weights, all of them."""
     own = model.state_dict()
     weights.setdefault(_UNREAD, np.zeros(own[_UNREAD].shape, np.float32))
     for name in sorted(own.keys() | weights.keys()):
@@ -155,8 +144,7 @@ def _fill(model: LamrModel, weights: dict[str, NDArray[np.float32]]) -> None:
 
 FloatArray = NDArray[np.float32]
 
-_MODEL = "model."
-"""What the exporter puts before a parameter's name."""
+_MODEL = "model."  # What the exporter puts before a parameter's name
 _LEVELS = "/q"
 
 
@@ -185,7 +173,6 @@ def float_weights(encoder: ModelProto) -> dict[str, FloatArray]:
 
 
 def _parameter(name: str, products: dict[str, NodeProto]) -> str:
-    """The parameter of an integer weight: its own name, or that of the bias that its product adds."""
     if name.startswith(_MODEL):
         return name.removeprefix(_MODEL)
     node = products.get(name)
@@ -198,7 +185,6 @@ def _parameter(name: str, products: dict[str, NodeProto]) -> str:
 def _matrix(
     name: str, constants: dict[str, NDArray[np.generic]], products: dict[str, NodeProto]
 ) -> FloatArray:
-    """An integer weight as floats: levels times scale, divided by what its activation is scaled with."""
     scale = constants[f"{name}/scale"].astype(np.float32)
     values: FloatArray = constants[name + _LEVELS].astype(np.float32) * scale
     node = products.get(name)

@@ -70,10 +70,8 @@ def train_lines(
 ) -> LinesReport:
     """Write a copy of a model repository with a line model that has learned from records.
 
-    Raises:
-        RunError: there are too few records.
-        ExportError: `out` can't be written.
-        ModelMismatchError: `base` is no repository of a pruner.
+    Raises `RunError`: there are too few records. Raises `ExportError`: `out` can't be written. Raises
+    `ModelMismatchError`: `base` is no repository of a pruner.
     """
     settings = settings or LinesSettings()
     training = settings.training
@@ -132,7 +130,6 @@ class _Records:
 
 
 def _start(records: _Records, before: LineModel | None) -> LineModule:
-    """What training begins with."""
     settings, training = records.settings, records.settings.training
     if before is not None and not settings.fresh:
         return LineModule.of(before, training.dropout)
@@ -155,7 +152,6 @@ def _model(place: Path, fresh: bool) -> LineModel | None:
 def _reports(
     checks: list[ScoredFile], scorer: Scorer, spec: ModelSpec
 ) -> tuple[ScoringReport | None, ScoringReport | None]:
-    """How the scoring does on validation files with other queries, and on those with questions."""
     answered = [file for file in checks if file.record.kept_frags]
     told, asked = ([file for file in answered if asks(file.asked.query) == sort] for sort in (False, True))
     first, second = (compare(files, scorer, spec.threshold) if files else None for files in (told, asked))

@@ -63,17 +63,14 @@ class MiniRecipe(Recipe):
 
     @property
     def runs(self) -> int:
-        """One run for each round."""
         return len(self.sizes.rounds)
 
     def check(self) -> None:
-        """Refuse another backbone, and a machine without MiniLM."""
         if self.base:
             raise RunError("this preset brings its own backbone; leave --base out")
         minilm_folder()
 
     def prepare(self, data: Path, work: WorkFolder) -> None:
-        """Write the start checkpoint, each round's examples and the checks, as far as they are missing."""
         if work.is_prepared(self.runs):
             return
         records = list(read_records(data / "train.jsonl"))
@@ -115,7 +112,6 @@ class MiniRecipe(Recipe):
         return list(islice(cycle(records), first, first + min(counts[number], len(records))))
 
     def fit(self, work: WorkFolder) -> None:
-        """Train the rounds one after another."""
         for number in range(self.runs):
             if self.workers == 1:
                 self.fit_round(work, number)
@@ -144,11 +140,9 @@ class MiniRecipe(Recipe):
             )
 
     def finish(self, data: Path, work: WorkFolder, out: Path) -> ScoringReport:
-        """Write the mean of the rounds' weights, with a bias and a scoring that are fitted on whole files.
-
-        The second round is better where its records are many and worse where they are few; the mean, between two ends
-        of one path, is better than either (Wortsman et al. 2022, model soups).
-        """
+        """Write the mean of the rounds' weights, with a bias and a scoring that are fitted on whole files. The second
+        round is better where its records are many and worse where they are few; the mean, between two ends of one path,
+        is better than either (Wortsman et al. 2022, model soups)."""
         model = mean_weights([work.load_after(1 + number) for number in range(self.runs)])
         alias_line_ends(model, Tokenizer.from_file(str(work.tokenizer_file)))
         records = [

@@ -43,19 +43,15 @@ from lamr_training.fits.scoring import (
 from lamr_training.loop.run_folder import TrainingSettings
 from lamr_training.loop.work_folder import WorkFolder
 
-SHARE = 0.27
-"""The share of a file's tokens that Viterbi's path keeps on average."""
-BIASED = 40
-"""How many files the bias is fitted on; it is one number."""
+SHARE = 0.27  # The share of a file's tokens that Viterbi's path keeps on average
+BIASED = 40  # How many files the bias is fitted on; it is one number
 
 
 def write_scored(model: LamrModel, work: WorkFolder, out: Path, records: Sequence[Record]) -> ScoringReport:
-    """Write a model into a folder, with a bias and a scoring that are fitted on records of whole files.
-
-    The line model is that which training began with, or else the bundled one: few files don't teach one, and it reads
-    so little of an encoder that other weights hardly change what it needs.
-    Its version says which weights they are, so that no client takes them for those that were shipped or begun with.
-    """
+    """Write a model into a folder, with a bias and a scoring that are fitted on records of whole files. The line model
+    is that which training began with, or else the bundled one: few files don't teach one, and it reads so little of an
+    encoder that other weights hardly change what it needs. Its version says which weights they are, so that no client
+    takes them for those that were shipped or begun with."""
     save_checkpoint(model, out, work.tokenizer_file)
     if not (out / SCORING_FILE).exists():
         with replaced(out / SCORING_FILE) as part:
@@ -90,7 +86,6 @@ def _keep_bias(
 
 
 def mean_weights(models: Sequence[LamrModel]) -> LamrModel:
-    """The first of the models, with the mean of all their weights."""
     weights = [model.state_dict() for model in models]
     mean = {
         name: torch.stack([each[name] for each in weights]).mean(dim=0)
@@ -104,9 +99,7 @@ def mean_weights(models: Sequence[LamrModel]) -> LamrModel:
 
 def _exported(checkpoint: Path, work: WorkFolder) -> Path:
     """The int8 export of a checkpoint, which is what the shipped model serves; an export of the same weights is reused.
-
-    Nobody reads the export's report, so a single text is enough for it.
-    """
+    Nobody reads the export's report, so a single text is enough for it."""
     digest = hashlib.sha256((checkpoint / CHECKPOINT_WEIGHTS).read_bytes()).hexdigest()
     folder = work.path / f"exported-{digest[:12]}"
     if not folder.exists():

@@ -16,7 +16,6 @@ from typing import Any
 from lamr_evaluation.records import Problem, read_records, write_records
 
 from lamr_training.errors import RecordError, RunError
-from lamr_training.fits.scoring import ScoringReport
 from lamr_training.labels import parse_lines
 from lamr_training.loop.losses import LossWeights
 from lamr_training.loop.run_folder import LOG, TrainingSettings
@@ -91,7 +90,6 @@ class RunReport:
     scoring: dict[str, Any] | None  # what the fitted scoring reaches on validation files
 
     def to_json(self) -> str:
-        """The report as one JSON object."""
         return json.dumps(asdict(self))
 
 
@@ -104,12 +102,8 @@ def run_preset(  # noqa: PLR0913 - keywords with defaults
     work: Path | None = None,
     report: Callable[[Path, Problem], None] | None = None,
 ) -> RunReport:
-    """Train a preset, going on where an interrupted run with the same `work` stopped.
-
-    Raises:
-        RunError: the preset is unknown or can't start.
-        RecordError: the data can't be used; the message names file and line.
-    """
+    """Train a preset, going on where an interrupted run with the same `work` stopped. Raises `RunError`: the preset is
+    unknown or can't start. Raises `RecordError`: the data can't be used; the message names file and line."""
     if preset not in PRESETS:
         raise RunError(f"preset {preset!r} is unknown; known are {', '.join(sorted(PRESETS))}")
     options = options or RunOptions()
@@ -125,7 +119,9 @@ def run_preset(  # noqa: PLR0913 - keywords with defaults
     recipe.prepare(whole, folder)
     recipe.fit(folder)
     scoring = recipe.finish(whole, folder, out)
-    return _report(preset, out, folder, recipe.runs - 1, scoring)
+    log = (folder.run(recipe.runs - 1) / LOG).read_text(encoding="utf-8")
+    figures = [row for row in map(json.loads, log.splitlines()) if "f1" in row]
+    return RunReport(preset, str(out), figures[-1] if figures else {}, asdict(scoring) if scoring else None)
 
 
 def mix(folders: Sequence[Path], target: Path) -> None:
@@ -151,7 +147,6 @@ def check_data(data: Path, report: Callable[[Path, Problem], None] | None = None
 
 
 def changed_recipe(recipe: Recipe, options: RunOptions) -> Recipe:
-    """The recipe with what the options change."""
     recipe = replace(recipe, base=options.base, workers=options.workers)
     soup = {name: value for name in ("count", "kept") if (value := getattr(options, name)) is not None}
     if soup and not isinstance(recipe, FineTuneRecipe):
@@ -160,15 +155,3 @@ def changed_recipe(recipe: Recipe, options: RunOptions) -> Recipe:
     recipe.check()
     changes = {name: value for name in ("steps", "seed") if (value := getattr(options, name)) is not None}
     return replace(recipe, settings=replace(recipe.settings, **changes))
-
-
-def _report(
-    preset: str, out: Path, work: WorkFolder, last_run: int, scoring: ScoringReport | None
-) -> RunReport:
-    rows = [json.loads(line) for line in (work.run(last_run) / LOG).read_text(encoding="utf-8").splitlines()]
-    return RunReport(
-        preset,
-        str(out),
-        validation=next((row for row in reversed(rows) if "f1" in row), {}),
-        scoring=asdict(scoring) if scoring else None,
-    )
