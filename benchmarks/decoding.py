@@ -21,7 +21,7 @@ from functools import partial
 import numpy as np
 import torch
 from lamr_model.crf import LinearChainCrf, marginals, viterbi
-from lamr_training.loop.torch_chains import Potentials, nll
+from lamr_training.loop.losses import Potentials, nll
 from torchcrf import CRF
 
 from benchmarks.random_models import decoder

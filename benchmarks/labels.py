@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from lamr_training.labels.rubrics import label_lines
+from lamr_training.labels import label_lines
 
 from benchmarks.report import Figure, option_parser, run
 from benchmarks.sources import python_files

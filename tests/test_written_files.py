@@ -20,13 +20,13 @@ from lamr_base.private_files import replaced, write_whole
 from lamr_cli.printing import write_page
 from lamr_evaluation.records import Record, write_records
 from lamr_export.checkpoint import copy_client_files, save_checkpoint
-from lamr_export.target import replacing
+from lamr_export.repository_writer import replacing
 from lamr_repositories.batch.storage import open_storage
 from lamr_serving.front import control, haproxy
 from lamr_serving.front.fleet import make_key
 from lamr_serving.front.rendering import FrontPaths, write
 from lamr_serving.front.tenants_file import add_keys
-from lamr_training.loop.example_set import ExampleSet
+from lamr_training.loop.examples import ExampleSet
 from lamr_training.loop.run_folder import RunLog, write_checkpoint
 
 from tests.export.models import bert, write_tokenizer
@@ -37,25 +37,24 @@ ROOM = 512
 """Bytes of a file that a disk takes which is nearly full."""
 LONG = "x = 1  # much more than there is room for\n" * 100
 RECORD = Record("what is x?", LONG, (1,))
-FRESH = "a folder that takes its place when it is whole (lamr_export.target)"
+FRESH = "a folder that takes its place when it is whole (lamr_export.repository_writer)"
 HELPERS = ("replaced", "write_whole")
 WRITERS = {
     "model/lamr_model/encoder/part_spec.py": FRESH,
     "model/lamr_model/scoring/weights.py": "bytes in memory",
-    "export/lamr_export/activation_scales.py": "a temporary folder",
+    "export/lamr_export/quantize.py": "a temporary folder",
     "model/lamr_model/crf/weights.py": "below the helpers' floor: a file beside it, then renamed",
     "export/lamr_export/causal_repository.py": FRESH,
     "export/lamr_export/onnx_tracing.py": FRESH,
     "export/lamr_export/part_graphs.py": FRESH,
     "export/lamr_export/repository_writer.py": FRESH,
-    "export/lamr_export/target.py": FRESH,
     "training/lamr_training/recipes/lines.py": FRESH,
     "serving/lamr_serving/front/running.py": "an empty file",
     "repositories/lamr_repositories/batch/storage.py": "a file beside it, synced, then renamed",
     "serving/lamr_serving/launcher/supervisor.py": "Triton's log, which is appended to and kept short",
     "serving/lamr_serving/launcher/workspace.py": "the folder of one run",
     "cli/lamr_cli/judge.py": "a temporary folder",
-    "cli/lamr_cli/streams.py": "standard output and error",
+    "cli/lamr_cli/printing.py": "standard output and error",
     "training/lamr_training/loop/run_folder.py": "rows are appended, and a half one is cut off",
 }
 """The files of the code that write files by themselves, and why a full disk loses nothing there."""

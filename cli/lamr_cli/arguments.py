@@ -10,23 +10,21 @@ from typing import TYPE_CHECKING, Annotated, TypedDict, cast
 
 import typer
 from lamr_base.choices import ProfileName
+from typer import Option
 
-from lamr_cli.streams import read_input
+from lamr_cli.printing import read_input
 
 if TYPE_CHECKING:
     from lamr_postprocess import DecodedFile
 
 
 LineRange = tuple[int, int]
-MOST_CODE_BYTES = 256 << 20
-"""Of one file; what has more is no code, or has no end, as a device."""
+MOST_CODE_BYTES = 256 << 20  # Of one file; what has more is no code, or has no end, as a device
 
-Query = Annotated[
-    str, typer.Option("--query", "-q", help="What you are looking for, as a question or words.")
-]
+Query = Annotated[str, Option("--query", "-q", help="What you are looking for, as a question or words.")]
 Task = Annotated[
     str,
-    typer.Option(
+    Option(
         help="The task behind the query, such as an issue's text, of any length. If it is long, the model reads the "
         "parts that fit the file best.",
         metavar="TEXT|@FILE",
@@ -35,7 +33,7 @@ Task = Annotated[
 
 History = Annotated[
     str,
-    typer.Option(
+    Option(
         help="What the agent said before the query. The last 3,000 characters count most.",
         metavar="TEXT|@FILE",
     ),
@@ -49,7 +47,7 @@ def _none_if_empty(server: str | None) -> str | None:
 
 Server = Annotated[
     str | None,
-    typer.Option(
+    Option(
         help="HOST:PORT of a server's gRPC port (see `lamr serve`), or https://HOST of a front, with its key in "
         "LAMR_API_KEY and its certificate's authority in LAMR_CA. Without it, the model runs in this process.",
         envvar="LAMR_SERVER",
@@ -59,31 +57,29 @@ Server = Annotated[
 ]
 Language = Annotated[
     str | None,
-    typer.Option(
-        "--language", "-l", help="The code's language; default: by the file's name, then by its content."
-    ),
+    Option("--language", "-l", help="The code's language; default: by the file's name, then by its content."),
 ]
 Model = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         help="A model repository written by `lamr export`; default: the bundled lamr-mini.",
         show_default=False,
     ),
 ]
 LineNumbers = Annotated[
-    bool, typer.Option("--line-numbers", "-n", help="Put original line numbers before the lines.")
+    bool, Option("--line-numbers", "-n", help="Put original line numbers before the lines.")
 ]
-AllAsJson = Annotated[bool, typer.Option("--json", help="Print every field of the result as JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Print no summary and no progress on stderr.")]
+AsJson = Annotated[bool, Option("--json", help="Print the result as JSON.")]
+Quiet = Annotated[bool, Option("--quiet", help="Print no summary and no progress on stderr.")]
 CacheFile = Annotated[
     Path | None,
-    typer.Option(help="File that keeps indexes and the model's answers; default: in your cache folder."),
+    Option(help="File that keeps indexes and the model's answers; default: in your cache folder."),
 ]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Don't use a cache.")]
-Timeout = Annotated[float, typer.Option(help="Seconds to wait for the whole answer.", min=0.001)]
+NoCache = Annotated[bool, Option("--no-cache", help="Don't use a cache.")]
+Timeout = Annotated[float, Option(help="Seconds to wait for the whole answer.", min=0.001)]
 Tokenizer = Annotated[
     str | None,
-    typer.Option(
+    Option(
         help="How to count tokens: o200k (GPT), cl100k, claude (of 2023), qwen or llama, each by a table within 3 %; "
         "any, an upper bound for all large models; model, the pruning model's own tokenizer; or the path of a "
         "tokenizer.json. Default: o200k.",
@@ -95,7 +91,7 @@ Tokenizer = Annotated[
 
 Profile = Annotated[
     ProfileName | None,
-    typer.Option(
+    Option(
         help="How much to cut. lossless replaces only lines that the agent still has in its context; careful, balanced "
         "and eager also cut other lines, each more than the one before. Default: careful."
     ),
@@ -106,14 +102,14 @@ EFFORT_HELP = (
 )
 Within = Annotated[
     float | None,
-    typer.Option(
+    Option(
         help="Answer within so many seconds, with the chunks read by then.", min=0.001, show_default=False
     ),
 ]
 
 Degrade = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--degrade/--no-degrade",
         help="If the server fails, answer by the line model; with --no-degrade, exit with an error.",
     ),
@@ -123,16 +119,7 @@ _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 
 
 def read_code(file: str, query: str) -> DecodedFile:
-    """Return the text of a file, or of standard input for `-`, with its newlines as they are, and its encoding.
-
-    Args:
-        file: what the command line names.
-        query: for the message that tells how a folder is asked.
-
-    Raises:
-        InvalidInputError: it is no text, has more than `MOST_CODE_BYTES`, or a folder is named.
-        OSError: the file can't be read.
-    """
+    """Return the text of a file, or of standard input for `-`, with its newlines as they are, and its encoding."""
     from lamr_base.files import naming
     from lamr_client import InvalidInputError
     from lamr_client.prune_options import decode_code
@@ -155,11 +142,7 @@ def read_code(file: str, query: str) -> DecodedFile:
 
 
 def read_words(option: str, text: str) -> str:
-    """Return what an option such as `--task` names: the text itself, or for `@FILE` what the file holds.
-
-    Raises:
-        typer.BadParameter: the file can't be read or is no text.
-    """
+    """Return what an option such as `--task` names: the text itself, or for `@FILE` what the file holds."""
     from lamr_client import InvalidInputError
     from lamr_client.prune_options import decode_code
 
@@ -172,22 +155,14 @@ def read_words(option: str, text: str) -> str:
 
 
 def cache_file(cache: Path | None, no_cache: bool, default: Path | None) -> Path | None:
-    """Return the file that `--cache` and `--no-cache` mean, where a command has a default; None keeps nothing.
-
-    Raises:
-        typer.BadParameter: both are given.
-    """
+    """Return the file that `--cache` and `--no-cache` mean, where a command has a default; None keeps nothing."""
     if no_cache and cache is not None:
         raise typer.BadParameter("give --cache or --no-cache, not both")
     return None if no_cache else cache or default
 
 
 def parse_keep(texts: list[str]) -> tuple[LineRange | str, ...]:
-    """Return what `--keep` names: 1-based line ranges for `10-20` and `7`, the expression for `/regex/`, unread.
-
-    Raises:
-        typer.BadParameter: a text is neither, or a range is empty.
-    """
+    """Return what `--keep` names: 1-based line ranges for `10-20` and `7`, the expression for `/regex/`, unread."""
     return tuple(_parse_one(text) for text in texts)
 
 
@@ -218,11 +193,7 @@ class Credentials(TypedDict, total=False):
 
 
 def credentials(server: str | None) -> Credentials:
-    """Return what the environment holds for a server, as arguments of `Pruner`; nothing without a server.
-
-    Args:
-        server: its address. Certificates are for https:// and are left out elsewhere.
-    """
+    """Return what the environment holds for a server, as arguments of `Pruner`; nothing without a server."""
     if server is None:
         return {}
     names = [name for name in _VARIABLES if server.startswith("https://") or name not in _FOR_TLS]

@@ -9,8 +9,9 @@ from typing import Annotated, Literal
 
 import typer
 from lamr_base.choices import EffortName
+from typer import Argument, Option
 
-from lamr_cli.arguments import EFFORT_HELP, CacheFile, Model, NoCache, Within, cache_file, credentials
+from lamr_cli.arguments import EFFORT_HELP, AsJson, CacheFile, Model, NoCache, Within, cache_file, credentials
 from lamr_cli.exits import INCOMPLETE
 from lamr_cli.printing import bar, say
 
@@ -20,37 +21,27 @@ Form = Literal["jsonl", "parquet"]
 def batch(
     jobs: Annotated[
         str,
-        typer.Argument(
+        Argument(
             help="JSONL, or Parquet if its name ends in .parquet: id, query, and path, code or repo in each row. A "
             "path or a URL that fsspec knows.",
             metavar="JOBS",
         ),
     ],
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output", "-o", help="Folder or URL of the answers; name it again to continue.", metavar="PLACE"
-        ),
-    ],
-    workers: Annotated[int, typer.Option(help="Number of processes; with --ray, of actors.", min=1)] = 1,
-    form: Annotated[Form, typer.Option("--format", help="The format of the answers.")] = "jsonl",
+    output: Annotated[str, Option("--output", "-o", help="Folder or URL of the answers.", metavar="PLACE")],
+    workers: Annotated[int, Option(help="Number of processes; with --ray, of actors.", min=1)] = 1,
+    form: Annotated[Form, Option("--format", help="The format of the answers.")] = "jsonl",
     ray: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="Run on a Ray cluster: HOST:PORT of its head, auto for the cluster that this machine belongs to, or "
             "local to start one here.",
             metavar="ADDRESS|auto|local",
         ),
     ] = None,
-    ray_cpus: Annotated[
-        float,
-        typer.Option(
-            help="CPUs that Ray reserves for a worker. With a whole CPU, rows of a lost node wait for a new one."
-        ),
-    ] = 0.01,
+    ray_cpus: Annotated[float, Option(help="CPUs that Ray sets aside for a worker.")] = 0.01,
     servers: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--server",
             help="HOST:PORT of a server's gRPC port, or https://HOST of a front, with its key in LAMR_API_KEY and its "
             "certificate's authority in LAMR_CA. Workers share several servers. Default: each worker runs the "
@@ -59,15 +50,15 @@ def batch(
             show_default=False,
         ),
     ] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="The budget of rows without one.", min=1)] = None,
-    effort: Annotated[EffortName, typer.Option(help=f"For rows without one. {EFFORT_HELP}")] = "full",
+    max_tokens: Annotated[int | None, Option(help="The budget of rows without one.", min=1)] = None,
+    effort: Annotated[EffortName, Option(help=f"For rows without one. {EFFORT_HELP}")] = "full",
     within: Within = None,
-    timeout: Annotated[float, typer.Option(help="Seconds for one file.", min=0.001)] = 120.0,
-    retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Run rows with errors again.")] = False,
+    timeout: Annotated[float, Option(help="Seconds for one file.", min=0.001)] = 120.0,
+    retry_errors: Annotated[bool, Option("--retry-errors", help="Run failed rows again.")] = False,
     model: Model = None,
     cache: CacheFile = None,
     no_cache: NoCache = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Prune files and pack repositories, each for its own question.
 

@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
+from lamr_cli.arguments import AsJson
 from lamr_cli.printing import say
 
 OTHERS = {
@@ -20,13 +21,8 @@ OTHERS = {
 
 
 def cache(
-    clear: Annotated[
-        bool,
-        typer.Option(
-            "--clear", help="Delete what prune, pack and replay kept. It is computed again when needed."
-        ),
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print names and bytes as JSON.")] = False,
+    clear: Annotated[bool, Option("--clear", help="Drop what prune, pack and replay kept.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show what lamr keeps in your cache folder and how large it is, or clear it.
 

@@ -12,15 +12,10 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 _COMMANDS = {
-    "Prune": {
-        "prune": "prune.prune",
-        "pack": "pack.pack",
-        "batch": "batch.batch",
-        "view": "view.view",
-    },
+    "Prune": {"prune": "prune.prune", "pack": "pack.pack", "batch": "batch.batch", "view": "prune.view"},
     "Agents": {
-        "install": "hosts.install",
-        "uninstall": "hosts.uninstall",
+        "install": "agents.install",
+        "uninstall": "agents.uninstall",
         "agents": "agents.app",
         "mcp": "mcp.mcp",
         "replay": "replay.replay",
@@ -30,8 +25,8 @@ _COMMANDS = {
         "serve": "serve.serve",
         "http": "mcp.http",
         "front": "front.app",
-        "status": "status.status",
-        "config": "config.config",
+        "status": "serve.status",
+        "config": "settings.config",
         "cache": "cache.cache",
     },
     "Models and evaluation": {
@@ -42,13 +37,7 @@ _COMMANDS = {
     },
 }
 """Under each heading of the help, each command's module and what of it is the command."""
-_RESEARCH = {
-    "Commands": {
-        "judge": "judge.app",
-        "compress": "compress.compress",
-        "lines": "train.lines",
-    }
-}
+_RESEARCH = {"Commands": {"judge": "judge.app", "compress": "compress.compress", "lines": "train.lines"}}
 
 
 class _Plain:

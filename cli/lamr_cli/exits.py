@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, NoReturn
 import typer
 from lamr_base.errors import BAD_INPUT, SERVER_TROUBLE, LamrError, how_to_install, visible
 
-from lamr_cli.printing import say
-from lamr_cli.streams import writing
+from lamr_cli.printing import say, writing
 
 if TYPE_CHECKING:
     from lamr_evaluation import Problem
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["BAD_INPUT", "INCOMPLETE", "SERVER_TROUBLE", "exit_code", "explain"]
 
 _UNIX_MODULES = ("fcntl", "grp", "pwd", "resource", "termios")
-INCOMPLETE = 4
-"""The work was done, but a part of the input was left out, or nothing of it was kept."""
+INCOMPLETE = 4  # The work was done, but a part of the input was left out, or nothing of it was kept
 
 
 def exit_code(error: BaseException) -> int | None:
@@ -65,9 +63,6 @@ def end_well_on_sigterm(*, at_once: bool = False) -> None:
 
     Servers that handle the signal themselves do so; this is for the time before and after. uvicorn, for one, ends its
     requests and then raises the signal again.
-
-    Args:
-        at_once: for a server that reads standard input: a thread that waits there would keep the process alive.
     """
 
     def end(_number: int, _frame: FrameType | None) -> NoReturn:

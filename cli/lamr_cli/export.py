@@ -2,78 +2,72 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
+from typer import Argument, Option
 
+from lamr_cli.arguments import AsJson
 from lamr_cli.exits import needs_extra
 from lamr_cli.printing import say
 
 Precision = Literal["fp32", "bf16", "int8"]
 """Of the encoder's weights and products: `lamr_serving.engines.PRECISIONS`, as Typer needs them."""
+# How tokens are scored: `lamr_export.config.SCORINGS`, as Typer needs them.
 Scoring = Literal["paper", "emission"]
-"""How tokens are scored: `lamr_export.config.SCORINGS`, as Typer needs them."""
 
 
 def export(
     checkpoint: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             help="A LaMR checkpoint folder, or one in SWE-Pruner's published layout; or the Hugging Face id of either."
         ),
     ] = None,
     *,
     perplexity: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="Instead of a checkpoint: the folder, GGUF file or Hugging Face id of any causal language model, to "
             "serve log-probabilities of tokens.",
             metavar="MODEL",
         ),
     ] = None,
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", help="The model repository's folder; a repository in it is replaced."),
-    ],
+    output: Annotated[Path, Option("--output", "-o", help="Folder; a repository in it is replaced.")],
     precision: Annotated[
         Precision,
-        typer.Option(
+        Option(
             help="int8: smaller and, for small models on most CPUs, fastest; bf16: fastest for large ones on CPUs with "
             "bf16, served with onnxruntime-openvino; `lamr status` shows which one suits this machine."
         ),
     ] = "fp32",
-    revision: Annotated[
-        str | None, typer.Option(help="Branch, tag or commit of a Hugging Face id; default: main.")
-    ] = None,
+    revision: Annotated[str | None, Option(help="Revision of a Hugging Face id; default: main.")] = None,
     name: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="The model's name; its version is then a digest of its weights. Default: the checkpoint's."
         ),
     ] = None,
     scoring: Annotated[
         Scoring | None,
-        typer.Option(
+        Option(
             help="paper: averaged decisions of the chain; emission: probabilities without a chain, as in SWE-Pruner's "
             "service. Default: the checkpoint's own, for SWE-Pruner's emission."
         ),
     ] = None,
     chunk_tokens: Annotated[
-        int | None,
-        typer.Option(help="The most code tokens of a chunk; default: the checkpoint's own.", min=1),
+        int | None, Option(help="Most code tokens of a chunk, cut at lines.", min=1)
     ] = None,
     max_tokens: Annotated[
         int | None,
-        typer.Option(
+        Option(
             help="With --perplexity: the longest sequence; default: the model's window, up to 4,096.", min=1
         ),
     ] = None,
-    max_batch_size: Annotated[
-        int | None,
-        typer.Option(help="The most chunks or sequences in one batch; default: by the model.", min=1),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    max_batch_size: Annotated[int | None, Option(help="Most sequences in one execution.", min=1)] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Write a complete Triton model repository and verify it against PyTorch.
 
@@ -96,39 +90,19 @@ def export(
     }
     with needs_extra("export"):
         from lamr_export.causal_repository import CausalReport, export_causal
-        from lamr_export.report import ExportReport
-        from lamr_export.repository_writer import export_repository
+        from lamr_export.repository_writer import ExportReport, export_repository
 
+        how: dict[str, Any] = {"revision": revision, "name": name, "progress": partial(say, err=True)}
+        how["max_batch_size"] = max_batch_size
         report: ExportReport | CausalReport
         if checkpoint is not None:
             if max_tokens is not None:
                 raise typer.BadParameter("--max-tokens goes with --perplexity")
-            report = export_repository(
-                checkpoint,
-                output,
-                precision,
-                revision=revision,
-                name=name,
-                scoring=scoring,
-                chunk_tokens=chunk_tokens,
-                max_batch_size=max_batch_size,
-                progress=_say,
-            )
+            how |= {"scoring": scoring, "chunk_tokens": chunk_tokens}
+            report = export_repository(checkpoint, output, precision, **how)
         else:
             if misplaced := [name for name, given in of_pruners.items() if given]:
                 raise typer.BadParameter(f"{misplaced[0]} goes with a pruner's checkpoint")
             assert perplexity is not None
-            report = export_causal(
-                perplexity,
-                output,
-                revision=revision,
-                name=name,
-                max_tokens=max_tokens,
-                max_batch_size=max_batch_size,
-                progress=_say,
-            )
+            report = export_causal(perplexity, output, max_tokens=max_tokens, **how)
     say(report.to_json() if as_json else report.summary())
-
-
-def _say(line: str) -> None:
-    say(line, err=True)

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from lamr_base.errors import visible
+from typer import Argument, Option
 
+from lamr_cli.arguments import AsJson
 from lamr_cli.exits import SERVER_TROUBLE, end_well_on_sigterm
 from lamr_cli.printing import say, say_meanwhile
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 FILE = Path("tenants.toml")
 DRAIN_SECONDS = 60.0
 
-Tenants = Annotated[Path, typer.Option("--tenants", "-t", help="The file of tenants.", envvar="LAMR_TENANTS")]
+Tenants = Annotated[Path, Option("--tenants", "-t", help="The file of tenants.", envvar="LAMR_TENANTS")]
 
 app = typer.Typer(
     name="front",
@@ -37,12 +39,10 @@ app = typer.Typer(
 
 @app.command("key")
 def key(
-    names: Annotated[
-        list[str], typer.Argument(help="Names of tenants; new ones are added.", metavar="NAME...")
-    ],
-    days: Annotated[int | None, typer.Option(help="Days until the key expires.", min=1)] = None,
+    names: Annotated[list[str], Argument(help="Tenants; new ones are added.", metavar="NAME...")],
+    days: Annotated[int | None, Option(help="Days until the key expires.", min=1)] = None,
     tenants: Tenants = FILE,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the keys as one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Make an API key for each tenant, print it once and store its hash.
 
@@ -98,13 +98,9 @@ def check(tenants: Tenants = FILE) -> None:
 
 @app.command("render")
 def render_files(
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="The folder to write into.", file_okay=False)
-    ],
+    output: Annotated[Path, Option("--output", "-o", help="The folder to write into.", file_okay=False)],
     tenants: Tenants = FILE,
-    sockets: Annotated[
-        Path | None, typer.Option(help="The folder for HAProxy's sockets; default: the output folder.")
-    ] = None,
+    sockets: Annotated[Path | None, Option(help="HAProxy's sockets; default: the output's.")] = None,
 ) -> None:
     """Write HAProxy's configuration and maps into a folder, to run HAProxy yourself.
 
@@ -161,9 +157,9 @@ def reload(tenants: Tenants = FILE) -> None:
 
 @app.command("drain")
 def drain(
-    replica: Annotated[str, typer.Argument(help="The replica's name in the file of tenants.")],
-    undo: Annotated[bool, typer.Option("--undo", help="Send it requests again.")] = False,
-    timeout: Annotated[float, typer.Option(help="Seconds to wait.", min=0)] = DRAIN_SECONDS,
+    replica: Annotated[str, Argument(help="The replica's name in the file of tenants.")],
+    undo: Annotated[bool, Option("--undo", help="Send it requests again.")] = False,
+    timeout: Annotated[float, Option(help="Seconds to wait.", min=0)] = DRAIN_SECONDS,
     tenants: Tenants = FILE,
 ) -> None:
     """Send a replica no new requests and wait until it has answered the others. Then you can stop it.
@@ -191,10 +187,7 @@ def drain(
 
 
 @app.command("status")
-def status(
-    tenants: Tenants = FILE,
-    as_json: Annotated[bool, typer.Option("--json", help="Print every field as JSON.")] = False,
-) -> None:
+def status(tenants: Tenants = FILE, as_json: AsJson = False) -> None:
     """Show replicas, and each tenant's requests under way, waiting and refused.
 
     The exit code is 3 if no front of this file runs, or no replica is up.

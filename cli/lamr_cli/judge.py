@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from lamr_model.names import TOKENIZER_FILE
+from typer import Argument, Option
 
-from lamr_cli.arguments import Server, credentials
+from lamr_cli.arguments import AsJson, Server, credentials
+from lamr_cli.compress import scorer_of
 from lamr_cli.exits import end_with, needs_extra
 from lamr_cli.printing import bar, say, write_page
-from lamr_cli.scorers import scorer_of
 
 if TYPE_CHECKING:
     from lamr_evaluation import Problem
@@ -41,7 +42,7 @@ app = typer.Typer(
     "lamr research judge -d items.jsonl --reader http://127.0.0.1:8000/v1 --model qwen3-coder",
 )
 Tokenizer = Annotated[
-    Path | None, typer.Option(help="The reader's tokenizer.json; default: GPT's o200k, by a table.")
+    Path | None, Option(help="The reader's tokenizer.json; default: GPT's o200k, by a table.")
 ]
 
 
@@ -50,7 +51,7 @@ def judge(
     context: typer.Context,
     data: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--data",
             "-d",
             help="JSONL of query, answer, and code or path; or what `lamr research judge items` wrote.",
@@ -58,45 +59,37 @@ def judge(
     ] = None,
     reader: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="An OpenAI-compatible endpoint, such as http://127.0.0.1:8000/v1; its key in LAMR_READER_KEY.",
             metavar="URL",
         ),
     ] = None,
-    name: Annotated[str | None, typer.Option("--model", help="The reader's name at the endpoint.")] = None,
+    name: Annotated[str | None, Option("--model", help="The reader's name at the endpoint.")] = None,
     likelihoods: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="Instead of an endpoint: a causal model that compares the likelihoods of answers, named as in "
             "`lamr research compress --model`.",
             metavar="MODEL",
         ),
     ] = None,
     share: Annotated[
-        list[float] | None,
-        typer.Option(
-            help="Share of an item's tokens to keep, repeatable; default: 0.5, 0.25, 0.125.",
-            min=0.001,
-            max=1,
-        ),
+        list[float] | None, Option(help="Of an item's tokens; repeatable.", min=0.001, max=1)
     ] = None,
     pruner: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             help=f"A pruner, repeatable: {PRUNERS_HELP}; default: all but lamr-auto. longcodezip needs "
             "--likelihoods.",
             metavar="NAME",
         ),
     ] = None,
     tokenizer: Tokenizer = None,
-    limit: Annotated[int | None, typer.Option(help="The most items of each task.", min=1)] = None,
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Prune and print the costs and what was kept, without asking."),
-    ] = False,
-    plot: Annotated[Path | None, typer.Option(help="PNG file for a plot of the score over tokens.")] = None,
+    limit: Annotated[int | None, Option(help="The most items of each task.", min=1)] = None,
+    dry_run: Annotated[bool, Option("--dry-run", help="Prune, tell the cost, and ask nothing.")] = False,
+    plot: Annotated[Path | None, Option(help="PNG file for a plot of the score over tokens.")] = None,
     server: Server = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Judge, unless `lamr research judge items` was asked for."""
     if context.invoked_subcommand is not None:
@@ -105,9 +98,8 @@ def judge(
     from lamr_base.private_files import cache_folder
     from lamr_client import Pruner as LamrPruner
     from lamr_evaluation import judge as judging
-    from lamr_evaluation.judge.figures import forewarning
     from lamr_evaluation.judge.readers import LikelihoodReader
-    from lamr_evaluation.judge.report import gold_table, plot_scores
+    from lamr_evaluation.judge.report import forewarning, gold_table, plot_scores
 
     if data is None:
         raise typer.BadParameter(
@@ -154,15 +146,8 @@ def judge(
         if dry_run:
             say(gold_table(judgement))
             return
-        report = judging.JudgeReport(
-            bench.reader.name,
-            judging.figures_of(judgement),
-            judgement.foreseen,
-            judgement.spent,
-            judgement.known,
-            judgement.cut,
-            judgement.problems,
-        )
+        figures, spent = judging.figures_of(judgement), (judgement.foreseen, judgement.spent, judgement.known)
+        report = judging.JudgeReport(answering.name, figures, *spent, judgement.cut, judgement.problems)
     if plot is not None:
         plot_scores(report, plot)
     say(report.to_json() if as_json else report.table())
@@ -172,21 +157,16 @@ def judge(
 @app.command("items")
 def items(
     sources: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Folders of code, repositories and wheels.", metavar="FOLDER|WHEEL...", exists=True
-        ),
+        list[Path], Argument(help="Code to ask about.", metavar="FOLDER|WHEEL...", exists=True)
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The JSONL file to write.")],
-    task: Annotated[
-        list[str] | None, typer.Option(help="choice, completion or place, repeatable; default: all three.")
-    ] = None,
-    count: Annotated[int, typer.Option(help="The most items of each task.", min=1)] = 100,
-    per_file: Annotated[int, typer.Option(help="The most items of a task from one file.", min=1)] = 2,
-    min_tokens: Annotated[int, typer.Option(help="The fewest tokens of an item's code.", min=1)] = 800,
-    max_tokens: Annotated[int, typer.Option(help="The most tokens of an item's code.", min=1)] = 24_000,
+    output: Annotated[Path, Option("--output", "-o", help="The JSONL file to write.")],
+    task: Annotated[list[str] | None, Option(help="choice, completion, place; default: all.")] = None,
+    count: Annotated[int, Option(help="The most items of each task.", min=1)] = 100,
+    per_file: Annotated[int, Option(help="The most items of a task from one file.", min=1)] = 2,
+    min_tokens: Annotated[int, Option(help="The fewest tokens of an item's code.", min=1)] = 800,
+    max_tokens: Annotated[int, Option(help="The most tokens of an item's code.", min=1)] = 24_000,
     tokenizer: Tokenizer = None,
-    seed: Annotated[int, typer.Option(help="The seed of the random choice of items.")] = 0,
+    seed: Annotated[int, Option(help="The seed of the random choice of items.")] = 0,
 ) -> None:
     """Make items from a repository's own code and history, without a model and without labels.
 
@@ -198,12 +178,11 @@ def items(
 
     lamr research judge items tabulate-0.9.0-py3-none-any.whl --task completion --count 50 -o items.jsonl
     """
-    from lamr_evaluation.judge.making import MakingOptions, make_items
-    from lamr_evaluation.judge.making.sources import open_sources
+    from lamr_evaluation.judge.make import ItemSources, MakingOptions, make_items
 
     options = MakingOptions(tuple(task or ()), count, per_file, min_tokens, max_tokens, seed)
     with bar() as progress:
-        made = make_items(open_sources(sources), options, counter(tokenizer), progress)
+        made = make_items(ItemSources(sources), options, counter(tokenizer), progress)
     if not made:
         raise typer.BadParameter(
             f"found no questions in files of {min_tokens:,} to {max_tokens:,} tokens; name other sources or "
@@ -238,7 +217,7 @@ def _scorer(named: str) -> contextlib.AbstractContextManager[CausalScorer]:
 
 
 def _endpoint(url: str, name: str | None, stack: contextlib.ExitStack) -> Reader:
-    from lamr_evaluation.judge.endpoint_reader import KEY_FROM, EndpointReader
+    from lamr_evaluation.judge.readers import KEY_FROM, EndpointReader
 
     if name is None:
         raise typer.BadParameter("--reader needs --model, the model's name at the endpoint")

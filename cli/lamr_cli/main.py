@@ -14,12 +14,12 @@ from typing import Annotated
 import typer
 from lamr_base.children import forget_current_folder
 from lamr_base.silence import keep_silent
+from typer import Option
 
 from lamr_cli.commands import Commands
 from lamr_cli.exits import exit_code, explain
-from lamr_cli.printing import say
+from lamr_cli.printing import OutputError, flush_output, let_go_of_output, open_streams, say, speak_utf_8
 from lamr_cli.settings import Settings, defaults
-from lamr_cli.streams import OutputError, flush_output, let_go_of_output, open_streams, speak_utf_8
 
 _CUT_OFF = 128 + 13  # as a shell says that SIGPIPE ended a command; Windows has no name for the signal
 
@@ -46,7 +46,7 @@ def _print_version(wanted: bool) -> None:
 def options(
     context: typer.Context,
     _version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+        bool, Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Prune source code for coding agents: keep the lines that answer the question."""

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
 from lamr_base.choices import EffortName
+from typer import Option
 
 from lamr_cli.arguments import EFFORT_HELP, CacheFile, Model, NoCache, Server, Within, cache_file, credentials
 from lamr_cli.exits import end_well_on_sigterm, needs_extra
 
 AllowedHosts = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--allowed-host",
         help="Another host name to accept, beside localhost and --host; repeatable. Others are refused, because a "
         "web page could point its own name here.",
@@ -22,27 +23,16 @@ AllowedHosts = Annotated[
 
 
 def http(  # one flag an argument
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; 127.0.0.1 is reachable from this machine only.")
-    ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option("--port", "-p", help="Port to listen on; 0: a free one.", min=0, max=65535)
-    ] = 8080,
+    host: Annotated[str, Option(help="Address; 127.0.0.1: this machine only.")] = "127.0.0.1",
+    port: Annotated[int, Option("--port", "-p", help="Port; 0: a free one.", min=0, max=65535)] = 8080,
     allowed_host: AllowedHosts = None,
     server: Server = None,
     model: Model = None,
-    timeout: Annotated[float, typer.Option(help="Seconds for one request.", min=0.001)] = 30.0,
-    max_body: Annotated[int, typer.Option(help="The most bytes of a request's body.", min=1)] = 8 << 20,
-    max_requests: Annotated[
-        int, typer.Option(help="The most requests at once; more get status 429.", min=1)
-    ] = 64,
-    stop_timeout: Annotated[
-        float, typer.Option(help="Seconds for requests under way when the server stops.", min=0)
-    ] = 10.0,
-    texts: Annotated[
-        Path | None,
-        typer.Option(help="File that keeps originals if a request asks for that; default: your own."),
-    ] = None,
+    timeout: Annotated[float, Option(help="Seconds for one request.", min=0.001)] = 30.0,
+    max_body: Annotated[int, Option(help="The most bytes of a request's body.", min=1)] = 8 << 20,
+    max_requests: Annotated[int, Option(help="The most requests at once; more get status 429.", min=1)] = 64,
+    stop_timeout: Annotated[float, Option(help="Seconds for open requests at the end.", min=0)] = 10.0,
+    texts: Annotated[Path | None, Option(help="Where originals are kept; default: your own file.")] = None,
 ) -> None:
     """Serve the pruner over HTTP until Ctrl-C or SIGTERM.
 
@@ -65,37 +55,30 @@ def http(  # one flag an argument
     hosts = (host, *(allowed_host or ()))
     limits = HttpLimits(max_body, max_requests, timeout, stop_timeout, hosts)
 
-    def make_pruner() -> AsyncPruner:
-        return AsyncPruner(server, model=model, timeout=limits.seconds, **credentials(server))
-
+    make_pruner = partial(AsyncPruner, server, model=model, timeout=timeout, **credentials(server))
     app = create_app(make_pruner, limits, Texts(texts) if texts else None)
     uvicorn.run(app, host=host, port=port, log_level="info", **server_options(limits))
 
 
-MOST_SESSIONS = 256
-"""Over HTTP; one that asks nothing for half an hour ends."""
+MOST_SESSIONS = 256  # Over HTTP; one that asks nothing for half an hour ends
 
 
 def mcp(
     root: Annotated[
         list[Path] | None,
-        typer.Option(
+        Option(
             help="A folder whose files may be read; repeatable. Default: the client's roots, or the current folder."
         ),
     ] = None,
-    transport: Annotated[
-        Literal["stdio", "http"], typer.Option(help="stdio (most agents) or streamable HTTP.")
-    ] = "stdio",
-    host: Annotated[str, typer.Option(help="Address to listen on, with --transport http.")] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option("--port", "-p", help="Port, with --transport http.", min=1, max=65535)
-    ] = 8081,
+    transport: Annotated[Literal["stdio", "http"], Option(help="Most agents use stdio.")] = "stdio",
+    host: Annotated[str, Option(help="Address to listen on, with --transport http.")] = "127.0.0.1",
+    port: Annotated[int, Option("--port", "-p", help="Port for http.", min=1, max=65535)] = 8081,
     allowed_host: AllowedHosts = None,
     server: Server = None,
     model: Model = None,
-    effort: Annotated[EffortName, typer.Option(help=EFFORT_HELP)] = "auto",
+    effort: Annotated[EffortName, Option(help=EFFORT_HELP)] = "auto",
     within: Within = None,
-    timeout: Annotated[float, typer.Option(help="Seconds for one pruning.", min=0.001)] = 30.0,
+    timeout: Annotated[float, Option(help="Seconds for one pruning.", min=0.001)] = 30.0,
     cache: CacheFile = None,
     no_cache: NoCache = False,
 ) -> None:
@@ -121,9 +104,7 @@ def mcp(
 
     kept = cache_file(cache, no_cache, default_cache_file())
 
-    def make_pruner() -> AsyncPruner:
-        return AsyncPruner(server, model=model, timeout=timeout, **credentials(server))
-
+    make_pruner = partial(AsyncPruner, server, model=model, timeout=timeout, **credentials(server))
     folders = Workspace(root or [Path.cwd()]).roots
     reach = Reach(folders, not root and transport == "stdio")
     made = create_server(reach, make_pruner, {"model": model, "cache": kept}, effort, within)

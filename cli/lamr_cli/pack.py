@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from lamr_base.choices import EffortName
+from typer import Argument, Option
 
 from lamr_cli.arguments import (
-    AllAsJson,
+    AsJson,
     CacheFile,
     LineNumbers,
     Model,
@@ -23,21 +23,17 @@ from lamr_cli.arguments import (
     read_words,
 )
 from lamr_cli.exits import INCOMPLETE
-from lamr_cli.printing import bar, print_exactly, say, write_page
-from lamr_cli.streams import read_input
+from lamr_cli.printing import bar, print_exactly, read_input, say, write_page
+from lamr_cli.settings import MOST_TOKENS
 
-MOST_TOKENS = 32_000
-"""The budget of a pack that names none."""
-
-
+# The keys of `lamr_repositories.FORMATS`, as Typer needs them.
 Form = Literal["xml", "markdown", "plain", "json"]
-"""The keys of `lamr_repositories.FORMATS`, as Typer needs them."""
 
 
 def pack(
     repositories: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             help="One or several folders of repositories, or URLs that git fetches; - reads a list of files from "
             "standard input.",
             metavar="PATH|URL|-",
@@ -47,7 +43,7 @@ def pack(
     task: Task = "",
     max_tokens: Annotated[
         int,
-        typer.Option(
+        Option(
             help=f"Never more tokens than this, everything included; default: {MOST_TOKENS:,}.",
             min=1,
             show_default=False,
@@ -55,49 +51,37 @@ def pack(
     ] = MOST_TOKENS,
     revision: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="Pack this branch, tag or commit instead of the work tree; works on bare repositories and URLs too."
         ),
     ] = None,
     include: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Only files that match this pattern, as in .gitignore. Repeatable.", metavar="PATTERN"
-        ),
+        list[str] | None, Option(help="Only files that match, as in .gitignore.", metavar="PATTERN")
     ] = None,
     exclude: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             help="Leave out files that match this pattern, as a .lamrignore does. Repeatable.",
             metavar="PATTERN",
             show_default=False,
         ),
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--everything", help="Include vendored, generated and minified files.")
+        bool, Option("--everything", help="Also vendored, generated, minified files.")
     ] = False,
     include_secrets: Annotated[
-        bool,
-        typer.Option("--include-secrets", help="Include files with keys, tokens or passwords."),
+        bool, Option("--include-secrets", help="Also files with keys or passwords.")
     ] = False,
-    form: Annotated[Form, typer.Option("--format", help="The pack's format; xml is like repomix's.")] = "xml",
-    order: Annotated[
-        Literal["score", "path"],
-        typer.Option(help="The order of files: by their best lines, or by path."),
-    ] = "score",
+    form: Annotated[Form, Option("--format", help="Form; xml has repomix's shape.")] = "xml",
+    order: Annotated[Literal["score", "path"], Option(help="Best file first, or by path.")] = "score",
     line_numbers: LineNumbers = False,
     tokenizer: Tokenizer = None,
-    html: Annotated[
-        Path | None,
-        typer.Option(help="Also write an HTML page, one file without external resources.", metavar="FILE"),
-    ] = None,
+    html: Annotated[Path | None, Option(help="Also write a page that loads nothing.", metavar="FILE")] = None,
     model: Model = None,
     cache: CacheFile = None,
     no_cache: NoCache = False,
-    as_json: AllAsJson = False,
+    as_json: AsJson = False,
     quiet: Quiet = False,
-    effort: Annotated[EffortName, typer.Option(hidden=True)] = "instant",
-    ranker: Annotated[str, typer.Option(hidden=True)] = "",
 ) -> None:
     """Pack the lines of whole repositories that answer a question into a budget of tokens.
 
@@ -116,11 +100,6 @@ def pack(
     from lamr_repositories import PackOptions, WalkOptions, default_cache_file, render_page
     from lamr_repositories import pack as pack_repositories
 
-    if effort != "instant" or ranker:
-        say(
-            "packs always rank by words and the line model: --effort and --ranker have no effect",
-            err=True,
-        )
     kept = cache_file(cache, no_cache, default_cache_file())
     listed = "-" in repositories
     if listed and (revision is not None or len(repositories) > 1):
@@ -135,10 +114,7 @@ def pack(
         revision=revision,
         names=names,
         walk=WalkOptions(
-            tuple(include or ()),
-            tuple(exclude or ()),
-            everything=everything,
-            include_secrets=include_secrets,
+            tuple(include or ()), tuple(exclude or ()), everything=everything, include_secrets=include_secrets
         ),
         form=form,
         order=order,

@@ -1,25 +1,91 @@
-"""The one place where commands write: words with what cannot be seen made visible, code as it is, pages, progress.
+"""The one place where commands read and write: standard streams, words, code, pages and progress.
 
-Names of files, messages of servers and code are others' texts, and a terminal does what escape sequences in them say.
-What goes to a file or a program is code byte for byte, in the encoding of the file that it is from. Pages show code, so
-that a new one is for its owner alone.
+A standard stream that is closed would be given to the next file that is opened, so each is opened anew. Names of files,
+messages of servers and code are others' texts, and a terminal does what escape sequences in them say. What goes to a
+file or a program is code byte for byte, in the encoding of the file that it is from.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lamr_base.errors import visible
+from lamr_base.errors import InvalidInputError, LamrError, visible
 from lamr_base.private_files import write_whole
-
-from lamr_cli.streams import writing
 
 if TYPE_CHECKING:
     from lamr_postprocess import Encoding
+
+_IN_PLACE_OF_CLOSED = {0: os.O_WRONLY, 1: os.O_RDONLY, 2: os.O_WRONLY}
+"""How the null device is opened there: so that reading and printing fail, and messages are lost."""
+
+
+_ASCII = ("ascii", "us-ascii", "ansi_x3.4-1968")
+
+
+class OutputError(LamrError):
+    """What was to be printed can't be."""
+
+
+def speak_utf_8() -> None:
+    """Start this process anew where its environment leaves Python with ASCII (PYTHONUTF8=0 without a locale).
+
+    There, what isn't ASCII of names and questions is half characters.
+    """
+    if sys.getfilesystemencoding().lower() in _ASCII:
+        os.environ["PYTHONUTF8"] = "1"  # for the children
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
+
+
+def open_streams() -> None:
+    """Put something in the place of the standard streams that are closed."""
+    for number, flags in _IN_PLACE_OF_CLOSED.items():
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, flags)  # takes the lowest number that is free
+    sys.stdin = sys.stdin or open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+
+
+def read_input(most: int = -1) -> bytes:
+    """Return what standard input holds."""
+    try:
+        return sys.stdin.buffer.read(most)
+    except OSError as error:
+        if error.errno != errno.EBADF:
+            raise
+        raise InvalidInputError("standard input is closed, so - can't read it") from error
+
+
+@contextlib.contextmanager
+def writing(*, err: bool = False) -> Iterator[None]:
+    """Turn what goes wrong with standard output into an error of lamr's; a message that can't be shown is none."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if not err:
+            why = "it is closed" if error.errno == errno.EBADF else error.strerror
+            raise OutputError(f"standard output can't be written: {why}") from error
+
+
+def flush_output() -> None:
+    """Write what others have printed, such as a library that prints help."""
+    with writing():
+        sys.stdout.flush()
+
+
+def let_go_of_output() -> None:
+    """Drop what standard output hasn't taken; Python would try again at its end, and complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 ERASED = "\r\x1b[K"
@@ -47,11 +113,6 @@ def print_exactly(text: str, *, encoding: Encoding | None = None, colored: bool 
 
     On a terminal, escape sequences in it become visible. A character that UTF-8 can't express, which a file's name may
     hold, becomes a question mark.
-
-    Args:
-        text: the text.
-        encoding: that of the file that it is from, in which it is written; None, and a terminal, get UTF-8.
-        colored: whether it holds escape sequences of lamr's own, and none of others.
     """
     shows = sys.stdout.isatty()
     if shows and not colored:
@@ -64,11 +125,7 @@ def print_exactly(text: str, *, encoding: Encoding | None = None, colored: bool 
 
 
 def write_page(path: Path, text: str) -> None:
-    """Write a page to the file that the user named, whole or not at all; one that is there keeps its mode.
-
-    Raises:
-        OSError: it can't be written.
-    """
+    """Write a page to the file that the user named, whole or not at all; one that is there keeps its mode."""
     write_whole(path, text.encode("utf-8", "replace"))
 
 

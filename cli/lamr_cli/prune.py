@@ -1,4 +1,4 @@
-"""`lamr prune`: takes a file and a question and prints the code that matters."""
+"""`lamr prune` prints the code of a file that matters for a question; `lamr view` writes a page that shows why."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ import json
 import os
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from lamr_base.admission import TIMEOUT_SECONDS
 from lamr_base.choices import EffortName, OnError
+from typer import Argument, Option
 
 from lamr_cli.arguments import (
     EFFORT_HELP,
-    AllAsJson,
+    AsJson,
     Degrade,
     History,
     Language,
@@ -34,10 +36,12 @@ from lamr_cli.arguments import (
     read_code,
     read_words,
 )
-from lamr_cli.printing import print_exactly, say, say_meanwhile
+from lamr_cli.printing import print_exactly, say, say_meanwhile, write_page
 
 if TYPE_CHECKING:
     from lamr_client import PruneResult
+    from lamr_model.scoring.query_document import QueryDocument
+    from lamr_model.spec import ModelSpec
 
 PATIENCE_SECONDS = 2.0  # before the progress of a pruning is shown
 
@@ -47,81 +51,56 @@ Form = Literal["text", "spans", "heat"]
 
 
 def prune(
-    file: Annotated[str, typer.Argument(help="The file to prune; - reads standard input.", metavar="FILE|-")],
+    file: Annotated[str, Argument(help="The file to prune; - reads standard input.", metavar="FILE|-")],
     query: Query,
     task: Task = "",
     history: History = "",
     server: Server = None,
     threshold: Annotated[
-        float | None,
-        typer.Option(
-            help="How likely a line must be to answer; default: the model's own.",
-            min=0,
-            max=1,
-        ),
+        float | None, Option(help="Least probability; default: the model's.", min=0, max=1)
     ] = None,
-    ratio: Annotated[
-        float | None,
-        typer.Option(help="A budget: 4 keeps about a quarter of the tokens.", min=1),
-    ] = None,
-    max_tokens: Annotated[
-        int | None,
-        typer.Option(help="A budget: never more tokens than this, markers included.", min=1),
-    ] = None,
+    ratio: Annotated[float | None, Option(help="Budget: 4 keeps about a quarter.", min=1)] = None,
+    max_tokens: Annotated[int | None, Option(help="Budget of tokens, markers included.", min=1)] = None,
     tokenizer: Tokenizer = None,
     keep: Annotated[
-        list[str] | None,
-        typer.Option(help="Lines to keep in any case: 10-20, or /regex/. Repeatable.", metavar="LINES|/RE/"),
+        list[str] | None, Option(help="Lines to keep anyway; repeatable.", metavar="LINES|/RE/")
     ] = None,
-    min_tokens: Annotated[int, typer.Option(help="Leave code with fewer tokens unpruned.", min=0)] = 0,
+    min_tokens: Annotated[int, Option(help="Code with fewer tokens passes untouched.", min=0)] = 0,
     language: Language = None,
     line_numbers: LineNumbers = False,
     repair: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--repair/--no-repair",
             help="Add lines that the selected ones need, so that the code parses.",
         ),
     ] = True,
     markers: Annotated[
         Markers,
-        typer.Option(
+        Option(
             help="How cuts are marked. comment: by a comment with the line numbers; named: also with the names of cut "
             "definitions; swe-pruner: by (filtered 12 lines), with --no-repair exactly SWE-Pruner's text."
         ),
     ] = "comment",
     min_cut: Annotated[
-        int | None,
-        typer.Option(
-            help="Don't cut fewer characters than this between kept lines, because markers cost tokens too.",
-            min=0,
-        ),
+        int | None, Option(help="Least characters that a cut hides between kept lines.", min=0)
     ] = None,
     excerpts: Annotated[
-        bool,
-        typer.Option(
-            "--excerpts",
-            help="For minified code: print the parts around the query's words.",
-        ),
+        bool, Option("--excerpts", help="Of minified code: the parts around matches.")
     ] = False,
-    effort: Annotated[EffortName, typer.Option(help=EFFORT_HELP)] = "auto",
+    effort: Annotated[EffortName, Option(help=EFFORT_HELP)] = "auto",
     within: Within = None,
     degrade: Degrade = True,
     form: Annotated[
         Form,
-        typer.Option(
+        Option(
             "--format",
             help="text: the kept lines, with markers for cuts; spans: JSON, an entry for each run of lines; heat: the "
             "whole file, shaded by score, for a terminal.",
         ),
     ] = "text",
-    as_json: AllAsJson = False,
-    on_error: Annotated[
-        OnError,
-        typer.Option(
-            help="If the server fails: raise (exit with 3), or passthrough (print the code unpruned)."
-        ),
-    ] = "raise",
+    as_json: AsJson = False,
+    on_error: Annotated[OnError, Option(help="If the server fails: exit 3, or code as it came.")] = "raise",
     model: Model = None,
     timeout: Timeout = TIMEOUT_SECONDS,
     no_cache: NoCache = False,
@@ -242,3 +221,84 @@ def _summary(result: Any) -> str:
         else ""
     )
     return "\n".join(filter(None, (summary, result.reason, read)))
+
+
+def view(
+    file: Annotated[str, Argument(help="The file to look at; - reads standard input.", metavar="FILE|-")],
+    query: Query,
+    task: Task = "",
+    output: Annotated[
+        Path | None, Option("--output", "-o", help="The page; default: the file's name with .html.")
+    ] = None,
+    server: Server = None,
+    threshold: Annotated[
+        float | None, Option(help="Slider at first; default: the model's.", min=0, max=1)
+    ] = None,
+    language: Language = None,
+    model: Model = None,
+    timeout: Timeout = TIMEOUT_SECONDS,
+    show: Annotated[bool, Option("--open", help="Open the page in the browser.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a page that shows every line's score and which lines would be kept.
+
+    Lines are shaded by score and coloured by reason; a slider changes the threshold, repair included. The page is one
+    file without external resources.
+
+    lamr view src/server.py -q "How are timeouts handled when the pool is full?" -o page.html
+
+    lamr view src/server.py -q "retry limits" --threshold 0.6 --open
+    """
+    from lamr_client import Pruner
+    from lamr_model.scoring.query_document import QueryDocument
+    from lamr_postprocess import render_html
+
+    path = None if file == "-" else file
+    target = output or Path(f"{'stdin' if path is None else Path(path).name}.html")
+    if path is not None and target.exists() and target.samefile(path):
+        raise typer.BadParameter(f"{target} is the file to look at; name another page", param_hint="--output")
+    code, serves = read_code(file, query).text, read_words("--task", task)
+    with Pruner(server, model=model, timeout=timeout, **credentials(server)) as pruner:
+        # At threshold 0 every line is kept by its own reason, which the page needs for all of them.
+        result = pruner.prune(
+            query,
+            code,
+            task=serves,
+            path=path,
+            language=language,
+            listed=not path,
+            threshold=0,
+            effort="full",
+        )
+        if threshold is None:
+            asked = QueryDocument.of(pruner.encoder, query, code, task=serves, listed=not path)
+            threshold = default_threshold(pruner.spec, asked, result)
+    page = render_html(
+        code,
+        result.line_scores,
+        path=path,
+        language=language,
+        listed=not path,
+        threshold=threshold,
+        query=query,
+        dependency=[
+            result.reasons.get(line) == "dependency" for line in range(1, len(result.line_scores) + 1)
+        ],
+    )
+    write_page(target, page)
+    if as_json:
+        say(json.dumps({"page": str(target), "lines": len(result.line_scores), "threshold": threshold}))
+    else:
+        say(f"{target}: {len(result.line_scores):,} lines, the slider at {threshold:g}", err=True)
+    if show:
+        typer.launch(str(target.resolve()))
+
+
+def default_threshold(spec: ModelSpec, asked: QueryDocument, result: PruneResult) -> float:
+    """Return the threshold that a file with this result gets for what the model read, where none is given."""
+    import numpy as np
+    from lamr_model.rules import adapted
+
+    inked = np.array(result.line_scores, np.float32)[~asked.layout.blank]
+    relevance = 1.0 if result.relevance is None else result.relevance
+    return adapted(spec.threshold, spec.scoring.for_query(asked.query), inked, relevance)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from lamr_base.admission import TIMEOUT_SECONDS
 from lamr_base.choices import EffortName
+from typer import Argument, Option
 
-from lamr_cli.arguments import EFFORT_HELP, Model, Profile, Server, Timeout, credentials
+from lamr_cli.arguments import EFFORT_HELP, AsJson, Model, Profile, Server, Timeout, credentials
 from lamr_cli.printing import bar, say, write_page
 
 if TYPE_CHECKING:
@@ -23,31 +24,24 @@ if TYPE_CHECKING:
 def replay(  # one argument an option
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(
+        Argument(
             help="Logs, or folders with logs; default: those of Claude Code, Codex, pi, Gemini CLI and Copilot CLI in "
             "your home.",
             metavar="[LOG|FOLDER]...",
         ),
     ] = None,
-    prices: Annotated[
-        Path | None, typer.Option(help="A price table in TOML; default: list prices that come with lamr.")
-    ] = None,
-    html: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write an HTML page that shows each read, with cuts in grey and regretted lines in red."
-        ),
-    ] = None,
-    limit: Annotated[int, typer.Option(help="The most sessions to replay, the latest first.", min=1)] = 50,
+    prices: Annotated[Path | None, Option(help="Price table in TOML; default: lamr's list prices.")] = None,
+    html: Annotated[Path | None, Option(help="Also write a page that shows each read and its cuts.")] = None,
+    limit: Annotated[int, Option(help="The most sessions to replay, the latest first.", min=1)] = 50,
     profile: Profile = None,
     effort: Annotated[
         EffortName | None,
-        typer.Option(help=f"{EFFORT_HELP} Default: instant, as in hooks; auto with --server."),
+        Option(help=f"{EFFORT_HELP} Default: instant, as in hooks; auto with --server."),
     ] = None,
     server: Server = None,
     model: Model = None,
     timeout: Timeout = TIMEOUT_SECONDS,
-    as_json: Annotated[bool, typer.Option("--json", help="Print every read as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Replay recorded sessions of agents as if their big reads had been pruned.
 

@@ -1,14 +1,16 @@
-"""`lamr.toml`: what a user, or a project, sets once for all commands. The command line and the environment win over it.
+"""`lamr.toml`, what a user or a project sets once for all commands, and `lamr config`, which shows it.
 
-A project's file may come with a stranger's repository. So it sets only how much is packed and what is left out, and the
-user's file alone names the server, which code is sent to, and the model, which is code itself.
+The command line and the environment win over the files. A project's file may come with a stranger's repository. So it
+sets only how much is packed and what is left out, and the user's file alone names the server, which code is sent to,
+and the model, which is code itself.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,51 +18,36 @@ from typing import Any
 from lamr_base.private_files import config_folder
 from lamr_base.settings_file import KINDS, NAME, read_settings, users_file, users_settings
 
+from lamr_cli.arguments import AsJson
 from lamr_cli.printing import say
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A value in force.
-
-    Attributes:
-        value: what commands get; None for their own default.
-        source: where it comes from, in words; a file by its path.
-    """
+    """A value in force."""
 
     value: Any
     source: str
 
 
+MOST_TOKENS = 32_000  # The budget of a pack that names none
 VARIABLES = {"server": "LAMR_SERVER"}
 
 
 class Settings:
-    """The two files, each read when its values are first asked for.
-
-    Args of the constructor:
-        folder: where the search for the project's file begins.
-    """
+    """The two files, each read when its values are first asked for."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     @cached_property
     def user(self) -> dict[str, Setting]:
-        """What the user's file sets; nothing where there is none.
-
-        Raises:
-            SettingsError: it can't be used.
-        """
+        """What the user's file sets; nothing where there is none."""
         return {key: Setting(value, str(users_file())) for key, value in users_settings().items()}
 
     @cached_property
     def project(self) -> dict[str, Setting]:
-        """What the project's file may set; what it may not is named once on standard error.
-
-        Raises:
-            SettingsError: it can't be used.
-        """
+        """What the project's file may set; what it may not is named once on standard error."""
         path = project_file(self._folder)
         if path is None:
             return {}
@@ -74,11 +61,7 @@ class Settings:
         return {key: Setting(values[key], str(path)) for key in values if key not in refused}
 
     def in_force(self, key: str) -> Setting:
-        """Return a key's value and where it is from, the command line aside.
-
-        Raises:
-            SettingsError: a file can't be used.
-        """
+        """Return a key's value and where it is from, the command line aside."""
         variable = VARIABLES.get(key)
         if variable is not None and os.environ.get(variable):
             return Setting(os.environ[variable], f"environment: {variable}")
@@ -95,24 +78,16 @@ class Settings:
         return None if setting is None else setting.value
 
 
-_OF_PACKS = ("max_tokens", "exclude", "tokenizer")
-_OF_PRUNES = ("effort", "within", "tokenizer")
-_OF_HOOKS = ("profile",)
+_OF_COMMANDS = {"pack": ("max_tokens", "exclude", "tokenizer"), "prune": ("effort", "within", "tokenizer")}
+# Commands that somebody types in a project; the others read the user's file alone.
 _TYPED = ("pack", "prune", "view")
-"""Commands that somebody types in a project; the others read the user's file alone."""
-_BY_OWN_WORDS = ("install",)
-"""What is written into another program's settings is what the command line says."""
+_BY_OWN_WORDS = ("install",)  # What is written into another program's settings is what the command line says
 
 
 def defaults(settings: Settings, command: Any, name: str = "") -> dict[str, Any]:
     """Return what commands take where command line and environment say nothing, as Click's `default_map`.
 
     Values are called when they are needed, so that no file is read for an option that is given, or for a help page.
-
-    Args:
-        settings: the files.
-        command: Click's command or group.
-        name: its name.
     """
     listed: Mapping[str, Any] = getattr(command, "commands", {})
     in_force: dict[str, Any] = {each: defaults(settings, one, each) for each, one in listed.items()}
@@ -120,12 +95,7 @@ def defaults(settings: Settings, command: Any, name: str = "") -> dict[str, Any]
         return in_force
     of_name = settings.of_files if name in _TYPED else settings.of_user
     taken = {parameter.name: parameter.default for parameter in command.params}
-    for key in (
-        "server",
-        "model",
-        *_OF_HOOKS,
-        *(_OF_PACKS if name == "pack" else _OF_PRUNES if name == "prune" else ()),
-    ):
+    for key in ("server", "model", "profile", *_OF_COMMANDS.get(name, ())):
         if key in taken:
             in_force[key] = _Default(of_name, key, taken[key])
     if "servers" in taken:
@@ -164,3 +134,42 @@ def _up_to_root(folder: Path) -> Iterator[Path]:
     above = [folder, *folder.parents]
     root = next((number for number, each in enumerate(above) if os.path.lexists(each / ".git")), 0)
     yield from above[: root + 1]
+
+
+_DEFAULTS = {
+    "server": "none: in process",
+    "model": "the bundled lamr-mini",
+    "max_tokens": f"{MOST_TOKENS:,}",
+    "exclude": "nothing",
+    "tokenizer": "o200k",
+    "effort": "auto",
+    "within": "no limit but the timeout",
+    "profile": "careful",
+}
+
+
+def config(as_json: AsJson = False) -> None:
+    """Show the settings in force here and their sources.
+
+    The command line overrides the environment, which overrides the project's lamr.toml, which overrides yours. A
+    project's file may set only max_tokens and exclude (of `lamr pack`).
+
+    lamr config
+
+    lamr config --json
+    """
+    settings = Settings(Path.cwd())
+    found = {key: settings.in_force(key) for key in KINDS}
+    if as_json:
+        say(json.dumps({key: asdict(setting) for key, setting in found.items()}))
+        return
+    rows = [(key, _shown(key, setting), setting.source) for key, setting in found.items()]
+    width = max(len(value) for _, value, _ in rows)
+    say("\n".join(f"{key:<12}{value:<{width}}  {source}" for key, value, source in rows))
+
+
+def _shown(key: str, setting: Setting) -> str:
+    value: Any = setting.value
+    if value is None:
+        return _DEFAULTS[key]
+    return ", ".join(value) if isinstance(value, list) else str(value)

@@ -7,61 +7,42 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
+from lamr_cli.arguments import AsJson
 from lamr_cli.exits import needs_extra
 from lamr_cli.printing import say
 
 if TYPE_CHECKING:
-    from lamr_evaluation.problems import Problem
+    from lamr_evaluation.records import Problem
     from lamr_training.recipes.runs import RunReport
 
 
-_NAMED = 20
-"""How many records are named one by one."""
+_NAMED = 20  # How many records are named one by one
 
 
 def train(
-    preset: Annotated[
-        str, typer.Argument(help="lamr-mini, fine-tune, qwen3-reranker-0.6b, or tiny (a quick check).")
-    ],
+    preset: Annotated[str, Argument(help="lamr-mini, fine-tune, or tiny (a quick check).")],
     data: Annotated[
         list[Path],
-        typer.Option(
+        Option(
             "--data",
             "-d",
             help="Folder with train.jsonl and validation.jsonl (`python -m lamr_training.commits`); "
             "repeatable, to shuffle several together.",
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Checkpoint folder to write.")],
-    work: Annotated[
-        Path | None, typer.Option(help="Folder for examples, checkpoints and logs; default: OUTPUT/work.")
-    ] = None,
+    output: Annotated[Path, Option("--output", "-o", help="Checkpoint folder to write.")],
+    work: Annotated[Path | None, Option(help="Examples, checkpoints, logs; default: OUTPUT/work.")] = None,
     base: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder of the backbone, for presets without one; for fine-tune a repository or checkpoint of "
-            "lamr-mini, by default the shipped one."
-        ),
+        Path | None, Option(help="fine-tune: what to begin with; default: the shipped model.")
     ] = None,
-    steps: Annotated[int | None, typer.Option(help="Optimizer steps; default: the preset's.", min=1)] = None,
-    workers: Annotated[
-        int,
-        typer.Option(
-            help="Processes on this machine's CPU, one thread each; 1: one process with all threads.", min=1
-        ),
-    ] = 1,
-    count: Annotated[
-        int | None,
-        typer.Option("--runs", help="fine-tune: the number of runs whose mean is written.", min=1),
-    ] = None,
-    kept: Annotated[
-        int | None,
-        typer.Option(help="fine-tune: the weight of the start model in that mean, in runs.", min=0),
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of order and dropout.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    steps: Annotated[int | None, Option(help="Optimizer steps; default: the preset's.", min=1)] = None,
+    workers: Annotated[int, Option(help="Processes of one thread each; 1: one with all.", min=1)] = 1,
+    count: Annotated[int | None, Option("--runs", help="fine-tune: runs to take the mean of.", min=1)] = None,
+    kept: Annotated[int | None, Option(help="fine-tune: how often the start counts.", min=0)] = None,
+    seed: Annotated[int | None, Option(help="Seed of order and dropout.")] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Train a model. The same command continues an interrupted run.
 
@@ -70,8 +51,6 @@ def train(
     lamr train lamr-mini --data records --output runs/mini --workers 2
 
     lamr train fine-tune --data records --data more --runs 5 --kept 3 --output runs/ours
-
-    accelerate launch -m lamr_cli.main train qwen3-reranker-0.6b --base Qwen3-Reranker-0.6B --data records -o runs/q
     """
     with needs_extra("train"):
         from lamr_training.recipes.runs import RunOptions, run_preset
@@ -84,14 +63,7 @@ def train(
         if problems <= _NAMED:
             say(f"{path}:{problem.line}: {problem.reason}", err=True)
 
-    options = RunOptions(
-        steps=steps,
-        seed=seed,
-        workers=workers,
-        base=base,
-        count=count,
-        kept=kept,
-    )
+    options = RunOptions(steps=steps, seed=seed, workers=workers, base=base, count=count, kept=kept)
     try:
         report = run_preset(preset, data, output, options, work=work, report=show)
     except KeyboardInterrupt:
@@ -116,21 +88,12 @@ def _report_text(report: RunReport) -> str:
 
 
 def lines(
-    data: Annotated[
-        Path,
-        typer.Option(
-            "--data",
-            "-d",
-            help="Folder with train.jsonl and validation.jsonl (`python -m lamr_training.commits`).",
-        ),
-    ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Model repository to write.")],
-    base: Annotated[
-        Path | None, typer.Option(help="Model repository to start from; default: the shipped one.")
-    ] = None,
-    fresh: Annotated[bool, typer.Option(help="Start with new words and weights.")] = False,
-    epochs: Annotated[int, typer.Option(help="Passes over the records.", min=1)] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    data: Annotated[Path, Option("--data", "-d", help="Folder with train.jsonl and validation.jsonl.")],
+    output: Annotated[Path, Option("--output", "-o", help="Model repository to write.")],
+    base: Annotated[Path | None, Option(help="Repository to begin with; default: the shipped one.")] = None,
+    fresh: Annotated[bool, Option(help="Begin with new words and weights.")] = False,
+    epochs: Annotated[int, Option(help="Passes over the records.", min=1)] = 1,
+    as_json: AsJson = False,
 ) -> None:
     """Train the line model on your records.
 

@@ -7,39 +7,14 @@ from lamr_base.resampling import Bootstrap
 
 from lamr_evaluation.baselines import BASELINES, LineScorer
 from lamr_evaluation.errors import DataError, RecordError, ReservedError
-from lamr_evaluation.measure import evaluate, evaluate_pruner
+from lamr_evaluation.measure import PrunerScorer, Selection, Selector, evaluate, evaluate_pruner
 from lamr_evaluation.metrics import Metrics, Summary
-from lamr_evaluation.problems import Problem
-from lamr_evaluation.records import Record, read_records, write_records
+from lamr_evaluation.records import Problem, Record, read_records, write_records
 from lamr_evaluation.report import EvalReport, plot_recall
 from lamr_evaluation.reserved import Reserved, reserved_package, reserved_path, reserved_repository
-from lamr_evaluation.scorers import PrunerScorer, Selection, Selector
 from lamr_evaluation.suites import SUITES, build_suite
 
-__all__ = [
-    "BASELINES",
-    "SUITES",
-    "Bootstrap",
-    "DataError",
-    "EvalReport",
-    "LineScorer",
-    "Metrics",
-    "Problem",
-    "PrunerScorer",
-    "Record",
-    "RecordError",
-    "Reserved",
-    "ReservedError",
-    "Selection",
-    "Selector",
-    "Summary",
-    "build_suite",
-    "evaluate",
-    "evaluate_pruner",
-    "plot_recall",
-    "read_records",
-    "reserved_package",
-    "reserved_path",
-    "reserved_repository",
-    "write_records",
-]
+__all__ = ["BASELINES", "SUITES", "Bootstrap", "DataError", "EvalReport", "LineScorer", "Metrics"]
+__all__ += ["Problem", "PrunerScorer", "Record", "RecordError", "Reserved", "ReservedError", "Selection"]
+__all__ += ["Selector", "Summary", "build_suite", "evaluate", "evaluate_pruner", "plot_recall"]
+__all__ += ["read_records", "reserved_package", "reserved_path", "reserved_repository", "write_records"]

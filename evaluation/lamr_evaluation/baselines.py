@@ -1,9 +1,7 @@
 """Lexical baselines: what a pruner must beat to earn its model.
 
-Each is a callable `(query, code) -> float [L]` with one score for each line; higher is better. They are meant to be
-strong: they split identifiers, strip endings, leave stop words out, weight rare terms, and cut class and module level
-into pieces. A segmentation is an int array `[L]` with the number of the piece that each line belongs to; pieces are
-numbered from 0 without gaps.
+Each is a callable `(query, code) -> float [L]` with one score for each line; higher is better. A segmentation is an int
+array `[L]` with the number of the piece that each line belongs to; pieces are numbered from 0 without gaps.
 """
 
 from __future__ import annotations
@@ -33,7 +31,6 @@ def span(node: ast.stmt) -> range:
 
 
 def _outermost_functions(body: Sequence[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Functions that lie in no other function: those of the module, of its classes, and under `if` or `try`."""
     stack: list[ast.AST] = list(body)
     while stack:
         node = stack.pop()
@@ -59,11 +56,9 @@ def paragraphs(lines: Sequence[str]) -> Segments:
 
 
 def functions(code: str, lines: Sequence[str]) -> Segments:
-    """Each outermost function or method with its decorators; everything else in paragraphs.
-
-    Class headers, settings and tables at module level are thus pieces of their own. A file that Python can't parse, or
-    that it splits into other lines than we do, is cut into paragraphs throughout.
-    """
+    """Each outermost function or method with its decorators; everything else in paragraphs. Class headers, settings and
+    tables at module level are thus pieces of their own. A file that Python can't parse, or that it splits into other
+    lines than we do, is cut into paragraphs throughout."""
     paragraph = _paragraph_starts(lines)
     if len(code.splitlines()) != len(lines):
         return _pieces(paragraph)
@@ -76,9 +71,7 @@ def functions(code: str, lines: Sequence[str]) -> Segments:
         lines_of = span(node)
         owner[lines_of.start - 1 : lines_of.stop - 1] = number
     inked = np.fromiter((bool(line.strip()) for line in lines), dtype=np.bool_, count=len(lines))
-    before = np.maximum.accumulate(
-        np.where(inked, np.arange(len(lines)), 0)
-    )  # last line with text, up to here
+    before = np.maximum.accumulate(np.where(inked, np.arange(len(lines)), 0))  # the last line with text
     changed = np.concatenate(([True], owner[1:] != owner[before[:-1]]))
     return _pieces(inked & (changed | (paragraph & (owner == 0))))
 
@@ -116,10 +109,8 @@ def bm25_functions(query: str, code: str) -> FloatArray:
 
 
 def bm25_windows(query: str, code: str) -> FloatArray:
-    """BM25 over windows of 20 lines that begin every 5 lines; a line has the sum of its windows.
-
-    Overlap keeps an answer whole wherever it lies; the sum did better than the best window.
-    """
+    """BM25 over windows of 20 lines that begin every 5 lines; a line has the sum of its windows. Overlap keeps an
+    answer whole wherever it lies; the sum did better than the best window."""
     lines, tokens = _prepared(code)
     counts = tokens.counts(query_terms(query))
     cuts = (windows(lines, WINDOW, offset) for offset in range(0, WINDOW, STRIDE))
@@ -127,10 +118,8 @@ def bm25_windows(query: str, code: str) -> FloatArray:
 
 
 def grep(query: str, code: str) -> FloatArray:
-    """Keyword grep with 5 lines of context: a line has the hits of itself and its neighbours.
-
-    A line's hits count as the summed rarity of the distinct query terms in it.
-    """
+    """Keyword grep with 5 lines of context: a line has the hits of itself and its neighbours. A line's hits count as
+    the summed rarity of the distinct query terms in it."""
     lines, tokens = _prepared(code)
     if not lines:
         return np.zeros(0)

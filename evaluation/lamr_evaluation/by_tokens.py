@@ -1,8 +1,5 @@
 """What budgets of tokens buy: the share of the needed lines, and of items of which all needed lines are there.
 
-    report = evaluate_by_tokens(items, pruner, counter)
-    print(report.table())
-
 Methods are the pruner, which is asked with each budget; whole functions in the order of BM25, and of the pruner's own
 best line in each; windows by BM25; and grep with five lines around each hit. Baselines take what fits and step over
 what doesn't; their cuts have the same markers. A file that fits is kept whole by all.
@@ -28,12 +25,10 @@ from numpy.typing import NDArray
 
 from lamr_evaluation.baselines import bm25_functions, bm25_windows, grep
 from lamr_evaluation.errors import RecordError
-from lamr_evaluation.problems import Problem, Refusals
-from lamr_evaluation.records import Record
-from lamr_evaluation.scorers import PrunerLike
+from lamr_evaluation.measure import PrunerLike
+from lamr_evaluation.records import Problem, Record, Refusals, file_of
 
-BUDGETS: tuple[int | str, ...] = (800, 2_000, "quarter")
-"""Tokens; `quarter` is that share of the file's."""
+BUDGETS: tuple[int | str, ...] = (800, 2_000, "quarter")  # Tokens; `quarter` is that share of the file's
 PRUNER, OWN_FUNCTIONS = "lamr", "functions by lamr's scores"
 _LEAST_BUDGET = 40  # a quarter of a few lines is no budget
 _COLUMNS = ("recall", "whole", "used", "cuts")
@@ -64,24 +59,17 @@ class TokenReport:
     results: tuple[tuple[BudgetResult, ...], ...]  # of each item, what each method kept within each budget
     left_out: tuple[Problem, ...] = ()  # items that the pruner refused
 
+    def _of(self, method: str, budget: int | str) -> list[BudgetResult]:
+        each = (result for item in self.results for result in item)
+        return [result for result in each if (result.method, result.budget) == (method, str(budget))]
+
     def mean(self, method: str, budget: int | str, what: str) -> float:
         """The mean of `recall`, `whole`, `used` or `cuts` over items."""
-        return float(np.mean(self._values(method, budget, what)))
-
-    def _values(self, method: str, budget: int | str, what: str) -> FloatArray:
-        return np.array(
-            [
-                getattr(each, what)
-                for item in self.results
-                for each in item
-                if (each.method, each.budget) == (method, str(budget))
-            ],
-            np.float64,
-        )
+        return float(np.mean([getattr(each, what) for each in self._of(method, budget)]))
 
     def interval(self, method: str, budget: int | str, what: str) -> tuple[float, float]:
         """The 95 % interval of a mean, by bootstrap over files."""
-        values = self._values(method, budget, what)[:, None]
+        values = np.array([[getattr(each, what)] for each in self._of(method, budget)], np.float64)
         _, low, high = bootstrap_means(values, np.array(self.files), BOOTSTRAP)
         return float(low[0]), float(high[0])
 
@@ -92,18 +80,12 @@ class TokenReport:
 
     def spent(self, budget: int | str) -> dict[str, float]:
         """What the pruner's tokens were spent on, as mean shares over items that were cut, the largest first."""
-        rows = [
-            each.shares
-            for item in self.results
-            for each in item
-            if (each.method, each.budget) == (PRUNER, str(budget)) and each.cuts
-        ]
+        rows = [each.shares for each in self._of(PRUNER, budget) if each.cuts]
         names = {name for row in rows for name in row}
         means = {name: float(np.mean([row.get(name, 0.0) for row in rows])) for name in names}
         return dict(sorted(means.items(), key=lambda each: -each[1]))
 
     def table(self) -> str:
-        """The report as text."""
         head = [f"{len(self.results)} items, {len(set(self.files))} files"]
         head += [f"{len(self.left_out)} left out"] if self.left_out else []
         rows = [["", *(f"{budget} {what}" for budget in BUDGETS for what in _COLUMNS)]]
@@ -124,18 +106,13 @@ class TokenReport:
         return "\n\n".join(["; ".join(head), align(rows), align(intervals), "\n".join(spent)])
 
     def to_json(self) -> str:
-        """The report as JSON."""
         means = {
-            method: {
-                str(b): {what: round(self.mean(method, b, what), 4) for what in _COLUMNS} for b in BUDGETS
-            }
+            method: {str(b): {w: round(self.mean(method, b, w), 4) for w in _COLUMNS} for b in BUDGETS}
             for method in self.methods
         }
+        left_out = [asdict(each) for each in self.left_out]
         data: dict[str, Any] = {"items": len(self.results), "files": len(set(self.files)), "means": means}
-        data |= {
-            "spent": {str(b): self.spent(b) for b in BUDGETS},
-            "left_out": [asdict(each) for each in self.left_out],
-        }
+        data |= {"spent": {str(b): self.spent(b) for b in BUDGETS}, "left_out": left_out}
         return json.dumps(data, indent=2)
 
 
@@ -149,11 +126,8 @@ def evaluate_by_tokens(  # noqa: PLR0913  # keywords with defaults
     on_problem: Callable[[Problem], None] | None = None,
     progress: OnProgress | None = None,
 ) -> TokenReport:
-    """Measure a pruner and baselines within `BUDGETS`.
-
-    Raises:
-        RecordError: no item has needed lines, or the pruner refuses all, or one and there is no `on_problem`.
-    """
+    """Measure a pruner and baselines within `BUDGETS`. Raises `RecordError`: no item has needed lines, or the pruner
+    refuses all, or one and there is no `on_problem`."""
     needing = [item for item in items if (item.gold & item.counted).any()]
     if not needing:
         raise RecordError("there are no items with needed lines")
@@ -161,21 +135,17 @@ def evaluate_by_tokens(  # noqa: PLR0913  # keywords with defaults
     results, files = [], []
     for place, item in enumerate(needing):
         try:
-            asked = _Asked.of(item, pruner, counter, {**(options or {}), **_before(item, history)})
+            before = {"history": item.history} if history and item.history else {}
+            asked = _Asked.of(item, pruner, counter, {**(options or {}), **before})
             results.append(tuple(each for budget in BUDGETS for each in asked.within(budget)))
-            files.append(f"{item.project}/{item.path}" if item.path else f"item {place}")
+            files.append(file_of(item, place))
         except InvalidInputError as error:
             refusals.add(place, f"{PRUNER} refuses it: {error}", error)
         if progress is not None:
             progress(PRUNER, place + 1, len(needing))
     if not results:
-        first = refusals.all()[0]
-        raise RecordError(f"none of {len(needing)} items can be measured; line {first.line}: {first.reason}")
+        raise RecordError(f"none of {len(needing)} items can be measured; {refusals.first()}")
     return TokenReport(tuple(files), tuple(results), refusals.all())
-
-
-def _before(item: Record, history: bool) -> dict[str, str]:
-    return {"history": item.history} if history and item.history else {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +191,6 @@ class _Asked:
             yield self._result(method, budget, limit, kept, render(self.document, kept, Style())[0])
 
     def _baselines(self, scores: FloatArray) -> Iterator[tuple[str, FloatArray, NDArray[np.int64]]]:
-        """Names, a value for each line, and the pieces that are taken whole."""
         item, pieces = self.item, self.document.pieces
         each = np.arange(len(pieces))
         for name, values in (
@@ -248,7 +217,6 @@ class _Asked:
         return kept
 
     def _shares(self, reasons: Mapping[int, str], text: str) -> dict[str, float]:
-        """What a result's tokens were spent on."""
         total = max(1, self.counter.count_tokens(text))
         shares: dict[str, float] = {}
         for line, why in reasons.items():

@@ -16,12 +16,7 @@ class ReservedError(DataError):
 
 
 class RecordError(DataError):
-    """A record, or a file of them, can't be used.
-
-    Attributes:
-        path: the file, if one was read.
-        row: 1-based line of the file, or None when it is the file as a whole.
-    """
+    """A record, or a file of them, can't be used: 1-based line `row` of `path`, None for the file as a whole."""
 
     def __init__(self, message: str, *, path: Path | None = None, row: int | None = None) -> None:
         super().__init__(message)

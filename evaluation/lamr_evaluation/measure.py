@@ -1,13 +1,11 @@
 """Measures scorers on items: means with intervals, by project, kind and language, and paired differences.
 
     report = evaluate(items, {**BASELINES, "lamr": PrunerScorer(pruner)}, reference="lamr")
-    print(report.table())
 
-A scorer with a threshold of its own (`Selector`) has precision, recall, F1, accuracy and kept fraction measured
-on the lines that it selects, repair included. One without is measured at the fraction that the reference keeps
-of the same item, or at 25 % where there's no such reference. Rankings are compared by recall at fixed kept
-fractions and by area. An item that a scorer refuses is left out of every scorer's figures, so that all are means over
-the same items. This module ties items, scorers and metrics together; `report` holds what comes out.
+A scorer with a threshold of its own (`Selector`) is measured on the lines that it selects, repair included. One without
+is measured at the fraction that the reference keeps of the same item, or at 25 % where there's no such reference. An
+item that a scorer refuses is left out of every scorer's figures. A pruner is anything with the method `prune` of
+`lamr_client.Pruner`, which isn't imported.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ import ast
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from lamr_base.errors import InvalidInputError
@@ -27,25 +25,76 @@ from numpy.typing import NDArray
 
 from lamr_evaluation.baselines import BASELINES, LineScorer
 from lamr_evaluation.errors import RecordError
-from lamr_evaluation.metrics import (
-    Confusion,
-    Curve,
-    Metrics,
-    Summary,
-    recall_curve,
-    stack,
-    summarize,
-)
-from lamr_evaluation.problems import Problem, Refusals
-from lamr_evaluation.records import Record
+from lamr_evaluation.metrics import Confusion, Curve, Metrics, Summary, recall_curve, stack, summarize
+from lamr_evaluation.records import Problem, Record, Refusals, file_of
 from lamr_evaluation.report import GRID, Difference, EvalReport, ScorerReport
-from lamr_evaluation.scorers import PrunerLike, PrunerScorer, Selection, Selector
 
 FloatArray = NDArray[np.float64]
-DEFAULT_KEPT = 0.25
-"""Fraction of lines at which a scorer is measured that has no threshold and no reference."""
-PRUNER = "lamr"
-"""Name of the pruner in `evaluate_pruner`'s report."""
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a pruner keeps of one item."""
+
+    scores: FloatArray  # float `[L]`, one for each line
+    kept: BoolArray  # bool `[L]`, the lines in the pruned text, those that repair adds included
+    text: str  # the pruned text
+
+
+@runtime_checkable
+class Selector(Protocol):
+    """A scorer with a threshold of its own."""
+
+    def select(self, item: Record) -> Selection:
+        """Prune one item."""
+        ...
+
+
+class PrunerLike(Protocol):
+    """What is measured of `lamr_client.Pruner`; results have `text`, `kept_lines` and `line_scores`."""
+
+    @property
+    def prune(self) -> Callable[..., Any]: ...
+
+
+class PrunerScorer:
+    """Measures a pruner: line scores for ranking, its kept lines at its default threshold."""
+
+    def __init__(
+        self, pruner: PrunerLike, options: Mapping[str, Any] | None = None, *, history: bool = False
+    ) -> None:
+        """Measure a pruner.
+
+        Args:
+            pruner: anything with `lamr_client.Pruner`'s `prune`.
+            options: of its every call, such as its effort.
+            history: whether it is told what an item's session said before; it must take `history` then.
+        """
+        self._pruner, self._options, self._history = pruner, options or {}, history
+
+    def __call__(self, query: str, code: str) -> FloatArray:
+        """Scores of the lines, float `[L]`."""
+        return self.select(Record(query, code, ())).scores
+
+    def select(self, item: Record) -> Selection:
+        """Prune one item. Raises `ValueError`: the result's lines aren't those of the item."""
+        options = dict(self._options)
+        if self._history and item.history:
+            options["history"] = item.history
+        result = self._pruner.prune(item.query, item.code, task=item.task, path=item.path or None, **options)
+        count = len(item.lines)
+        scores = np.asarray(result.line_scores, dtype=np.float64)
+        lines = np.asarray(result.kept_lines, dtype=np.intp)
+        if scores.shape != (count,) or (lines.size and not 1 <= lines.min() <= lines.max() <= count):
+            raise ValueError(f"{item.path or 'item'} has {count} lines, but its pruning speaks of others")
+        kept = np.zeros(count, dtype=np.bool_)
+        kept[lines - 1] = True
+        return Selection(scores, kept, result.text)
+
+
+DEFAULT_KEPT = 0.25  # Fraction of lines at which a scorer is measured that has no threshold and no reference
+PRUNER = "lamr"  # Name of the pruner in `evaluate_pruner`'s report
 
 
 def parses(text: str) -> bool:
@@ -55,101 +104,6 @@ def parses(text: str) -> bool:
     except (SyntaxError, ValueError, RecursionError):
         return False
     return True
-
-
-@dataclass(frozen=True)
-class _Outcome:
-    """One scorer on one item: the curve of its ranking and, from a `Selector`, its selection."""
-
-    curve: Curve
-    selection: Selection | None
-
-
-@dataclass(frozen=True)
-class _Scored:
-    """One scorer on the items: its outcomes in their order, and the wall time that all took."""
-
-    outcomes: list[_Outcome]
-    seconds: float
-
-
-def _score(
-    name: str,
-    scorer: LineScorer | Selector,
-    items: Sequence[Record],
-    refusals: Refusals,
-    progress: OnProgress | None,
-) -> dict[int, _Outcome]:
-    """The scorer's outcome on each item, by its place, that neither it nor a scorer before it refuses."""
-    outcomes = {}
-    for place, item in enumerate(items):
-        if place not in refusals:
-            try:
-                outcomes[place] = _outcome(scorer, item)
-            except InvalidInputError as error:
-                refusals.add(place, f"{name} refuses it: {error}", error)
-        if progress is not None:
-            progress(name, place + 1, len(items))
-    return outcomes
-
-
-def _outcome(scorer: LineScorer | Selector, item: Record) -> _Outcome:
-    if isinstance(scorer, Selector):
-        selection = scorer.select(item)
-        return _Outcome(recall_curve(selection.scores, item.gold, item.counted), selection)
-    return _Outcome(recall_curve(scorer(item.words, item.code), item.gold, item.counted), None)
-
-
-def _kept_fractions(scored: _Scored | None, items: Sequence[Record]) -> list[float]:
-    """Which fraction of each item the reference keeps; the default where it doesn't say."""
-    fractions = []
-    for index, item in enumerate(items):
-        selection = scored.outcomes[index].selection if scored else None
-        lines = item.counted.sum()
-        kept = (selection.kept & item.counted).sum() / lines if selection and lines else DEFAULT_KEPT
-        fractions.append(float(kept))
-    return fractions
-
-
-def _measure(outcomes: Sequence[_Outcome], items: Sequence[Record], fractions: Sequence[float]) -> FloatArray:
-    rows: list[Metrics] = []
-    for item, outcome, fraction in zip(items, outcomes, fractions, strict=True):
-        curve, selection = outcome.curve, outcome.selection
-        if selection is None:
-            rows.append(Confusion.expected(curve, fraction, item.gold, item.counted).metrics(curve))
-        else:
-            whole = parses(selection.text) if parses(item.code) else None
-            tokens = approximate_tokens(selection.text) / max(1, approximate_tokens(item.code))
-            rows.append(Confusion.of(selection.kept, item.gold, item.counted).metrics(curve, whole, tokens))
-    return stack(rows)
-
-
-@dataclass(frozen=True)
-class _Groups:
-    """How items are grouped and resampled; each array is `[items]`."""
-
-    files: NDArray[np.str_]
-    kinds: NDArray[np.str_]
-    projects: NDArray[np.str_]
-    languages: NDArray[np.str_]
-    bootstrap: Bootstrap
-
-    @classmethod
-    def of(cls, items: Sequence[Record], bootstrap: Bootstrap) -> _Groups:
-        files = [f"{item.project}/{item.path}" if item.path else f"item {n}" for n, item in enumerate(items)]
-        kinds = [item.kind or "-" for item in items]
-        projects = [item.project or "-" for item in items]
-        languages = [item.language or "-" for item in items]
-        return cls(np.array(files), np.array(kinds), np.array(projects), np.array(languages), bootstrap)
-
-    def overall(self, values: FloatArray) -> Summary:
-        return summarize(values, self.files, self.bootstrap)
-
-    def split(self, values: FloatArray, labels: NDArray[np.str_]) -> dict[str, Summary]:
-        masks = {str(label): labels == label for label in np.unique(labels)}
-        return {
-            label: summarize(values[mask], self.files[mask], self.bootstrap) for label, mask in masks.items()
-        }
 
 
 def evaluate(  # noqa: PLR0913 - keywords with defaults
@@ -182,53 +136,92 @@ def evaluate(  # noqa: PLR0913 - keywords with defaults
     if reference is not None and reference not in scorers:
         raise ValueError(f"no scorer is called {reference!r}; there are {', '.join(scorers)}")
     refusals = Refusals(items, on_problem)
-    by_place: dict[str, dict[int, _Outcome]] = {}
+    by_place: dict[str, dict[int, _Outcome]] = {name: {} for name in scorers}
     seconds: dict[str, float] = {}
     for name, scorer in scorers.items():
         started = time.perf_counter()
-        by_place[name] = _score(name, scorer, items, refusals, progress)
+        for place, item in enumerate(items):
+            if place not in refusals:
+                try:
+                    by_place[name][place] = _outcome(scorer, item)
+                except InvalidInputError as error:
+                    refusals.add(place, f"{name} refuses it: {error}", error)
+            if progress is not None:
+                progress(name, place + 1, len(items))
         seconds[name] = time.perf_counter() - started
     measured = [place for place in range(len(items)) if place not in refusals]
     if not measured:
-        first = refusals.all()[0]
-        raise RecordError(f"none of {len(items)} items can be measured; line {first.line}: {first.reason}")
-    scored = {
-        name: _Scored([outcomes[place] for place in measured], seconds[name])
-        for name, outcomes in by_place.items()
-    }
-    return _report([items[place] for place in measured], scored, reference, bootstrap, refusals.all())
+        raise RecordError(f"none of {len(items)} items can be measured; {refusals.first()}")
+    outcomes = {name: [found[place] for place in measured] for name, found in by_place.items()}
+    return _report(
+        [items[place] for place in measured], outcomes, seconds, reference, bootstrap, refusals.all()
+    )
 
 
-def _report(
+_Outcome = tuple[Curve, Selection | None]
+"""One scorer on one item: the curve of its ranking and, from a `Selector`, its selection."""
+
+
+def _outcome(scorer: LineScorer | Selector, item: Record) -> _Outcome:
+    if isinstance(scorer, Selector):
+        selection = scorer.select(item)
+        return recall_curve(selection.scores, item.gold, item.counted), selection
+    return recall_curve(scorer(item.words, item.code), item.gold, item.counted), None
+
+
+def _metrics(item: Record, outcome: _Outcome, fraction: float) -> Metrics:
+    curve, selection = outcome
+    if selection is None:
+        return Confusion.expected(curve, fraction, item.gold, item.counted).metrics(curve)
+    whole = parses(selection.text) if parses(item.code) else None
+    tokens = approximate_tokens(selection.text) / max(1, approximate_tokens(item.code))
+    return Confusion.of(selection.kept, item.gold, item.counted).metrics(curve, whole, tokens)
+
+
+def _report(  # noqa: PLR0913, PLR0917 - private
     items: Sequence[Record],
-    scored: Mapping[str, _Scored],
+    outcomes: Mapping[str, Sequence[_Outcome]],
+    seconds: Mapping[str, float],
     reference: str | None,
     bootstrap: Bootstrap,
     left_out: tuple[Problem, ...],
 ) -> EvalReport:
-    """The figures of all scorers on the items that were measured."""
-    fractions = _kept_fractions(scored.get(reference or ""), items)
-    values = {name: _measure(each.outcomes, items, fractions) for name, each in scored.items()}
-    groups = _Groups.of(items, bootstrap)
+    fractions = []  # which fraction of each item the reference keeps
+    for place, item in enumerate(items):
+        selection = outcomes[reference][place][1] if reference is not None else None
+        lines = item.counted.sum()
+        kept = (selection.kept & item.counted).sum() / lines if selection and lines else DEFAULT_KEPT
+        fractions.append(float(kept))
+    values = {
+        name: stack([_metrics(*row) for row in zip(items, found, fractions, strict=True)])
+        for name, found in outcomes.items()
+    }
+    files = np.array([file_of(item, place) for place, item in enumerate(items)])
+
+    def overall(figures: FloatArray) -> Summary:
+        return summarize(figures, files, bootstrap)
+
+    def split(figures: FloatArray, what: str) -> dict[str, Summary]:
+        labels = np.array([getattr(item, what) or "-" for item in items])
+        masks = {str(label): labels == label for label in np.unique(labels)}
+        return {label: summarize(figures[mask], files[mask], bootstrap) for label, mask in masks.items()}
+
     reports = [
         ScorerReport(
             name,
-            groups.overall(values[name]),
-            groups.split(values[name], groups.kinds),
-            groups.split(values[name], groups.projects),
-            groups.split(values[name], groups.languages),
-            tuple(np.nanmean([outcome.curve.at(GRID) for outcome in each.outcomes], axis=0).tolist()),
-            each.seconds,
+            overall(values[name]),
+            split(values[name], "kind"),
+            split(values[name], "project"),
+            split(values[name], "language"),
+            tuple(np.nanmean([curve.at(GRID) for curve, _ in found], axis=0).tolist()),
+            seconds[name],
         )
-        for name, each in scored.items()
+        for name, found in outcomes.items()
     ]
-    others = [name for name in scored if reference is not None and name != reference]
+    others = [name for name in outcomes if reference is not None and name != reference]
     gaps = {name: values[str(reference)] - values[name] for name in others}
-    differences = [
-        Difference(name, groups.overall(gap), groups.split(gap, groups.kinds)) for name, gap in gaps.items()
-    ]
-    files = len(np.unique(groups.files))
-    return EvalReport(len(items), files, tuple(reports), reference, tuple(differences), left_out)
+    differences = tuple(Difference(name, overall(gap), split(gap, "kind")) for name, gap in gaps.items())
+    return EvalReport(len(items), len(np.unique(files)), tuple(reports), reference, differences, left_out)
 
 
 def evaluate_pruner(  # noqa: PLR0913 - keywords with defaults
@@ -242,22 +235,9 @@ def evaluate_pruner(  # noqa: PLR0913 - keywords with defaults
     on_problem: Callable[[Problem], None] | None = None,
     progress: OnProgress | None = None,
 ) -> EvalReport:
-    """Measure a pruner and the baselines, each at the pruner's kept fraction.
-
-    Args:
-        items: at least one.
-        pruner: a `lamr_client.Pruner`, or anything with its `prune`.
-        options, history: of its every call; see `PrunerScorer`.
-        baselines: what to compare it with, by name.
-        bootstrap, on_problem, progress: see `evaluate`.
-
-    Raises:
-        RecordError, ValueError: see `evaluate`.
-    """
-    scorers: dict[str, LineScorer | Selector] = {
-        PRUNER: PrunerScorer(pruner, options, history=history),
-        **baselines,
-    }
+    """Measure a pruner and the baselines, each at the pruner's kept fraction. `options` and `history` belong to each
+    call of the pruner (see `PrunerScorer`); see `evaluate` for all else."""
+    scorers = {PRUNER: PrunerScorer(pruner, options, history=history), **baselines}
     return evaluate(
         items, scorers, reference=PRUNER, bootstrap=bootstrap, on_problem=on_problem, progress=progress
     )

@@ -1,11 +1,8 @@
 """Line-level quality of one selection or ranking, and means with bootstrap intervals over many.
 
-The conventions are the same for every method:
-
-- Only lines that hold more than white space count, in gold as in what is kept: a blank line costs nothing to keep.
-- A ranking keeps its best lines first. Lines of equal score are taken in random order, and every figure is the
-  expectation over that order; since it is linear in the number of gold lines kept, it is exact, not sampled.
-- An item without gold lines has no recall or area (NaN), and means leave it out; keeping nothing has precision 0.
+Only lines that hold more than white space count. A ranking keeps its best lines first; every figure is the exact
+expectation over the order of lines with equal scores. An item without gold lines has no recall or area (NaN), and means
+leave it out; keeping nothing has precision 0.
 """
 
 from __future__ import annotations
@@ -20,34 +17,24 @@ from numpy.typing import ArrayLike, NDArray
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-BUDGETS = (0.10, 0.25, 0.50)
-"""Fractions of kept lines at which recall is reported."""
+BUDGETS = (0.10, 0.25, 0.50)  # Fractions of kept lines at which recall is reported
 
 
 @dataclass(frozen=True)
 class Metrics:
-    """One value for each metric: those of one item, their means, or the bounds of an interval. NaN where undefined.
+    """One value for each metric: those of one item, their means, or the bounds of an interval. NaN where undefined."""
 
-    Attributes:
-        precision, recall, f1, accuracy: quality of the selection at the operating point.
-        kept: fraction of the lines that the selection keeps.
-        recall_10, recall_25, recall_50: recall when that percentage of the lines is kept, best first.
-        area: area under recall against kept fraction; at most 1 - (gold fraction) / 2.
-        parses: whether the pruned text parses where the original does.
-        tokens: the pruned text's tokens, markers included, as a share of the original's.
-    """
-
-    precision: float
+    precision: float  # quality of the selection at the operating point
     recall: float
     f1: float
     accuracy: float
-    kept: float
-    recall_10: float
+    kept: float  # fraction of the lines that the selection keeps
+    recall_10: float  # recall when that percentage of the lines is kept, best first
     recall_25: float
     recall_50: float
-    area: float
-    parses: float
-    tokens: float
+    area: float  # area under recall against kept fraction; at most 1 - (gold fraction) / 2
+    parses: float  # whether the pruned text parses where the original does
+    tokens: float  # the pruned text's tokens, markers included, as a share of the original's
 
 
 METRICS = tuple(field.name for field in fields(Metrics))
@@ -66,7 +53,6 @@ class Curve:
 
     @property
     def area(self) -> float:
-        """Area under the curve."""
         return float(np.sum(np.diff(self.kept) * (self.recall[1:] + self.recall[:-1]) / 2))
 
 
@@ -88,9 +74,7 @@ def recall_curve(scores: ArrayLike, gold: BoolArray, counted: BoolArray) -> Curv
         raise ValueError(f"the score of line {int(np.flatnonzero(np.isnan(values))[0]) + 1} is NaN")
     values, hits = values[counted], gold[counted]
     order = np.argsort(-values, kind="stable")
-    ends = np.append(
-        np.flatnonzero(np.diff(values[order])), values.size - 1
-    )  # last line of each group of ties
+    ends = np.append(np.flatnonzero(np.diff(values[order])), values.size - 1)  # of each group of ties
     total = hits.sum()
     if not total:
         return Curve(np.array([0.0, 1.0]), np.array([np.nan, np.nan]))
@@ -142,17 +126,11 @@ class Confusion:
 
 @dataclass(frozen=True)
 class Summary:
-    """Means over items with 95 % bootstrap intervals.
+    """Means over items with 95 % bootstrap intervals."""
 
-    Attributes:
-        items: number of items.
-        mean: mean of each metric.
-        low, high: bounds of its interval.
-    """
-
-    items: int
-    mean: Metrics
-    low: Metrics
+    items: int  # number of items
+    mean: Metrics  # mean of each metric
+    low: Metrics  # bounds of its interval
     high: Metrics
 
 
@@ -162,16 +140,9 @@ def stack(rows: list[Metrics]) -> FloatArray:
 
 
 def summarize(values: FloatArray, clusters: ArrayLike, bootstrap: Bootstrap) -> Summary:
-    """Means over items with percentile bootstrap intervals.
-
-    Whole clusters are resampled, not items: questions about one file share what is hard about it, and
-    resampling them apart would claim too narrow an interval. For two methods on the same items, pass the
-    difference of their values: that is the paired bootstrap.
-
-    Args:
-        values: float `[items, metrics]`, at least one item; NaN where undefined.
-        clusters: `[items]`, equal for items that are resampled together.
-        bootstrap: resamples and seed.
-    """
+    """Means over items with percentile bootstrap intervals. Whole clusters are resampled, not items: questions about
+    one file share what is hard about it, and resampling them apart would claim too narrow an interval. For two methods
+    on the same items, pass the difference of their values: that is the paired bootstrap. Shapes: `values` float
+    `[items, metrics]`, `clusters` `[items]`."""
     mean, low, high = bootstrap_means(values, clusters, bootstrap)
     return Summary(len(values), Metrics(*mean.tolist()), Metrics(*low.tolist()), Metrics(*high.tolist()))

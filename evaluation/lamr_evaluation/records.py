@@ -1,4 +1,4 @@
-"""Records: a query, a file, and the lines of the file that answer the query.
+"""Records: a query, a file, and the lines of the file that answer the query; and rows that an evaluation leaves out.
 
 A file of records holds one JSON object a line, in SWE-Pruner's published form (`query`, `code`, `kept_frags`, optional
 `score`) with our optional `path`, `project`, `kind`, `language`, `id` and `frame`. Evaluation and training read the
@@ -8,7 +8,7 @@ same form.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,47 @@ from lamr_postprocess.lines import blank_lines, code_points, line_spans, spans_o
 from numpy.typing import NDArray
 
 from lamr_evaluation.errors import RecordError
-from lamr_evaluation.problems import Problem
+
+
+@dataclass(frozen=True, order=True)
+class Problem:
+    """What is wrong with one record: its 1-based line in the file, and why."""
+
+    line: int
+    reason: str
+
+
+class Refusals:
+    """Items that can't be measured, by their place among the items."""
+
+    def __init__(self, items: Sequence[Any], on_problem: Callable[[Problem], None] | None) -> None:
+        self._items, self._on_problem = items, on_problem
+        self._problems: dict[int, Problem] = {}
+
+    def add(self, place: int, reason: str, error: Exception) -> None:
+        """Note a refusal and report it."""
+        row = self._items[place].row or place + 1
+        problem = Problem(row, reason)
+        if self._on_problem is None:
+            raise RecordError(f"line {row}: {reason}", row=row) from error
+        self._on_problem(problem)
+        self._problems[place] = problem
+
+    def __contains__(self, place: int) -> bool:
+        return place in self._problems
+
+    def all(self) -> tuple[Problem, ...]:
+        """Return the refusals, in the order of the items."""
+        return tuple(self._problems[place] for place in sorted(self._problems))
+
+    def first(self) -> str:
+        return f"line {self.all()[0].line}: {self.all()[0].reason}"
+
+
+def file_of(item: Any, place: int) -> str:
+    """Return the file that an item is about, by which intervals resample; items without a path are apart."""
+    return f"{item.project}/{item.path}" if item.path else f"item {place}"
+
 
 _REQUIRED = ("query", "code", "kept_frags")
 _OPTIONAL = ("task", "history", "path", "project", "kind", "language", "id")
@@ -29,51 +69,34 @@ Row = TypeVar("Row")
 
 
 def bare_lines(code: str) -> list[str]:
-    """The lines of `code`, as post-processing counts them, without their terminators.
-
-    A final terminator ends the last line and doesn't open another: `"a\\n"` is one line, `""` is none.
-    """
+    """The lines of `code`, as post-processing counts them, without their terminators. A final terminator ends the last
+    line and doesn't open another: `"a\\n"` is one line, `""` is none."""
     return [line.rstrip("\r\n") for line in split_lines(code)]
 
 
 @dataclass(frozen=True)
 class Record:
-    """One question about one file.
+    """One question about one file."""
 
-    Attributes:
-        query: what the reader wants to know.
-        code: the whole file, or a window of it.
-        kept_frags: 1-based numbers of the gold lines, ascending, without repeats; empty when no line answers.
-        score: how relevant the file is to the query, in [0, 1].
-        task: what the query serves, such as an issue's text; empty when there is none.
-        history: what a session said before the query; empty when there is none.
-        path, project, kind: where the file comes from and how the query was made; empty when unknown.
-        language: what the file is written in, for grouping only; empty when unknown.
-        id: a name that no other record of its file has, or empty.
-        row: 1-based line of the file that the record was read from; 0 when it wasn't read from one.
-        frame: numbers of lines that say where the gold lines stand, such as headers around them; weaker than those.
-    """
-
-    query: str
-    code: str
-    kept_frags: tuple[int, ...]
-    score: float = 1.0
-    path: str = ""
+    query: str  # what the reader wants to know
+    code: str  # the whole file, or a window of it
+    kept_frags: tuple[int, ...]  # 1-based numbers of the gold lines, ascending, without repeats
+    score: float = 1.0  # how relevant the file is to the query, in [0, 1]
+    path: str = ""  # where the file comes from and how the query was made; empty when unknown
     project: str = ""
     kind: str = ""
-    id: str = ""
-    row: int = field(default=0, compare=False)
-    language: str = ""
-    frame: tuple[int, ...] = ()
-    task: str = ""
-    history: str = ""
+    id: str = ""  # a name that no other record of its file has, or empty
+    row: int = field(default=0, compare=False)  # 1-based line of the file that it was read from; 0 for none
+    language: str = ""  # what the file is written in, for grouping only; empty when unknown
+    frame: tuple[
+        int, ...
+    ] = ()  # lines that say where the gold lines stand, such as headers around them; weaker
+    task: str = ""  # what the query serves, such as an issue's text; empty when there is none
+    history: str = ""  # what a session said before the query; empty when there is none
 
     def __post_init__(self) -> None:
-        """Check and normalize.
-
-        Raises:
-            ValueError: the query is empty, a gold line lies outside the code, or the score outside [0, 1].
-        """
+        """Check and normalize. Raises `ValueError`: the query is empty, a gold line lies outside the code, or the score
+        outside [0, 1]."""
         if not self.query.strip():
             raise ValueError("the query is empty")
         if not 0.0 <= self.score <= 1.0:
@@ -118,14 +141,10 @@ class Record:
 
     @classmethod
     def from_row(cls, fields: Any, row: int = 0) -> Record:
-        """A record of a parsed JSON object; unknown fields are ignored, and null counts as absent.
+        """A record of a parsed JSON object, which stands in line `row` of its file.
 
-        Args:
-            fields: what JSON gave.
-            row: the line of the file that it stands in.
-
-        Raises:
-            ValueError: a field is missing, has the wrong type or a value out of range.
+        Unknown fields are ignored, and null counts as absent. Raises `ValueError`: a field is missing, has the wrong
+        type or a value out of range.
         """
         if not isinstance(fields, dict):
             raise ValueError(f"not a JSON object but {type(fields).__name__}")
@@ -153,11 +172,6 @@ class Record:
 
 
 def parse_row(line: str | bytes) -> Any:
-    """The JSON of one line.
-
-    Raises:
-        ValueError: it isn't JSON or not UTF-8.
-    """
     try:
         return json.loads(line.rstrip())  # with its line end, an error's column would count from there
     except json.JSONDecodeError as error:
@@ -168,39 +182,26 @@ def parse_row(line: str | bytes) -> Any:
         raise ValueError("nested too deeply") from error
 
 
-def iter_rows(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines of a JSONL file that aren't blank, with their 1-based numbers.
-
-    Raises:
-        RecordError: the file is missing or can't be read.
-    """
-    try:
-        with path.open("rb") as stream:
-            for row, line in enumerate(stream, 1):
-                if line.strip():
-                    yield row, line
-    except OSError as error:
-        raise RecordError(f"{path}: can't be read ({error.strerror or error})", path=path) from error
-
-
 def read_rows(
     path: Path, read: Callable[[Any, int], Row], on_problem: Callable[[Problem], None] | None = None
 ) -> Iterator[Row]:
-    """Read a JSONL file one row after another; blank lines are passed over.
-
-    Raises:
-        RecordError: the file can't be read; without `on_problem` also when a row can't be used. The message names file
-            and line.
-    """
-    for number, line in iter_rows(path):
-        try:
-            row = read(parse_row(line), number)
-        except (TypeError, ValueError) as error:
-            if on_problem is None:
-                raise RecordError(f"{path}:{number}: {error}", path=path, row=number) from error
-            on_problem(Problem(number, str(error)))
-        else:
-            yield row
+    """Read a JSONL file one row after another; blank lines are passed over."""
+    try:
+        stream = path.open("rb")
+    except OSError as error:
+        raise RecordError(f"{path}: can't be read ({error.strerror or error})", path=path) from error
+    with stream:
+        for number, line in enumerate(stream, 1):
+            if not line.strip():
+                continue
+            try:
+                row = read(parse_row(line), number)
+            except (TypeError, ValueError) as error:
+                if on_problem is None:
+                    raise RecordError(f"{path}:{number}: {error}", path=path, row=number) from error
+                on_problem(Problem(number, str(error)))
+            else:
+                yield row
 
 
 def read_records(path: Path | str, on_problem: Callable[[Problem], None] | None = None) -> Iterator[Record]:

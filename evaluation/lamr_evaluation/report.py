@@ -6,22 +6,77 @@ Plots need matplotlib, which is imported only when something is drawn.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from lamr_base.tables import without_nan
+from lamr_base.tables import align, without_nan
 
 from lamr_evaluation.metrics import Summary
-from lamr_evaluation.problems import Problem
-from lamr_evaluation.tables import comparison_table, interval_table, metrics_table, split_table
+from lamr_evaluation.records import Problem
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as MplFigure
 
-GRID = np.linspace(0, 1, 101)
-"""Kept fractions of the mean recall curves."""
+HEADINGS = ("prec", "recall", "F1", "acc", "kept", "R@10", "R@25", "R@50", "area", "parses", "tokens")
+_COMPARED = ("recall", "F1", "R@10", "R@25", "R@50", "area")
+
+
+def _figure(value: float, sign: bool = False) -> str:
+    if math.isnan(value):
+        return "-"
+    return f"{value:+.3f}" if sign else f"{value:.3f}"
+
+
+def metrics_table(summaries: Mapping[str, Summary]) -> str:
+    """A table with the mean of every metric, one row for each scorer."""
+    rows: list[tuple[str, ...]] = [("", *HEADINGS)]
+    rows += [(name, *(_figure(value) for value in astuple(s.mean))) for name, s in summaries.items()]
+    return align(rows)
+
+
+def interval_table(summaries: Mapping[str, Summary]) -> str:
+    """A table with the intervals of the metrics that rank methods, one row for each scorer."""
+    return _compared("95 % intervals", summaries, lambda _, low, high: f"{_figure(low)} to {_figure(high)}")
+
+
+def split_table(title: str, groups: Mapping[str, Summary]) -> str:
+    """A table with every metric of one scorer, one row for each group; empty for a single group."""
+    if len(groups) < 2:
+        return ""
+    rows: list[tuple[str, ...]] = [(title, "items", *HEADINGS)]
+    rows += [
+        (label, str(groups[label].items), *(_figure(value) for value in astuple(groups[label].mean)))
+        for label in sorted(groups)
+    ]
+    return align(rows)
+
+
+def comparison_table(differences: Mapping[str, Summary]) -> str:
+    """A table with the differences in the metrics that rank methods and their intervals, one row for each scorer."""
+    return _compared(
+        "",
+        differences,
+        lambda mean, low, high: f"{_figure(mean, True)} [{_figure(low, True)}, {_figure(high, True)}]",
+    )
+
+
+def _compared(
+    title: str, summaries: Mapping[str, Summary], cell: Callable[[float, float, float], str]
+) -> str:
+    rows: list[tuple[str, ...]] = [(title, *_COMPARED)]
+    for name, summary in summaries.items():
+        cells = map(cell, astuple(summary.mean), astuple(summary.low), astuple(summary.high))
+        rows.append(
+            (name, *(each for each, heading in zip(cells, HEADINGS, strict=True) if heading in _COMPARED))
+        )
+    return align(rows)
+
+
+GRID = np.linspace(0, 1, 101)  # Kept fractions of the mean recall curves
 
 
 @dataclass(frozen=True)
@@ -48,22 +103,14 @@ class Difference:
 
 @dataclass(frozen=True)
 class EvalReport:
-    """The figures of one evaluation.
+    """The figures of one evaluation."""
 
-    Attributes:
-        items, files: numbers of items measured, and of files that they are about.
-        scorers: each scorer's figures, in the order in which the scorers were given.
-        reference: name of the scorer that the others are compared with, or None.
-        differences: the reference's figures minus each other scorer's.
-        left_out: items that no figure includes, because they couldn't be read or a scorer refused them.
-    """
-
-    items: int
+    items: int  # numbers of items measured, and of files that they are about
     files: int
-    scorers: tuple[ScorerReport, ...]
-    reference: str | None
-    differences: tuple[Difference, ...]
-    left_out: tuple[Problem, ...] = ()
+    scorers: tuple[ScorerReport, ...]  # each scorer's figures, in the order in which the scorers were given
+    reference: str | None  # name of the scorer that the others are compared with, or None
+    differences: tuple[Difference, ...]  # the reference's figures minus each other scorer's
+    left_out: tuple[Problem, ...] = ()  # items that couldn't be read or that a scorer refused
 
     def to_json(self) -> str:
         """The report as JSON; undefined figures are null."""
@@ -87,11 +134,7 @@ class EvalReport:
 
 
 def canvas(width: float, height: float) -> MplFigure:
-    """Return an empty figure.
-
-    Raises:
-        ImportError: matplotlib isn't installed.
-    """
+    """Return an empty figure."""
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - heavy, and needed for plots only
     except ImportError as error:
@@ -100,35 +143,24 @@ def canvas(width: float, height: float) -> MplFigure:
 
 
 def plot_recall(report: EvalReport, path: Path | str) -> None:
-    """Draw the mean recall curve of every scorer into a PNG (or whatever `path` ends in).
-
-    Raises:
-        ImportError: matplotlib isn't installed; the message says how to get it.
-    """
+    """Draw the mean recall curve of every scorer into a PNG (or whatever `path` ends in). Raises `ImportError`:
+    matplotlib isn't installed; the message says how to get it."""
     figure = canvas(6.4, 4.8)
     axes = figure.add_subplot()
     for scorer in report.scorers:
-        is_reference = scorer.name == report.reference
-        label = f"{scorer.name} ({scorer.overall.mean.area:.3f})"
-        axes.plot(
-            GRID,
-            scorer.curve,
-            label=label,
-            linewidth=2.5 if is_reference else 1.2,
-            zorder=3 if is_reference else 2,
-        )
-        if is_reference:
-            mean = scorer.overall.mean
-            axes.plot(
-                mean.kept, mean.recall, "o", color="black", markersize=5, zorder=4, label="default threshold"
-            )
-    axes.set(
-        xlabel="fraction of lines kept",
-        ylabel="recall of gold lines",
-        xlim=(0, 1),
-        ylim=(0, 1),
-        title=f"{report.items} questions, {report.files} files (area under the curve)",
-    )
+        mean, own = scorer.overall.mean, scorer.name == report.reference
+        width, order = (2.5, 3) if own else (1.2, 2)
+        axes.plot(GRID, scorer.curve, label=f"{scorer.name} ({mean.area:.3f})", linewidth=width, zorder=order)
+        if own:
+            marker: dict[str, Any] = {
+                "color": "black",
+                "markersize": 5,
+                "zorder": 4,
+                "label": "default threshold",
+            }
+            axes.plot(mean.kept, mean.recall, "o", **marker)
+    axes.set(xlabel="fraction of lines kept", ylabel="recall of gold lines", xlim=(0, 1), ylim=(0, 1))
+    axes.set_title(f"{report.items} questions, {report.files} files (area under the curve)")
     axes.grid(alpha=0.3)
     axes.legend(loc="lower right", fontsize="small")
     figure.savefig(path, dpi=150)

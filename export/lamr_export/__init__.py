@@ -17,19 +17,9 @@ if TYPE_CHECKING:
     from lamr_export.repository_writer import export_repository
     from lamr_export.torch_scorer import TorchScorer
 
-__all__ = [
-    "CheckpointError",
-    "ExportError",
-    "LamrConfig",
-    "LamrModel",
-    "Lexical",
-    "TorchScorer",
-    "export_causal",
-    "export_repository",
-    "load_checkpoint",
-    "paper_fusion_layers",
-    "save_checkpoint",
-]
+__all__ = ["CheckpointError", "ExportError", "LamrConfig", "LamrModel", "Lexical", "TorchScorer"]
+__all__ += ["export_causal", "export_repository", "load_checkpoint", "paper_fusion_layers"]
+__all__ += ["save_checkpoint"]
 
 keep_silent()  # before any module here imports transformers, huggingface_hub or onnxruntime
 

@@ -1,7 +1,8 @@
 """Attention over a packed batch, whose sequences lie end to end: each sequence attends only to itself.
 
-Linear layers, norms and activations see the packed `[T, …]` rows and hence no padding. Only here one gather each lays
-out q, k and v as `[B, heads, L, d]`, and another one gathers the result back. The function is registered with
+Linear layers, norms and activations see the packed `[T, …]` rows and hence no padding. Only here q, k and v are
+gathered into `[B, heads, L, d]`, and the result is gathered back. On a CPU, in training and checks, sequences of like
+length form groups, so that there is little padding and scores stay in cache. The function is registered with
 transformers' attention interface, so any backbone that takes it can be packed.
 """
 
@@ -17,9 +18,83 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import AttentionInterface
 
-from lamr_export.buckets import Buckets, attention_in_buckets
 from lamr_export.errors import CheckpointError
 from lamr_export.shared_prefixes import SharedLayout, shared_attention
+
+_BUCKET_SCORES = 2**20
+"""The most scores of one head in a bucket; those of 12 heads in bfloat16 stay within a CPU's cache."""
+
+
+@dataclass(frozen=True)
+class Buckets:
+    """Sequences sorted by length and cut into groups, each padded to its own longest."""
+
+    tokens: list[Tensor]  # int64 `[B_g, L_g]` for each group, the token of every slot
+    masks: list[Tensor]  # bool `[B_g, 1, 1, L_g]` for each group, True where a slot holds a token
+    to_packed: Tensor  # int64 `[T]`, the slot of each token; slots are numbered through all groups
+
+    @classmethod
+    def of(cls, starts: Tensor, ends: Tensor) -> Buckets:
+        """Group sequences that cover all tokens, given their bounds `[B]`."""
+        lengths = (ends - starts).clamp(min=0)
+        order = torch.argsort(lengths, stable=True)
+        tokens, masks, slots = [], [], 0
+        to_packed = torch.zeros(int(lengths.sum()), dtype=torch.int64)
+        for chosen in _groups_of_like_length(order[lengths[order] > 0], lengths):
+            size = int(lengths[chosen].max())
+            slot = torch.arange(size)
+            held = slot[None, :] < lengths[chosen, None]
+            places = torch.minimum(starts[chosen, None] + slot, ends[chosen, None] - 1)
+            tokens.append(places)
+            masks.append(held[:, None, None, :])
+            to_packed[places[held]] = slots + torch.nonzero(held.flatten()).flatten()
+            slots += held.numel()
+        return cls(tokens, masks, to_packed)
+
+
+def _groups_of_like_length(order: Tensor, lengths: Tensor) -> list[Tensor]:
+    groups, first = [], 0
+    ascending = lengths[order].tolist()
+    for last, length in enumerate(ascending):
+        few = (last + 1 - first) * length * length <= _BUCKET_SCORES
+        if last > first and (length > 1.5 * ascending[first] or not few):
+            groups.append(order[first:last])
+            first = last
+    return [*groups, order[first:]] if first < len(order) else groups
+
+
+def attention_in_buckets(query: Tensor, key: Tensor, value: Tensor, buckets: Buckets, scale: float) -> Tensor:
+    """Bidirectional attention within each sequence, group by group. Shapes: `query` `[T, heads, d]`, `key`, `value`
+    `[T, key_heads, d]`; returns `[T, heads * d]`."""
+    attend = _products if query.dtype == torch.bfloat16 else _kernel
+    rows = []
+    for tokens, mask in zip(buckets.tokens, buckets.masks, strict=True):
+        q, k, v = (
+            x.flatten(1).index_select(0, tokens.flatten()).view(*tokens.shape, *x.shape[1:]).transpose(1, 2)
+            for x in (query, key, value)
+        )
+        groups = q.shape[1] // k.shape[1]
+        if groups > 1:
+            k, v = (x.repeat_interleave(groups, dim=1) for x in (k, v))
+        out = attend(q, k, v, mask, scale)
+        rows.append(out.transpose(1, 2).reshape(tokens.numel(), -1))
+    return torch.cat(rows).index_select(0, buckets.to_packed)
+
+
+def _products(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, scale: float) -> Tensor:
+    """Attention as two plain products, for bfloat16. PyTorch's kernel for CPUs is made for float32 and takes twice as
+    long with bfloat16. The mask goes into the first product as a component that is 1 in queries, because adding it
+    would cost a pass over all scores."""
+    ones = q.new_ones(()).expand(*q.shape[:-1], 1)
+    padding = (~mask).to(k.dtype) * torch.finfo(k.dtype).min
+    column = padding.transpose(-1, -2).expand(*k.shape[:-1], 1)
+    scores = torch.cat([q * scale, ones], dim=-1) @ torch.cat([k, column], dim=-1).transpose(-1, -2)
+    return scores.softmax(dim=-1) @ v
+
+
+def _kernel(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, scale: float) -> Tensor:
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale)
+
 
 PACKED_ATTENTION = "lamr_packed"
 
@@ -80,10 +155,7 @@ class PackedLayout:
 
     def split(self, counts: Tensor) -> PackedLayout:
         """The same batch with each sequence in two parts, which don't attend to each other and count positions from 0.
-
-        Args:
-            counts: int64 `[B]`, tokens of the first part, at least 1; the second part may be empty.
-        """
+        The first parts have `counts` tokens, int64 `[B]`, at least 1 each; a second part may be empty."""
         middle, dtype = self.starts + counts, self.key_mask.dtype
         token = torch.arange(self.sequence.shape[0], device=counts.device)
         beyond = token - middle.index_select(0, self.sequence)
@@ -114,21 +186,8 @@ class PackedLayout:
 def packed_attention(  # noqa: PLR0913 - attention's own arguments
     query: Tensor, key: Tensor, value: Tensor, packing: PackedLayout, *, scale: float, causal: bool
 ) -> Tensor:
-    """Attention within each sequence.
-
-    Args:
-        query: `[T, heads, d]`.
-        key, value: `[T, key_heads, d]`, where key_heads divides heads (grouped-query attention).
-        packing: the batch's layout.
-        scale: the factor on the scores.
-        causal: whether a token sees only itself and what precedes it.
-
-    Returns:
-        `[T, heads * d]`.
-
-    Raises:
-        CheckpointError: causal attention is asked for over sequences of two parts.
-    """
+    """Attention within each sequence. Shapes: `query` `[T, heads, d]`, `key`, `value` `[T, key_heads, d]`; returns `[T,
+    heads * d]`."""
     if causal and packing.query_mask.shape[-1] > 1:
         raise CheckpointError("a causal backbone can't encode query and code apart; leave out `similarity`")
     if torch.compiler.is_exporting():
@@ -171,11 +230,9 @@ def _by_kernel(  # noqa: PLR0913 - attention's own arguments
 def _written_out(  # noqa: PLR0913 - attention's own arguments
     query: Tensor, key: Tensor, value: Tensor, packing: PackedLayout, *, scale: float, causal: bool
 ) -> Tensor:
-    """Attention in plain operations, for ONNX.
-
-    The exporter's own translation guards against rows without keys, which costs two passes over all scores. Such rows
-    can't happen here, because slots past the end see what their last token sees.
-    """
+    """Attention in plain operations, for ONNX. The exporter's own translation guards against rows without keys, which
+    costs two passes over all scores. Such rows can't happen here, because slots past the end see what their last token
+    sees."""
     q, k, v = _padded(query, key, value, packing)
     groups = q.shape[2] // k.shape[2]
     if groups > 1:
@@ -204,11 +261,9 @@ def _interface(  # noqa: PLR0913 - the signature is transformers'
     within_window: bool = False,
     **_: Any,
 ) -> tuple[Tensor, None]:
-    """Packed attention behind transformers' interface: from `[1, heads, T, d]` to `[1, T, heads, d]`.
-
-    `within_window` says that no sequence is longer than a sliding window, which then hides nothing. The backbone's
-    attention dropout is ignored, because it would take PyTorch's kernel off its fused path.
-    """
+    """Packed attention behind transformers' interface: from `[1, heads, T, d]` to `[1, T, heads, d]`. `within_window`
+    says that no sequence is longer than a sliding window, which then hides nothing. The backbone's attention dropout is
+    ignored, because it would take PyTorch's kernel off its fused path."""
     if attention_mask is not None:
         raise CheckpointError("packed attention makes its own mask; the backbone passed another one")
     q, k, v = (x.transpose(1, 2).squeeze(0) for x in (query, key, value))

@@ -17,38 +17,20 @@ from torch.nn import functional as F
 from transformers import AutoModelForCausalLM, PreTrainedModel
 
 from lamr_export.attention import PACKED_ATTENTION, PackedLayout
+from lamr_export.checkpoint import refuse_pickles
 from lamr_export.errors import CheckpointError
 from lamr_export.shared_prefixes import SharedLayout
-from lamr_export.sources import refuse_pickles
 
-SLICE = 8192
-"""The entries of the vocabulary whose scores exist at a time."""
-MOST_TOKENS = 32_768
-"""The window of a model that names none."""
-TOLERANCE = 1e-3
-"""How far log-probabilities may be from those that the model's own code gives, in nats."""
+SLICE = 8192  # The entries of the vocabulary whose scores exist at a time
+MOST_TOKENS = 32_768  # The window of a model that names none
+TOLERANCE = 1e-3  # How far log-probabilities may be from those that the model's own code gives, in nats
 _PROBE = (5, 13, 2)
 
 
 class CausalModel(nn.Module):
-    """`log p` of each token given those before it in its sequence.
-
-    Attributes:
-        vocabulary: the number of token ids.
-        max_tokens: the longest sequence of a packed batch, which all layers see whole.
-        longest: the longest sequence of a group (`following`), where layers may see a sliding window.
-        packed: whether the layers see packed rows and attend sequence by sequence; else they see padded sequences,
-            whose padding stands behind all that counts.
-        rounded: whether the layers multiply in bfloat16; see `round_layers`.
-    """
+    """`log p` of each token given those before it in its sequence."""
 
     def __init__(self, model: PreTrainedModel) -> None:
-        """Take over a model's layers and head.
-
-        Raises:
-            CheckpointError: the model doesn't compute what its own code does without its head's other parts; only heads
-                that are one linear layer are supported.
-        """
         super().__init__()
         model.eval().requires_grad_(False)
         head = model.get_output_embeddings()
@@ -75,11 +57,7 @@ class CausalModel(nn.Module):
 
     @classmethod
     def load(cls, folder: str | Path) -> CausalModel:
-        """Load the folder of any Hugging Face causal language model, in float32; neither pickles nor code are read.
-
-        Raises:
-            CheckpointError: the folder holds none, a broken one, or one that isn't supported.
-        """
+        """Load the folder of any Hugging Face causal language model, in float32; neither pickles nor code are read."""
         refuse_pickles(Path(folder))
         safe: dict[str, Any] = {"use_safetensors": True, "trust_remote_code": False}
         try:
@@ -103,16 +81,8 @@ class CausalModel(nn.Module):
         self.rounded = True
 
     def forward(self, input_ids: Tensor, cu_seqlens: Tensor, max_len: Tensor) -> Tensor:
-        """Score a packed batch.
-
-        Args:
-            input_ids: int64 `[T]`, B sequences end to end.
-            cu_seqlens: int32 `[B + 1]`, from 0 to T.
-            max_len: float32 `[L]`, L the longest sequence's length; only its shape is read.
-
-        Returns:
-            float32 `[T]`: the natural logarithm of each token's probability, 0 for the first of each sequence.
-        """
+        """Score a packed batch. Shapes: `input_ids` int64 `[T]`, `cu_seqlens` int32 `[B + 1]`, `max_len` float32 `[L]`;
+        returns float32 `[T]`."""
         return self.log_probs(input_ids, PackedLayout.of(cu_seqlens, max_len, input_ids.shape[0]))
 
     def log_probs(self, input_ids: Tensor, packing: PackedLayout) -> Tensor:
@@ -122,17 +92,8 @@ class CausalModel(nn.Module):
         return torch.where(packing.position > 0, self._given(states, input_ids), 0.0)
 
     def following(self, input_ids: Tensor, layout: SharedLayout, rows: Tensor, tokens: Tensor) -> Tensor:
-        """Score tokens after rows of a batch of groups; only these rows meet the vocabulary.
-
-        Args:
-            input_ids: int64 `[T]`.
-            layout: of the batch. The model must be `packed`.
-            rows: int64 `[n]`.
-            tokens: int64 `[n]`, the token whose probability is asked for after each row.
-
-        Returns:
-            float32 `[n]`.
-        """
+        """Score tokens after rows of a batch of groups; only these rows meet the vocabulary. Shapes: `input_ids` int64
+        `[T]`, `rows` int64 `[n]`, `tokens` int64 `[n]`; returns float32 `[n]`."""
         return self._given(self._states(input_ids, layout).index_select(0, rows), tokens)
 
     def _given(self, states: Tensor, tokens: Tensor) -> Tensor:
@@ -174,7 +135,6 @@ class CausalModel(nn.Module):
         return [torch.randint(self.vocabulary, (length,), generator=generator) for length in _PROBE]
 
     def _error(self, own: Tensor) -> float:
-        """The largest difference from the model's own log-probabilities of the probe."""
         bounds = torch.tensor([0, *_PROBE]).cumsum(0).to(torch.int32)
         with torch.no_grad():
             found = self(torch.cat(self._probe()), bounds, torch.zeros(max(_PROBE)))
@@ -182,7 +142,6 @@ class CausalModel(nn.Module):
 
 
 def _own_log_probs(model: PreTrainedModel, sequences: list[Tensor]) -> Tensor:
-    """What the model's own code says of each sequence by itself."""
     found = []
     with torch.no_grad():
         for ids in sequences:
@@ -192,7 +151,6 @@ def _own_log_probs(model: PreTrainedModel, sequences: list[Tensor]) -> Tensor:
 
 
 def _packed(trunk: Any) -> Any:
-    """A trunk with the same weights and packed attention."""
     shared: dict[int, Any] = {id(parameter): parameter for parameter in trunk.parameters()}
     shared |= {id(buffer): buffer for buffer in trunk.buffers()}
     trunk = copy.deepcopy(trunk, shared)
@@ -202,7 +160,6 @@ def _packed(trunk: Any) -> Any:
 
 
 def _longest(config: Any) -> int:
-    """The longest sequence that a model was made for."""
     sizes = [getattr(config, name, None) for name in ("max_position_embeddings", "n_positions")]
     return min([size for size in sizes if size], default=MOST_TOKENS)
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import itertools
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,7 +35,7 @@ from lamr_export.causal_source import load_causal
 from lamr_export.config import check_name
 from lamr_export.errors import CheckpointError, ExportError
 from lamr_export.onnx_tracing import OLDEST_CONTAINER, OLDEST_ONNXRUNTIME, OPSET, causal_to_onnx, save_onnx
-from lamr_export.target import check_target, files_of, replacing
+from lamr_export.repository_writer import check_target, files_of, replacing
 from lamr_export.triton import causal_config
 from lamr_export.verify import LONGEST, ExportedGraph, standard_texts
 
@@ -57,11 +56,7 @@ class CausalVerification:
 def verify_causal(
     model: CausalModel, onnx_file: Path, random: Sequence[list[IntArray]], text: Sequence[list[IntArray]]
 ) -> CausalVerification:
-    """Compare an exported causal model with its PyTorch model.
-
-    Raises:
-        ExportError: the graph can't be loaded or run, or its output has a wrong shape or isn't finite.
-    """
+    """Compare an exported causal model with its PyTorch model."""
     graph = ExportedGraph(onnx_file, [LOG_PROB])
     differences: list[NDArray[np.float32]] = []
     packed_error = 0.0
@@ -92,7 +87,7 @@ def text_ids(tokenizer: Tokenizer, max_tokens: int) -> list[list[IntArray]]:
     """The beginnings of files of the standard library, as batches."""
     most = min(max_tokens, _TEXT_TOKENS)
     ids = [np.array(tokenizer.encode(code[: 16 * most]).ids[:most], np.int64) for _, code in standard_texts()]
-    return list(_batched(iter(ids)))
+    return [ids[first : first + _TEXTS] for first in range(0, len(ids), _TEXTS)]
 
 
 def _run(graph: ExportedGraph, batch: list[IntArray]) -> NDArray[np.float32]:
@@ -100,11 +95,6 @@ def _run(graph: ExportedGraph, batch: list[IntArray]) -> NDArray[np.float32]:
     if values.shape != (sum(map(len, batch)),) or not np.isfinite(values).all():
         raise ExportError(f"{LOG_PROB} has shape {list(values.shape)}, or holds NaN or infinity")
     return values
-
-
-def _batched(ids: Iterator[IntArray]) -> Iterator[list[IntArray]]:
-    while batch := list(itertools.islice(ids, _TEXTS)):
-        yield batch
 
 
 SERVED_TOKENS = 4096
@@ -131,7 +121,6 @@ class CausalReport:
     verification: CausalVerification  # how the exported model differs from the PyTorch model
 
     def to_json(self) -> str:
-        """The text of `report.json`."""
         return json.dumps(dataclasses.asdict(self), indent=2) + "\n"
 
     def summary(self) -> str:
@@ -163,33 +152,27 @@ def export_causal(  # noqa: PLR0913 - each is one choice of the command line
     """Export any Hugging Face causal language model to a model repository that Triton can load.
 
     Args:
-        checkpoint: its folder, or what else `load_causal` loads.
-        output: the repository's folder; a causal model's repository in it is replaced, another folder is refused.
-        revision: the revision of a checkpoint that is named by its Hugging Face id.
-        name: what the model is called; the checkpoint's last name if None.
+        checkpoint: its folder, or what else `load_causal` loads; see `export_repository` for all that isn't named here.
         max_tokens: the longest sequence that is served; if None, the model's window, but not more than `SERVED_TOKENS`.
         max_batch_size: the most sequences in one execution; `BATCH_SIZE` if None.
-        progress: takes a line before each step.
-
-    Returns:
-        what was written and how it differs from the checkpoint.
 
     Raises:
         CheckpointError: the checkpoint can't be read, isn't supported, or has a smaller window.
         ModelMismatchError: its tokenizer can't be read.
-        ExportError: the target can't be replaced or written, the name can't be shown, the model can't be traced, or the
-            written graph doesn't compute what the checkpoint does.
+        ExportError: see `export_repository`.
     """
     check_name(name)
     target = Path(output)
     check_target(target, [PERPLEXITY], causal_files(target))
     source = load_causal(checkpoint, revision, progress)
     model = source.model
+    if max_tokens is not None and not 1 <= max_tokens <= model.max_tokens:
+        raise CheckpointError(f"the model takes 1 to {model.max_tokens} tokens, not {max_tokens}")
     spec = CausalSpec(
         name=name or source.name,
         version=source.digest,
         vocabulary=model.vocabulary,
-        max_tokens=_window(model, max_tokens),
+        max_tokens=max_tokens or min(model.max_tokens, SERVED_TOKENS),
         tokenizer_sha256=hashlib.sha256(source.tokenizer_json).hexdigest(),
     )
     parameters = sum(weights.numel() for weights in model.parameters())
@@ -203,7 +186,17 @@ def export_causal(  # noqa: PLR0913 - each is one choice of the command line
         progress("tracing the model")
         save_onnx(causal_to_onnx(model, spec.max_tokens), place)
         progress("comparing it with PyTorch")
-        checked = _verified(model, spec, place)
+        tokenizer = causal_tokenizer(place / TOKENIZER_FILE)
+        batches = random_ids(model, spec.max_tokens), text_ids(tokenizer, spec.max_tokens)
+        checked = verify_causal(model, place / ONNX_FILE, *batches)
+        for what, error in (
+            ("log-probabilities differ from PyTorch's", checked.error),
+            ("packed batches differ from single sequences", checked.packed_error),
+        ):
+            if error > TOLERANCE:
+                raise ExportError(
+                    f"the exported model is wrong: {what} by {error:.2e} (allowed {TOLERANCE:.0e})"
+                )
         report = CausalReport(
             **{each: getattr(spec, each) for each in ("name", "version", "fingerprint")},
             parameters=parameters,
@@ -218,28 +211,3 @@ def export_causal(  # noqa: PLR0913 - each is one choice of the command line
         )
         (place / REPORT_FILE).write_text(report.to_json(), encoding="utf-8")
     return report
-
-
-def _window(model: CausalModel, max_tokens: int | None) -> int:
-    if max_tokens is None:
-        return min(model.max_tokens, SERVED_TOKENS)
-    if not 1 <= max_tokens <= model.max_tokens:
-        raise CheckpointError(f"the model takes 1 to {model.max_tokens} tokens, not {max_tokens}")
-    return max_tokens
-
-
-def _verified(model: CausalModel, spec: CausalSpec, place: Path) -> CausalVerification:
-    tokenizer = causal_tokenizer(place / TOKENIZER_FILE)
-    checked = verify_causal(
-        model,
-        place / ONNX_FILE,
-        random_ids(model, spec.max_tokens),
-        text_ids(tokenizer, spec.max_tokens),
-    )
-    for what, error in (
-        ("log-probabilities differ from PyTorch's", checked.error),
-        ("packed batches differ from single sequences", checked.packed_error),
-    ):
-        if error > TOLERANCE:
-            raise ExportError(f"the exported model is wrong: {what} by {error:.2e} (allowed {TOLERANCE:.0e})")
-    return checked

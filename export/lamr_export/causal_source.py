@@ -25,10 +25,9 @@ from tokenizers import Regex, Tokenizer, pre_tokenizers
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 
 from lamr_export.causal_model import CausalModel
-from lamr_export.checkpoint import tokenizer_path
+from lamr_export.checkpoint import checkpoint_folder, tokenizer_path
 from lamr_export.config import CHECKPOINT_CONFIG
 from lamr_export.errors import CheckpointError
-from lamr_export.sources import checkpoint_folder
 
 MAGIC = b"GGUF"
 SUFFIX = ".gguf"
@@ -56,13 +55,6 @@ WORDS = {
 
 
 def load_gguf(file: Path) -> tuple[PreTrainedModel, Tokenizer]:
-    """Load a GGUF file's model, in float32, and its tokenizer.
-
-    Raises:
-        CheckpointError: the file is no model that transformers can read.
-        ModelMismatchError: its tokenizer can't be read.
-        MissingPackageError: the package `gguf` isn't installed.
-    """
     _check(file)
     given: dict[str, Any] = {"gguf_file": file.name, "local_files_only": True}
     try:
@@ -85,16 +77,9 @@ def load_gguf(file: Path) -> tuple[PreTrainedModel, Tokenizer]:
 
 
 def _check(file: Path) -> None:
-    """Check what a file is.
-
-    Raises:
-        CheckpointError: it is no GGUF file, or one of several parts.
-        MissingPackageError: see `load_gguf`.
-    """
     if find_spec("gguf") is None:
         raise MissingPackageError(
-            f"{file.name} needs the package gguf: {how_to_install('gguf')}",
-            package="gguf",
+            f"{file.name} needs the package gguf: {how_to_install('gguf')}", package="gguf"
         )
     try:
         with file.open("rb") as stream:
@@ -110,10 +95,8 @@ def _check(file: Path) -> None:
 
 
 def _word_rule(file: Path) -> str:
-    """Return the name of the rule by which a file's tokenizer cuts words; "" if it names none.
-
-    The file has been read by transformers. Reading it again takes seconds where it holds a large vocabulary.
-    """
+    """Return the name of the rule by which a file's tokenizer cuts words; "" if it names none. The file has been read
+    by transformers. Reading it again takes seconds where it holds a large vocabulary."""
     from gguf import GGUFReader  # noqa: PLC0415 - part of an extra
 
     field = GGUFReader(file).get_field(_RULE)
@@ -134,13 +117,6 @@ class CausalSource:
 def load_causal(
     what: str | Path, revision: str | None = None, progress: Callable[[str], None] = lambda _: None
 ) -> CausalSource:
-    """Load a causal model.
-
-    Raises:
-        CheckpointError: there is no such model, or it isn't supported.
-        ModelMismatchError: its tokenizer can't be read.
-        MissingPackageError: a GGUF file needs a package that isn't installed.
-    """
     path = Path(what)
     name = Path(os.path.abspath(what)).name  # noqa: PTH100  # an id or a link keeps its own name
     if path.suffix == SUFFIX:

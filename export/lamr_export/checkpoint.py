@@ -1,20 +1,33 @@
-"""Checkpoint folders: `config.json`, `model.safetensors`, `tokenizer.json`.
+"""Checkpoint folders: where they lie, and `config.json`, `model.safetensors` and `tokenizer.json` in them.
 
-Two layouts can be read, which `model_type` tells apart: LaMR's own and SWE-Pruner's (`lamr_export.swepruner`). The
-folder of a bare backbone is no checkpoint; `LamrModel.from_backbone` starts from one.
+A user names a folder, a folder of the Hugging Face cache, or an id on the Hub; errors say what is wrong with folders of
+other kinds. Two layouts can be read, which `model_type` tells apart: LaMR's own and SWE-Pruner's
+(`lamr_export.swepruner`). The folder of a bare backbone is no checkpoint; `LamrModel.from_backbone` starts from one.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import huggingface_hub
 import torch
+from huggingface_hub.errors import (
+    EntryNotFoundError,
+    GatedRepoError,
+    HfHubHTTPError,
+    HFValidationError,
+    LocalEntryNotFoundError,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+)
 from lamr_base.private_files import replaced
-from lamr_model.names import SCORING_FILE, TOKENIZER_FILE
+from lamr_model.names import SCORING_FILE, SPEC_FILE, TOKENIZER_FILE
+from lamr_model.spec import client_files
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
@@ -24,7 +37,121 @@ from lamr_export import swepruner
 from lamr_export.config import CHECKPOINT_CONFIG, MODEL_TYPE, LamrConfig
 from lamr_export.errors import CheckpointError
 from lamr_export.model import LamrModel
-from lamr_export.sources import CHECKPOINT_WEIGHTS, INDEX_FILE, refuse_pickles
+
+CHECKPOINT_WEIGHTS = "model.safetensors"
+INDEX_FILE = "model.safetensors.index.json"
+
+_README = "README.md"
+_WANTED = [
+    *(CHECKPOINT_CONFIG, "*.safetensors", INDEX_FILE),
+    *(TOKENIZER_FILE, SCORING_FILE, _README, "LICENSE*"),
+]
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+_CACHE = "models--"
+_LICENCE = re.compile(r"^license:\s*(\S.*?)\s*$", re.MULTILINE)
+
+
+def checkpoint_folder(
+    name: str | Path, revision: str | None = None, progress: Callable[[str], None] = lambda _: None
+) -> Path:
+    """Return the folder of a checkpoint, and download it first if it is named by its Hugging Face id. A download goes
+    into the Hugging Face cache; a file that lies there isn't fetched again. Without a network, or with HF_HUB_OFFLINE,
+    the cache is what counts."""
+    path = Path(name)
+    if path.is_dir():
+        if (path / "snapshots").is_dir():
+            return _snapshot(path, revision or "main")
+        if revision is not None:
+            raise CheckpointError(f"{path} is a folder, which has no revisions; leave --revision out")
+        _refuse_other_kinds(path)
+        return path
+    if _HUB_ID.fullmatch(str(name)) and not path.parent.is_dir():
+        return _download(str(name), revision, progress)
+    raise CheckpointError(
+        f"{path} is not a folder; name the folder of a checkpoint's {CHECKPOINT_CONFIG}, or a model on the Hugging "
+        "Face Hub as OWNER/NAME"
+    )
+
+
+def _download(name: str, revision: str | None, progress: Callable[[str], None]) -> Path:
+    at = f"{name} at {revision}" if revision else name
+    progress(f"fetching {at} from the Hugging Face Hub, or from its cache")
+    try:
+        folder = Path(huggingface_hub.snapshot_download(name, revision=revision, allow_patterns=_WANTED))
+    except (GatedRepoError, RepositoryNotFoundError) as error:
+        raise CheckpointError(
+            f"there is no folder {name}, and the Hugging Face Hub shows you no such model; check the name, or "
+            "run `hf auth login` if the model is private or asks for consent"
+        ) from error
+    except RevisionNotFoundError as error:
+        raise CheckpointError(
+            f"{name} has no revision {revision}; name a branch, a tag or a whole commit"
+        ) from error
+    except LocalEntryNotFoundError as error:
+        raise CheckpointError(
+            f"{at} isn't in the Hugging Face cache, and the Hub can't be reached. Connect; or run `hf download {name} "
+            "--local-dir FOLDER` where there is a network, copy FOLDER here, and name it"
+        ) from error
+    except (HfHubHTTPError, EntryNotFoundError, HFValidationError, OSError) as error:
+        raise CheckpointError(f"{at} can't be downloaded: {error}") from error
+    progress(f"{name}, commit {folder.name[:12]}, licence: {_licence(folder)}")
+    if not any(folder.glob("*.safetensors")):
+        raise CheckpointError(
+            f"{name} has no safetensors files; convert its weights (torch.load with weights_only=True, then "
+            f"safetensors.torch.save_file) and export that folder"
+        )
+    return folder
+
+
+def refuse_pickles(folder: Path) -> None:
+    """Refuse a folder whose weights are pickles alone."""
+    pickles = sorted(path.name for path in folder.glob("*.bin"))
+    if pickles and not any((folder / name).is_file() for name in (CHECKPOINT_WEIGHTS, INDEX_FILE)):
+        raise CheckpointError(
+            f"{folder / pickles[0]} is a pickle, which can run any code when it is read; convert it: "
+            f"safetensors.torch.save_file(torch.load('{pickles[0]}', weights_only=True), '{CHECKPOINT_WEIGHTS}')"
+        )
+
+
+def _snapshot(cache: Path, revision: str) -> Path:
+    reference = cache / "refs" / revision
+    commit = reference.read_text(encoding="ascii").strip() if reference.is_file() else revision
+    folder = cache / "snapshots" / commit
+    if folder.is_dir():
+        return folder
+    there = sorted(path.name for path in (cache / "snapshots").iterdir())
+    raise CheckpointError(
+        f"{cache} has no revision {revision}; give one of its commits as --revision: {', '.join(there) or 'none'}"
+    )
+
+
+def _licence(folder: Path) -> str:
+    card = folder / _README
+    text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
+    named = _LICENCE.search(text.split("\n---", 1)[0]) if text.startswith("---") else None
+    return named[1] if named else "not named by its model card; ask its authors"
+
+
+def _refuse_other_kinds(folder: Path) -> None:
+    if (folder / CHECKPOINT_CONFIG).is_file():
+        return
+    cached = sorted(path.name for path in folder.glob(f"{_CACHE}*"))
+    kinds = (
+        (
+            (client_files(folder) / SPEC_FILE).is_file(),
+            "is an exported model repository; name what it was made of",
+        ),
+        (bool(cached), f"is a Hugging Face cache; name one of its folders: {', '.join(cached[:5])}"),
+        ((folder / "adapter_config.json").is_file(), "holds an adapter; merge it into its model first"),
+        (
+            (folder / "state.pt").is_file(),
+            "is a training's work folder; name the folder beside it with config.json",
+        ),
+    )
+    for holds, what in kinds:
+        if holds:
+            raise CheckpointError(f"{folder} {what}")
+
 
 _POINTER = b"version https://git-lfs"
 _NAMED = 6  # how many tensors an error names before it counts the rest
@@ -36,10 +163,8 @@ def save_checkpoint(model: LamrModel, folder: str | Path, tokenizer_file: str | 
     A line model that lies beside the tokenizer is copied with it.
 
     Nothing is replaced before all is written, and the configuration is put there last, so a folder that was only half
-    replaced can't be loaded.
-
-    Raises:
-        CheckpointError: there is no tokenizer file to copy, or the folder can't be written.
+    replaced can't be loaded. Raises `CheckpointError`: there is no tokenizer file to copy, or the folder can't be
+    written.
     """
     folder, source = Path(folder), Path(tokenizer_file)
     if not source.is_file():
@@ -59,12 +184,9 @@ def save_checkpoint(model: LamrModel, folder: str | Path, tokenizer_file: str | 
 def load_checkpoint(folder: str | Path) -> LamrModel:
     """Read a LaMR or SWE-Pruner folder.
 
-    Returns:
-        the model with float32 weights on the CPU, in eval mode.
-
-    Raises:
-        CheckpointError: a file is missing or damaged, `model_type` is unknown, or tensors are missing, unexpected,
-            of another shape, or not finite; the message names them.
+    Returns the model with float32 weights on the CPU, in eval mode. Raises `CheckpointError`: a file is missing or
+    damaged, `model_type` is unknown, or tensors are missing, unexpected, of another shape, or not finite; the message
+    names them.
     """
     folder = Path(folder)
     raw = _read_config(folder / CHECKPOINT_CONFIG)
@@ -88,11 +210,6 @@ def load_checkpoint(folder: str | Path) -> LamrModel:
 
 
 def tokenizer_path(folder: str | Path) -> Path:
-    """The path of the checkpoint's `tokenizer.json`.
-
-    Raises:
-        CheckpointError: the file isn't there.
-    """
     path = Path(folder) / TOKENIZER_FILE
     if not path.is_file():
         raise CheckpointError(f"{path} is missing; copy the tokenizer that the model was trained with there")
@@ -114,11 +231,6 @@ def _read_config(path: Path) -> dict[str, Any]:
 
 
 def _read_weights(folder: Path) -> dict[str, Tensor]:
-    """Every tensor of a checkpoint as float32, from one safetensors file or from the shards that an index lists.
-
-    Raises:
-        CheckpointError: there are no such files, the index can't be read, or as `_read_tensors` says.
-    """
     weights, index = folder / CHECKPOINT_WEIGHTS, folder / INDEX_FILE
     if weights.is_file() or not index.is_file():
         refuse_pickles(folder)
@@ -137,11 +249,6 @@ def _read_weights(folder: Path) -> dict[str, Tensor]:
 
 
 def _read_tensors(path: Path) -> dict[str, Tensor]:
-    """Every tensor of a safetensors file, as float32.
-
-    Raises:
-        CheckpointError: the file is missing or damaged, or a tensor isn't of floats or holds NaN or infinity.
-    """
     if not path.is_file():
         raise CheckpointError(f"{path} is missing")
     with path.open("rb") as file:
@@ -189,14 +296,8 @@ def _some(names: list[str]) -> str:
 
 def copy_client_files(tokenizer: Path, folder: Path) -> None:
     """Copy a tokenizer, and the weights of the scoring beside it, into a folder; files that are there already stay.
-
-    Raises:
-        OSError: a file can't be copied.
-    """
-    for source, name in (
-        (tokenizer, TOKENIZER_FILE),
-        (tokenizer.with_name(SCORING_FILE), SCORING_FILE),
-    ):
+    Raises `OSError`: a file can't be copied."""
+    for source, name in ((tokenizer, TOKENIZER_FILE), (tokenizer.with_name(SCORING_FILE), SCORING_FILE)):
         target = folder / name
         if source.is_file() and source.resolve() != target.resolve():
             with replaced(target) as part:

@@ -24,69 +24,41 @@ RELEVANCE_KINDS = ("yes_no", "linear")
 
 @dataclass(frozen=True)
 class Lexical:
-    """Which lexical features the encoder reads: those of tokens that also occur in their sequence's query.
+    """Which lexical features the encoder reads: those of tokens that also occur in their sequence's query."""
 
-    Attributes:
-        separator_id: the token that ends the query (BERT's `[SEP]`); all tokens before a sequence's first one are
-            the query.
-        excluded_ids: ids that never count as matches (special tokens); a stop list lives in the model's `rarity`
-            buffer instead, as weight 0.
-        windows: half widths, in tokens, of neighbourhoods whose density of matches is a feature too, together with
-            the share of the query that the sequence covers; empty for matches alone. With windows the features also
-            reach the fused features directly.
-    """
-
-    separator_id: int
-    excluded_ids: tuple[int, ...] = ()
+    separator_id: int  # the token that ends the query (BERT's `[SEP]`)
+    excluded_ids: tuple[int, ...] = ()  # ids that never count as matches; stop words have rarity 0 instead
+    # Half widths, in tokens, of neighbourhoods whose density of matches is a feature too, together with the share of
+    # the query that the sequence covers. With windows the features also reach the fused features directly.
     windows: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class LamrConfig:
-    """A model's `config.json`.
+    """A model's `config.json`. Raises `CheckpointError`: a field contradicts another one."""
 
-    Attributes:
-        name, version: the model's name and version, for people, logs and the fingerprint.
-        backbone: the backbone's Hugging Face configuration as a dict (`model_type`, `hidden_size`, …).
-        rubrics: the rubrics' names, in the order of the K axis.
-        fusion_layers: 1-based numbers of the layers whose outputs are concatenated (paper equation 2); the
-            backbone's last layer counts after its final norm, as in `last_hidden_state`.
-        fusion_blocks: the number of fusion blocks, J of paper equation 3.
-        fusion_heads: attention heads of a fusion block.
-        fusion_width: the number of features that the concatenated layers are projected to before the fusion blocks,
-            which takes a third off a small backbone's time; None keeps the full width, as the paper does.
-        head_hidden: the width of the shared MLP.
-        dropout: the dropout inside the shared MLP in training.
-        relevance: `yes_no` reads the last token along E_yes - E_no (Qwen3-Reranker), `linear` reads the first
-            token ([CLS]) with a linear head.
-        yes_token_id, no_token_id: the two tokens that `yes_no` compares; None for `linear`.
-        prompt, chunking, scoring, threshold: what a client must know (`lamr_model.spec`).
-        lexical: the lexical features, or None for the paper's model.
-        similarity: half widths, in tokens, of the neighbourhoods that are compared with the query when query and code
-            are encoded apart; None for the paper's joint encoding. It needs `lexical`, which tells where the query is.
-
-    Raises:
-        CheckpointError: a field contradicts another one.
-    """
-
-    name: str
+    name: str  # the model's name and version, for people, logs and the fingerprint
     version: str
-    backbone: dict[str, Any]
-    prompt: PromptTemplate
+    backbone: dict[str, Any]  # the backbone's Hugging Face configuration
+    prompt: (
+        PromptTemplate  # what a client must know (`lamr_model.spec`), with chunking, scoring and threshold
+    )
     chunking: Chunking
-    fusion_layers: tuple[int, ...]
-    rubrics: tuple[str, ...] = ("semantic", "dependency")
-    fusion_blocks: int = 1
-    fusion_heads: int = 8
-    fusion_width: int | None = None
-    head_hidden: int = 256
-    dropout: float = 0.4
-    relevance: str = "linear"
-    yes_token_id: int | None = None
+    fusion_layers: tuple[int, ...]  # 1-based numbers of the layers that are concatenated (paper equation 2)
+    rubrics: tuple[str, ...] = ("semantic", "dependency")  # their names, in the order of the K axis
+    fusion_blocks: int = 1  # the number of fusion blocks, J of paper equation 3
+    fusion_heads: int = 8  # attention heads of a fusion block
+    fusion_width: int | None = None  # what the layers are projected to before; None keeps the full width
+    head_hidden: int = 256  # the width of the shared MLP
+    dropout: float = 0.4  # the dropout inside the shared MLP in training
+    relevance: str = "linear"  # `linear` reads the first token, `yes_no` the last one along E_yes - E_no
+    yes_token_id: int | None = None  # the two tokens that `yes_no` compares; None for `linear`
     no_token_id: int | None = None
     scoring: Scoring = field(default_factory=Scoring)
     threshold: float = 0.4
-    lexical: Lexical | None = None
+    lexical: Lexical | None = None  # the lexical features, or None for the paper's model
+    # Half widths, in tokens, of the neighbourhoods that are compared with the query when query and code are encoded
+    # apart; None for the paper's joint encoding. It needs `lexical`, which tells where the query is.
     similarity: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -144,12 +116,8 @@ class LamrConfig:
 
     @classmethod
     def from_json(cls, text: str, source: str = CHECKPOINT_CONFIG) -> LamrConfig:
-        """Read a config; `source` names the file in errors.
-
-        Raises:
-            CheckpointError: the text isn't JSON or has another `model_type`, or a field is missing, unknown or
-                contradictory.
-        """
+        """Read a config; `source` names the file in errors. Raises `CheckpointError`: the text isn't JSON or has
+        another `model_type`, or a field is missing, unknown or contradictory."""
         try:
             data = json.loads(text)
             if data.pop("model_type") != MODEL_TYPE:
@@ -187,21 +155,13 @@ _WORTH_SAYING = 1e9
 
 
 def check_name(name: str | None) -> None:
-    """Refuse a name that a person could not read in a line of `lamr status`.
-
-    Raises:
-        ExportError: it is blank, or has characters that can't be printed.
-    """
+    """Refuse a name that a person could not read in a line of `lamr status`."""
     if name is not None and not (name.strip() and name.isprintable()):
         raise ExportError(f"a model's name must be printable and not blank, not {name!r:.80}")
 
 
 def served_config(config: LamrConfig, scoring: str | None, chunk_tokens: int | None) -> LamrConfig:
-    """Return a configuration with another scoring or chunk size, where one is given.
-
-    Raises:
-        ExportError: the scoring is unknown, or the window has no room for such chunks.
-    """
+    """Return a configuration with another scoring or chunk size, where one is given."""
     if scoring is not None:
         if scoring not in SCORINGS:
             raise ExportError(f"scoring must be one of {', '.join(SCORINGS)}, not {scoring!r}")
@@ -231,9 +191,7 @@ def serving_terms(config: LamrConfig) -> str:
 
 
 def attention_bytes(config: LamrConfig) -> float:
-    """Return about how much memory attention over a full chunk takes on a CPU, in bytes.
-
-    Heads run side by side, so the layer with the most of them counts.
-    """
+    """Return about how much memory attention over a full chunk takes on a CPU, in bytes. Heads run side by side, so the
+    layer with the most of them counts."""
     heads = max(config.fusion_heads, config.backbone.get("num_attention_heads", 1))
     return float(_BYTES_PER_SCORE * heads * min(config.chunking.tokens, config.chunking.window) ** 2)

@@ -1,19 +1,9 @@
 """An encoder's graph with integer products: the nodes that replace each product, look-up and constant.
 
-Weights are int8 with one scale for each output channel, rounded so that errors cancel on sample batches: by GPTQ
-(Frantar et al. 2022, algorithm 1), which rounds channels one after another, so that those still to come take back the
-error of each.
-
-A product takes one of two forms:
-
-- with a *constant* scale for each channel of its activation. The scale goes into the weights that read the channel, so
-  the product is `MatMulIntegerToFloat`, bias and all, an operator of onnxruntime's own that every build of it has for
-  the CPU.
-- *by row*: each token's row is divided by its largest magnitude, quantized with the constant scale 1/127, and
-  multiplied back after the product. These are standard operators (QuantizeLinear and DequantizeLinear around MatMul),
-  which onnxruntime fuses into an integer product.
-
-Which form a product takes is `quantize`'s decision.
+Weights are int8 with one scale for each output channel, rounded by GPTQ (Frantar et al. 2022, algorithm 1), so that
+errors cancel on sample batches. A product with a *constant* scale for each channel of its activation is
+`MatMulIntegerToFloat`, an operator that every build of onnxruntime has for the CPU. A product *by row* divides each
+token's row by its largest magnitude; onnxruntime fuses QuantizeLinear and DequantizeLinear around its MatMul.
 """
 
 from __future__ import annotations
@@ -26,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import GraphProto, NodeProto, TensorProto, helper, numpy_helper
 
-from lamr_export.activation_scales import Floats, Scale
 from lamr_export.onnx_graph import MICROSOFT, GraphIndex
+
+Floats = NDArray[np.float32]
 
 # This share of the mean second moment is added to every channel's, because channels that the samples hardly moved may
 # move later.
@@ -36,14 +27,8 @@ _BLOCK = 128  # channels whose errors are handed on together
 
 
 def gptq_levels(weight: Floats, scale: Floats, gram: Floats, most: int) -> NDArray[np.int8]:
-    """Levels `[C, out]` whose products with the observed inputs come near to those of the weight.
-
-    Args:
-        weight: `[C, out]`.
-        scale: `[out]`, the value of one level.
-        gram: `[C, C]`, the sum of x^T x over observed inputs x `[1, C]`.
-        most: the largest magnitude of a level.
-    """
+    """Levels `[C, out]` whose products with the observed inputs come near to those of the weight. Shapes: `weight` `[C,
+    out]`, `scale` `[out]`, `gram` `[C, C]`."""
     channels = weight.shape[0]
     gram = gram.astype(np.float64)
     mean = max(float(np.diag(gram).mean()), 1e-12)
@@ -73,11 +58,25 @@ def gptq_levels(weight: Floats, scale: Floats, gram: Floats, most: int) -> NDArr
 # beyond int16), which costs more accuracy than the bit. Seven are the same everywhere.
 WEIGHT_LEVELS = 63
 TABLE_LEVELS = 127
+ACTIVATION_LEVELS = 255
 SMALLEST_SIDE = 16  # narrower matrices gain nothing
 LONG_VECTOR = 4096
 _HALF_NORMAL = 6.2e-5  # smallest scale that float16 holds without losing digits
 
 _SCALE, _ZERO, _TINY, _LAST_AXIS, _ONE = "q_scale", "q_zero", "q_tiny", "q_last_axis", "q_one"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The levels of an activation. A value x of channel c is stored as round(x / scale[c]) + zero, in [0, 255]."""
+
+    scale: Floats
+    zero: int
+
+    def rounded(self, values: Floats) -> Floats:
+        """`values` `[n, C]` as the levels represent them."""
+        levels = np.clip(np.rint(values / self.scale) + self.zero, 0, ACTIVATION_LEVELS)
+        return ((levels - self.zero) * self.scale).astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -117,8 +116,7 @@ class IntegerGraph:
     """One graph while it is rewritten. Nodes stay in order, and weights that nothing reads any more are dropped."""
 
     def __init__(self, graph: GraphProto, fitted: dict[str, FittedActivation]) -> None:
-        self.graph = graph
-        self.fitted = fitted
+        self.graph, self.fitted = graph, fitted
         self.weights = {tensor.name: tensor for tensor in graph.initializer}
         self.nodes: list[NodeProto] = []
         self.constants: dict[str, TensorProto] = {}
@@ -163,14 +161,11 @@ class IntegerGraph:
 
     @staticmethod
     def _unfused_sum(node: NodeProto) -> NodeProto:
-        """The same sum as an operator that onnxruntime doesn't fuse with the norm.
-
-        The fused operator takes six times as long on CPUs as the two do (benchmarks/encoder.py).
-        """
+        """The same sum as an operator that onnxruntime doesn't fuse with the norm. The fused operator takes six times
+        as long on CPUs as the two do (benchmarks/encoder.py)."""
         return helper.make_node("Sum", list(node.input), list(node.output))
 
     def _constant_product(self, node: NodeProto, weight: Floats, fitted: FittedActivation) -> None:
-        """A product whose activation has a constant scale."""
         levels, outliers = fitted.scale, fitted.outliers
         assert levels is not None
         name, (bias, out) = node.input[1], self._bias(node)
@@ -193,7 +188,6 @@ class IntegerGraph:
             self._add("Add", [product, f"{out}/loud"], out)
 
     def _outliers(self, x: str, channels: NDArray[np.int64]) -> str:
-        """The name of a tensor's outlier channels."""
         if f"{x}/loud" not in self.constants:
             self._constant(f"{x}/loud", channels)
             self._add("Gather", [x, f"{x}/loud"], f"{x}/loud_values", axis=-1)
@@ -212,7 +206,6 @@ class IntegerGraph:
         self._constant(f"{name}/zero", np.zeros(scale.shape, np.int8))
 
     def _levels(self, x: str, levels: Scale) -> str:
-        """The name of a tensor's quantized values."""
         if x not in self.levels:
             self.levels[x] = f"{x}/q"
             self._constant(f"{x}/inverse", (1 / levels.scale).astype(np.float32))
@@ -222,7 +215,6 @@ class IntegerGraph:
         return self.levels[x]
 
     def _bias(self, node: NodeProto) -> tuple[list[str], str]:
-        """The bias that a product can add itself, if there is one, and the name of its result."""
         if node.op_type == "Gemm":
             return list(node.input[2:]), node.output[0]
         readers = self.readers.get(node.output[0], [])
@@ -243,14 +235,12 @@ class IntegerGraph:
         )
 
     def _halved(self, node: NodeProto) -> None:
-        """A look-up in a vector with a weight for each vocabulary entry, stored in half precision."""
         name, out = node.input[0], node.output[0]
         self._constant(f"{name}/half", numpy_helper.to_array(self.weights[name]).astype(np.float16))
         self._add("Gather", [f"{name}/half", node.input[1]], f"{out}/half")
         self._add("Cast", [f"{out}/half"], out, to=TensorProto.FLOAT)
 
     def _product(self, node: NodeProto, weight: Floats) -> None:
-        """A product whose activation is quantized by row."""
         rows, largest = self._quantized_rows(node.input[0])
         name, out = node.input[1], node.output[0]
         fitted = self.fitted.get(node.input[0])
@@ -263,7 +253,6 @@ class IntegerGraph:
             self._add("Add", [f"{out}/product", node.input[2]], out)
 
     def _quantized_rows(self, x: str) -> tuple[str, str]:
-        """The names of a tensor's quantized rows, each divided by its largest magnitude, and of those magnitudes."""
         if x not in self.rows:
             rows, largest = f"{x}/rows", f"{x}/largest"
             self._add("Abs", [x], f"{x}/abs")

@@ -1,12 +1,8 @@
 """What goes beside a backbone's states: lexical features, and how alike query and code are by states of their own.
 
-Lexical features (which tokens occur in the query, how rare they are) are computed from ids and sequence bounds alone,
-so the encoder's inputs are the same with and without them.
-
-A sentence encoder puts a question and its answer near each other before LaMR trains it. To keep that, the query and the
-code of a sequence are encoded apart (`PackedLayout.split`) and compared here: the cosine of their mean states is the
-chunk's relevance, and each code token learns how far it and its neighbours point the query's way. Code attends to the
-query only in the fusion blocks, after this.
+Lexical features (which tokens occur in the query, how rare they are) are computed from ids and sequence bounds alone. A
+sentence encoder puts a question near its answer before LaMR trains it. To keep that, query and code are encoded apart
+(`PackedLayout.split`) and compared here; code attends to the query only in the fusion blocks, after this.
 """
 
 from __future__ import annotations
@@ -20,20 +16,17 @@ from lamr_export.config import Lexical
 
 
 class LexicalFeatures(nn.Module):
-    """A learned embedding of (m, m·r): m = "occurs in this sequence's query", r = the token's rarity.
-
-    With windows there are two more kinds of features: how dense m·r is around the token, d/(1 + d) for every window,
-    and the rarity-weighted share of the query that occurs in the code of the sequence (what a BM25 over chunks would
-    see). A second projection then takes all of them to the fused features. The projections start at zero, so
-    untrained ones leave the model as it is.
-    """
+    """A learned embedding of (m, m·r): m = "occurs in this sequence's query", r = the token's rarity. With windows
+    there are two more kinds of features: how dense m·r is around the token, d/(1 + d) for every window, and the
+    rarity-weighted share of the query that occurs in the code of the sequence (what a BM25 over chunks would see). A
+    second projection then takes all of them to the fused features. The projections start at zero, so untrained ones
+    leave the model as it is."""
 
     rarity: Tensor
 
     def __init__(self, config: Lexical, vocab_size: int, hidden_size: int, fused_size: int = 0) -> None:
         super().__init__()
-        self.separator_id = config.separator_id
-        self.windows = config.windows
+        self.separator_id, self.windows = config.separator_id, config.windows
         count = 2 + (len(config.windows) + 1 if config.windows else 0)
         self.projection = nn.Linear(count, hidden_size, bias=False)
         nn.init.zeros_(self.projection.weight)
@@ -51,11 +44,7 @@ class LexicalFeatures(nn.Module):
         self.rarity.copy_(rarity)
 
     def segments(self, input_ids: Tensor, packing: PackedLayout) -> tuple[Tensor, Tensor]:
-        """Which tokens are the query, and each token's segment.
-
-        Returns:
-            bool `[T]`, True before a sequence's first separator; int64 `[T]`, 1 after it and 0 up to it.
-        """
+        """Which tokens are the query, and each token's segment. Shapes: returns bool `[T]`, int64 `[T]`."""
         separator = (input_ids == self.separator_id).to(torch.int64)
         earlier = separator.cumsum(dim=0) - separator
         earlier_here = earlier - earlier.index_select(0, packing.starts.index_select(0, packing.sequence))
@@ -63,11 +52,9 @@ class LexicalFeatures(nn.Module):
 
     def occurs(self, input_ids: Tensor, among: Tensor, packing: PackedLayout) -> Tensor:
         """Float `[T]`, 1 where a token's id occurs among those tokens of its sequence that `among` (bool `[T]`) marks.
-
         A table with one entry for each (sequence, id) is written at the marked tokens and read at all tokens. Other
-        tokens write to a last entry that nothing reads. That is T + B * V work; a comparison of all pairs would be
-        T * L.
-        """
+        tokens write to a last entry that nothing reads. That is T + B * V work; a comparison of all pairs would be T *
+        L."""
         entry = packing.sequence * self.rarity.shape[0] + input_ids
         unread = packing.starts.shape[0] * self.rarity.shape[0]
         table = torch.zeros(unread + 1, device=input_ids.device, dtype=self.rarity.dtype)
@@ -107,12 +94,7 @@ class LexicalFeatures(nn.Module):
         return (share[0] / (share[1] + 1e-3)).index_select(0, packing.sequence)
 
     def forward(self, input_ids: Tensor, packing: PackedLayout) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Compute the features and project them.
-
-        Returns:
-            what to add to the input embeddings, `[T, hidden]`; the token types, int64 `[T]`; and what to add to the
-            concatenated layers, `[T, fused]` (None without windows).
-        """
+        """Compute the features and project them. Shapes: returns `[T, hidden]`, int64 `[T]`, `[T, fused]`."""
         with torch.no_grad():
             in_query, token_types = self.segments(input_ids, packing)
             match = self.matches(input_ids, in_query, packing)
@@ -127,10 +109,8 @@ class LexicalFeatures(nn.Module):
 
 
 def running_sum(values: Tensor) -> Tensor:
-    """The sums before each token, float64 `[T + 1]`.
-
-    They are doubles, because differences of float32 sums would depend on what else is in the batch.
-    """
+    """The sums before each token, float64 `[T + 1]`. They are doubles, because differences of float32 sums would depend
+    on what else is in the batch."""
     return F.pad(values.double().cumsum(dim=0), (1, 0))
 
 
@@ -141,11 +121,7 @@ _GAIN = 4.0
 
 
 class Similarity(nn.Module):
-    """Relevance, and features of likeness, which a projection that starts at zero adds to the fused ones.
-
-    Attributes:
-        windows: half widths, in tokens, of the neighbourhoods that are compared with the query beside single tokens.
-    """
+    """Relevance, and features of likeness, which a projection that starts at zero adds to the fused ones."""
 
     def __init__(self, windows: tuple[int, ...], hidden_size: int, fused_size: int) -> None:
         super().__init__()
@@ -158,16 +134,8 @@ class Similarity(nn.Module):
         nn.init.zeros_(self.prior.bias)
 
     def forward(self, states: Tensor, of_code: Tensor, packing: PackedLayout) -> tuple[Tensor, Tensor]:
-        """Compare the code of each sequence with its query.
-
-        Args:
-            states: `[T, hidden]`, the backbone's last ones.
-            of_code: int64 `[T]`, 1 for code and 0 for the query.
-            packing: the layout of whole sequences.
-
-        Returns:
-            what to add to the fused features `[T, fused]`, and to the log-odds of relevance `[B, 1]`.
-        """
+        """Compare the code of each sequence with its query. Shapes: `states` `[T, hidden]`, `of_code` int64 `[T]`;
+        returns `[T, fused]`, `[B, 1]`."""
         states = states.nan_to_num()  # a refused sequence has NaN, which sums over all tokens would pass on
         number = torch.arange(packing.starts.shape[0], device=states.device)
         own = packing.sequence[None, :] == number[:, None]

@@ -1,8 +1,8 @@
 """The LaMR network: a packed backbone, three-layer fusion, relevance, and the rubric heads.
 
 Paper section 3: hidden states of three layers are concatenated (equation 2), refined by self-attention blocks
-(equation 3) and read by `RubricHeads`. The encoder part (`forward`) is what gets exported to ONNX; the heads
-are served by `lamr_model.crf`. The module reads no checkpoint files other than a backbone's own folder.
+(equation 3) and read by `RubricHeads`. The encoder part (`LamrModel.forward`) is exported to ONNX. The heads are served
+by `lamr_model.crf`; their parameters have the names of `decoder.npz`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from lamr_model.crf import DecoderWeights
@@ -21,8 +21,68 @@ from transformers import AutoConfig, AutoModel, PreTrainedModel
 from lamr_export.attention import PACKED_ATTENTION, PackedLayout, packed_attention
 from lamr_export.config import LamrConfig
 from lamr_export.errors import CheckpointError
-from lamr_export.heads import RubricHeads
 from lamr_export.lexical_features import LexicalFeatures, Similarity
+
+
+class HeadOutput(NamedTuple):
+    """What the heads say about T tokens: `emissions [T, K, 2]`, `gate [T, K]` (sums to 1), `fused_emissions [T, 2]`."""
+
+    emissions: Tensor
+    gate: Tensor
+    fused_emissions: Tensor
+
+
+class CrfParameters(nn.Module):
+    """Transitions `[…, 2, 2]` (from, to), start `[…, 2]` and end `[…, 2]` of linear-chain CRFs. Label 1 means keep."""
+
+    def __init__(self, *leading: int) -> None:
+        super().__init__()
+        # Chains that prefer to stay from the start multiply every emission by the length of the run, and emissions
+        # then learn nothing but the base rate.
+        self.transitions = nn.Parameter(torch.zeros(*leading, 2, 2))
+        self.start = nn.Parameter(torch.zeros(*leading, 2))
+        self.end = nn.Parameter(torch.zeros(*leading, 2))
+
+
+class RubricHeads(nn.Module):
+    """Shared MLP, softmax gate and CRFs of K rubrics (paper equations 4 to 6). With K = 1 there is no gate to learn and
+    no second chain: the fused emissions are the rubric's own."""
+
+    def __init__(self, width: int, hidden: int, rubrics: int, dropout: float) -> None:
+        super().__init__()
+        self.rubrics = rubrics
+        self.norm = nn.LayerNorm(width)
+        self.hidden = nn.Linear(width, hidden)
+        self.dropout = nn.Dropout(dropout)
+        self.emission = nn.Linear(hidden, 2 * rubrics)
+        self.rubric_crf = CrfParameters(rubrics)
+        self.gate = nn.Linear(width, rubrics) if rubrics > 1 else None
+        self.fused_crf = CrfParameters() if rubrics > 1 else None
+
+    def forward(self, fused: Tensor) -> HeadOutput:
+        """Emissions and gate of packed features `[T, D]`."""
+        hidden = self.dropout(F.gelu(self.hidden(self.norm(fused))))
+        emissions = self.emission(hidden).unflatten(-1, (self.rubrics, 2))
+        gate = torch.ones_like(emissions[..., 0]) if self.gate is None else self.gate(fused).softmax(dim=-1)
+        return HeadOutput(emissions, gate, (gate[..., None] * emissions).sum(dim=-2))
+
+    def fused_crf_tensors(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Transitions `[2, 2]`, start `[2]` and end `[2]` of the chain that decodes the fused emissions."""
+        if self.fused_crf is None:
+            own = self.rubric_crf
+            return own.transitions[0], own.start[0], own.end[0]
+        return self.fused_crf.transitions, self.fused_crf.start, self.fused_crf.end
+
+    def arrays(self) -> dict[str, Tensor]:
+        """Every parameter by its name in `decoder.npz`, as detached float32."""
+        arrays = {name: value.detach().float().clone() for name, value in self.state_dict().items()}
+        if self.gate is None:
+            width = self.norm.normalized_shape[0]
+            arrays["gate.weight"], arrays["gate.bias"] = torch.zeros(1, width), torch.zeros(1)
+            for name, value in zip(("transitions", "start", "end"), self.fused_crf_tensors(), strict=True):
+                arrays[f"fused_crf.{name}"] = value.detach().float().clone()
+        return arrays
+
 
 _NOT_ARCHITECTURE = {
     *("_name_or_path", "transformers_version", "architectures", "dtype", "torch_dtype"),
@@ -51,11 +111,9 @@ class FusionAttention(nn.Module):
 
 
 class Relevance(nn.Module):
-    """Log-odds of "yes" for a chunk, from the state of its last token or, for [CLS] models, of its first one.
-
-    For Qwen3-Reranker the weight is E_yes - E_no, which gives softmax([no, yes])_yes without the product with the
-    whole vocabulary.
-    """
+    """Log-odds of "yes" for a chunk, from the state of its last token or, for [CLS] models, of its first one. For
+    Qwen3-Reranker the weight is E_yes - E_no, which gives softmax([no, yes])_yes without the product with the whole
+    vocabulary."""
 
     def __init__(self, hidden_size: int, kind: str) -> None:
         super().__init__()
@@ -69,15 +127,9 @@ class Relevance(nn.Module):
 
 
 class LamrModel(nn.Module):
-    """Query-conditioned token features and chunk relevance for a packed batch.
-
-    Attributes:
-        config: the configuration that it was built from.
-        heads: `RubricHeads`; call `model.heads(fused)` for emissions and gate.
-    """
+    """Query-conditioned token features and chunk relevance for a packed batch; `heads` gives emissions and gate."""
 
     def __init__(self, config: LamrConfig, backbone: PreTrainedModel | None = None) -> None:
-        """Build with random weights, or around a given backbone, which gets packed attention and loses its pooler."""
         super().__init__()
         self.config = config
         self.backbone = _packed_backbone(config, backbone)
@@ -102,17 +154,10 @@ class LamrModel(nn.Module):
 
     @classmethod
     def from_backbone(cls, backbone: PreTrainedModel | str | Path, config: LamrConfig) -> LamrModel:
-        """Start from a trained backbone.
+        """Start from a trained backbone: a loaded Hugging Face model or its folder, which replaces the config's own.
 
         For `yes_no` relevance the direction is taken from the input embeddings, which Qwen3-Reranker ties to its
-        output.
-
-        Args:
-            backbone: a loaded Hugging Face model or its folder.
-            config: the model's configuration; its `backbone` is replaced by the backbone's own.
-
-        Raises:
-            CheckpointError: the folder isn't a loadable backbone, or the config doesn't fit it.
+        output. Raises `CheckpointError`: the folder isn't a loadable backbone, or the config doesn't fit it.
         """
         loaded: Any = backbone
         if not isinstance(backbone, PreTrainedModel):
@@ -170,10 +215,8 @@ class LamrModel(nn.Module):
         return fused, relevance
 
     def decoder_weights(self) -> DecoderWeights:
-        """Heads, gate and CRFs as numpy arrays, for `lamr_model.crf` and `decoder.npz`.
-
-        The fused CRF is left out, as zeros, if the configuration's scoring wants probabilities without a chain.
-        """
+        """Heads, gate and CRFs as numpy arrays, for `lamr_model.crf` and `decoder.npz`. The fused CRF is left out, as
+        zeros, if the configuration's scoring wants probabilities without a chain."""
         arrays = {name: value.cpu().numpy() for name, value in self.heads.arrays().items()}
         weights = DecoderWeights(**{name.replace(".", "_"): value for name, value in arrays.items()})
         return weights.without_chain() if self.config.scoring.unchained else weights
@@ -181,13 +224,8 @@ class LamrModel(nn.Module):
     def _hidden_states(
         self, input_ids: Tensor, packing: PackedLayout, shift: Tensor | None
     ) -> tuple[list[Tensor], Tensor | None, tuple[Tensor, Tensor] | None]:
-        """The backbone's states, and what lexical features and similarity add to what is computed from them.
-
-        Returns:
-            the embeddings and every layer's output, `[T, hidden]` each, the last one after the final norm; what
-            lexical features add to the concatenated layers, `[T, D]`; and what similarity adds to the fused features
-            and to relevance.
-        """
+        """The backbone's states, and what lexical features and similarity add to what is computed from them. Shapes:
+        returns `[T, hidden]`, `[T, D]`."""
         fused_lexical, types, layout = None, None, packing
         inputs = {"inputs_embeds": self.backbone.get_input_embeddings()(input_ids)[None]}
         if shift is not None:
@@ -221,7 +259,6 @@ def _query_lengths(types: Tensor, packing: PackedLayout) -> Tensor:
 
 
 def _packed_backbone(config: LamrConfig, backbone: PreTrainedModel | None) -> PreTrainedModel:
-    """The backbone with packed attention and without a pooler, which nothing here reads."""
     if backbone is None:
         fields = dict(config.backbone)
         try:
@@ -242,6 +279,5 @@ def _packed_backbone(config: LamrConfig, backbone: PreTrainedModel | None) -> Pr
 
 
 def _plain_config(backbone: PreTrainedModel) -> dict[str, object]:
-    """The backbone's configuration as JSON data, without what belongs to a machine, a run or another task's head."""
     settings: dict[str, object] = json.loads(backbone.config.to_json_string(use_diff=False))
     return {name: value for name, value in settings.items() if name not in _NOT_ARCHITECTURE}

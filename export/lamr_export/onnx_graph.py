@@ -12,12 +12,7 @@ MICROSOFT = "com.microsoft"
 
 
 class GraphIndex:
-    """The nodes that make and read each value of a graph.
-
-    Attributes:
-        makers: the node that makes a value, by the value's name.
-        readers: the nodes that read a value, in the graph's order; a node that reads it twice stands there twice.
-    """
+    """The nodes that make and read each value of a graph."""
 
     def __init__(self, graph: GraphProto) -> None:
         self.makers = {name: node for node in graph.node for name in node.output}
@@ -63,15 +58,12 @@ def use_microsoft_operators(model: ModelProto) -> None:
 
 
 def constant(name: str, value: ArrayLike) -> NodeProto:
-    """The node that makes a constant with this name."""
     return helper.make_node("Constant", [], [name], value=numpy_helper.from_array(np.asarray(value), name))
 
 
 def replace_nodes(graph: GraphProto, nodes: Sequence[NodeProto]) -> None:
-    """Replace a graph's nodes by those of `nodes` that its outputs depend on.
-
-    The graph forgets the noted shapes of values that are gone.
-    """
+    """Replace a graph's nodes by those of `nodes` that its outputs depend on. The graph forgets the noted shapes of
+    values that are gone."""
     needed = {value.name for value in graph.output}
     alive = []
     for node in reversed(nodes):

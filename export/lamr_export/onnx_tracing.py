@@ -49,18 +49,7 @@ _LARGEST_FILE = 1_900_000_000  # bytes; protobuf can't hold 2 GiB
 
 
 def packed_to_onnx(module: nn.Module, name: str, vocabulary: int, outputs: Mapping[str, str]) -> ModelProto:
-    """Export a module that reads a packed batch.
-
-    Args:
-        module: takes `input_ids` int64 `[T]`, `cu_seqlens` int32 `[B + 1]` and `max_len` float32 `[L]`.
-        name: the graph's name, which is the model's in Triton.
-        vocabulary: the number of token ids.
-        outputs: the names of its outputs and of their first dimensions.
-
-    Raises:
-        ExportError: the module can't be traced with dynamic sizes, or the graph holds operators outside ONNX's own
-            domain.
-    """
+    """Export a module that reads a packed batch. Shapes: `module` int64 `[T]`."""
     lengths = [3, 7, 4]
     example = (
         torch.arange(sum(lengths)) % vocabulary,
@@ -115,15 +104,8 @@ def _clean(model: ModelProto, name: str, outputs: Mapping[str, str]) -> ModelPro
     model.producer_name, model.producer_version, model.doc_string = "lamr", "", ""
     graph = model.graph
     graph.name, graph.doc_string = name, ""
-    for item in (
-        model,
-        graph,
-        *graph.node,
-        *graph.input,
-        *graph.output,
-        *graph.initializer,
-        *graph.value_info,
-    ):
+    values = (*graph.input, *graph.output, *graph.initializer, *graph.value_info)
+    for item in (model, graph, *graph.node, *values):
         del item.metadata_props[:]
         item.doc_string = ""
     _name_dimensions(graph, outputs)
@@ -133,11 +115,9 @@ def _clean(model: ModelProto, name: str, outputs: Mapping[str, str]) -> ModelPro
 
 
 def _name_dimensions(graph: GraphProto, outputs: Mapping[str, str]) -> None:
-    """Name sizes by their meaning. The exporter calls them `s72` or `s40 - 1`.
-
-    Shapes of intermediate values stay in the file, because onnxruntime doesn't infer all of them, and it fuses a
-    residual sum with its LayerNorm only where it knows them.
-    """
+    """Name sizes by their meaning. The exporter calls them `s72` or `s40 - 1`. Shapes of intermediate values stay in
+    the file, because onnxruntime doesn't infer all of them, and it fuses a residual sum with its LayerNorm only where
+    it knows them."""
     names: dict[str, str] = {}
     for values, meanings in ((graph.output, outputs), (graph.input, INPUTS)):  # `s40 - 1` before `s40`
         for value in values:
@@ -174,11 +154,9 @@ OUTPUTS = {FUSED: TOKENS, RELEVANCE: "sequences"}
 
 
 class ServedEncoder(nn.Module):
-    """`LamrModel.forward` for requests that nobody has checked, sharing a batch with others' requests.
-
-    An id outside the vocabulary or a sequence beyond the window would fail the whole batch, or take its memory. Here it
-    turns its own sequence's features into NaN, which the decoder refuses, and leaves the other sequences alone.
-    """
+    """`LamrModel.forward` for requests that nobody has checked, sharing a batch with others' requests. An id outside
+    the vocabulary or a sequence beyond the window would fail the whole batch, or take its memory. Here it turns its own
+    sequence's features into NaN, which the decoder refuses, and leaves the other sequences alone."""
 
     def __init__(self, model: LamrModel) -> None:
         super().__init__()
@@ -196,18 +174,8 @@ class ServedEncoder(nn.Module):
 def without_refused(
     input_ids: Tensor, packing: PackedLayout, vocabulary: int, window: int
 ) -> tuple[Tensor, Tensor]:
-    """Find the sequences of a packed batch that the model can't take.
-
-    Args:
-        input_ids: int64 `[T]`.
-        packing: the batch's layout, limited to the window.
-        vocabulary: the number of token ids.
-        window: the most tokens of a sequence.
-
-    Returns:
-        ids that all lie in the vocabulary, int64 `[T]`; and what is to be added to each token's results, float32 `[T]`:
-        NaN in sequences that are too long or have other ids, and 0 elsewhere.
-    """
+    """Find the sequences of a packed batch that the model can't take. Shapes: `input_ids` int64 `[T]`; returns int64
+    `[T]`, float32 `[T]`."""
     known = input_ids.clamp(0, vocabulary - 1)
     unknown = (known != input_ids).to(torch.int64).index_select(0, packing.to_padded)
     refused = (unknown.view(packing.starts.shape[0], -1).sum(dim=1) > 0) | (
@@ -217,11 +185,7 @@ def without_refused(
 
 
 def encoder_to_onnx(model: LamrModel) -> ModelProto:
-    """Export the encoder as it is served (`ServedEncoder`).
-
-    Raises:
-        ExportError: see `packed_to_onnx`.
-    """
+    """Export the encoder as it is served (`ServedEncoder`)."""
     training = model.training
     try:
         return packed_to_onnx(ServedEncoder(model), ENCODER, model.backbone.config.vocab_size, OUTPUTS)
@@ -230,11 +194,9 @@ def encoder_to_onnx(model: LamrModel) -> ModelProto:
 
 
 class ServedCausal(nn.Module):
-    """`CausalModel.forward` for requests that nobody has checked, sharing a batch with others' requests.
-
-    An id outside the vocabulary or a sequence beyond the window turns its own sequence's log-probabilities into NaN and
-    leaves the other sequences alone.
-    """
+    """`CausalModel.forward` for requests that nobody has checked, sharing a batch with others' requests. An id outside
+    the vocabulary or a sequence beyond the window turns its own sequence's log-probabilities into NaN and leaves the
+    other sequences alone."""
 
     def __init__(self, model: CausalModel, max_tokens: int) -> None:
         super().__init__()
@@ -248,10 +210,6 @@ class ServedCausal(nn.Module):
 
 
 def causal_to_onnx(model: CausalModel, max_tokens: int) -> ModelProto:
-    """Export a causal model as it is served (`ServedCausal`).
-
-    Raises:
-        ExportError: see `packed_to_onnx`.
-    """
+    """Export a causal model as it is served (`ServedCausal`)."""
     served = ServedCausal(model, max_tokens)
     return packed_to_onnx(served, PERPLEXITY, model.vocabulary, {LOG_PROB: TOKENS})

@@ -30,10 +30,8 @@ from lamr_export.onnx_graph import GraphIndex, constant
 from lamr_export.onnx_tracing import TOKENS
 
 _BACKBONE = "model.backbone."
-_SMALL = 1024
-"""Bytes of a tensor that stands in a graph itself."""
-_ON_THE_WAY = {"Gather", "Squeeze", "Reshape"}
-"""What takes the batch axis off the backbone's last states."""
+_SMALL = 1024  # Bytes of a tensor that stands in a graph itself
+_ON_THE_WAY = {"Gather", "Squeeze", "Reshape"}  # What takes the batch axis off the backbone's last states
 
 
 @dataclass(frozen=True)
@@ -45,13 +43,8 @@ class _Cut:
 
 
 def write_parts(folder: Path, separator: int) -> None:
-    """Write the two graphs of a `model.onnx`, and what says to which file they belong, beside it.
-
-    A model whose weights lie in a file of their own gets none.
-
-    Raises:
-        ExportError: the graph can't be cut, because something else of the backbone is read behind the cut.
-    """
+    """Write the two graphs of a `model.onnx`, and what says to which file they belong, beside it. A model whose weights
+    lie in a file of their own gets none."""
     if (folder / ONNX_DATA_FILE).exists():
         return
     data = (folder / ONNX_FILE).read_bytes()
@@ -113,7 +106,6 @@ def _end_of(name: str, graph: GraphProto, index: GraphIndex) -> str:
 
 
 def _part(model: ModelProto, cut: _Cut) -> ModelProto:
-    """The graph from a part's tokens to its states."""
     halves = [
         helper.make_node("Cast", [name], [f"{name}/half"], to=TensorProto.FLOAT16) for name in cut.names
     ]
@@ -122,7 +114,6 @@ def _part(model: ModelProto, cut: _Cut) -> ModelProto:
 
 
 def _fusion(model: ModelProto, cut: _Cut) -> ModelProto:
-    """The graph from the states of whole sequences to what the encoder gives."""
     halves = [f"{name}/half" for name in cut.names]
     apart = [
         constant(f"{STATES}/widths", list(cut.widths)),
@@ -152,7 +143,6 @@ def _graph(
     inputs: Sequence[ValueInfoProto],
     outputs: Sequence[ValueInfoProto],
 ) -> ModelProto:
-    """A model of the nodes that the outputs depend on, with the given inputs beside the encoder's own."""
     needed = {value.name for value in outputs}
     alive = []
     for node in reversed(nodes):

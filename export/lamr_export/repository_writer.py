@@ -1,14 +1,19 @@
-"""Writes a checkpoint as a complete, verified Triton model repository.
+"""Writes a checkpoint as a complete, verified Triton model repository, whole or not at all.
 
-The module knows which file goes where (docs/architecture.md, "Model repository"), and it replaces a target as a whole
-or not at all. The modules that it calls make graphs, configurations and comparisons.
+The module knows which file goes where (docs/architecture.md, "Model repository"). The modules that it calls make
+graphs, configurations and comparisons.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Callable, Sequence
+import json
+import os
+import shutil
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import onnxruntime
@@ -31,18 +36,14 @@ from lamr_model.names import (
 )
 from lamr_model.spec import ModelSpec, client_files
 from lamr_serving.engines import PRECISIONS
-from onnx import ModelProto
 
 from lamr_export import onnx_tracing
-from lamr_export.checkpoint import copy_client_files, load_checkpoint, tokenizer_path
+from lamr_export.checkpoint import checkpoint_folder, copy_client_files, load_checkpoint, tokenizer_path
 from lamr_export.config import check_name, served_config, serving_terms
 from lamr_export.errors import CheckpointError, ExportError
 from lamr_export.model import LamrModel
 from lamr_export.part_graphs import write_parts
 from lamr_export.quantize import quantize_encoder
-from lamr_export.report import ExportReport
-from lamr_export.sources import checkpoint_folder
-from lamr_export.target import check_target, files_of, replacing
 from lamr_export.triton import decoder_program, default_batch_size, model_config
 from lamr_export.verify import (
     SampleText,
@@ -54,6 +55,114 @@ from lamr_export.verify import (
     text_batches,
     verify_encoder,
 )
+
+
+def check_target(target: Path, models: Collection[str], described: Path) -> None:
+    """Refuse to replace anything but an absent or empty folder, or a model repository of the same kind. Raises
+    `ExportError`: it is something else."""
+    if not target.exists():
+        return
+    if not target.is_dir():
+        raise ExportError(f"{target} is a file; name a folder for the model repository")
+    entries = list(target.iterdir())
+    strange = sorted(
+        path.name for path in entries if path.is_dir() and path.name not in (*models, "__pycache__")
+    )
+    if entries and (strange or not (described / SPEC_FILE).is_file()):
+        content = f" (it holds {', '.join(strange[:3])})" if strange else ""
+        raise ExportError(
+            f"{target} isn't a model repository of ours{content}; name another folder or empty it"
+        )
+
+
+def files_of(folder: Path) -> dict[str, int]:
+    """The size of each file below a folder in bytes, by its path there."""
+    return {
+        path.relative_to(folder).as_posix(): path.stat().st_size
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """A folder beside the target, which takes the target's place if the block succeeds and is removed if it fails.
+
+    Files at the top of the old repository (a README, a licence) are kept. Raises `ExportError`: the target can't be
+    written.
+    """
+    fresh, old = (target.parent / f".{target.name}.{os.getpid()}.{kind}" for kind in ("new", "old"))
+    try:
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            fresh.mkdir()
+            yield fresh
+            if target.exists():
+                for path in target.iterdir():
+                    if path.is_file():
+                        shutil.copy2(path, fresh / path.name)
+                target.rename(old)
+            fresh.rename(target)
+        except OSError as error:
+            if old.exists() and not target.exists():
+                old.rename(target)
+            raise ExportError(f"{target} can't be written: {error}") from error
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class ExportReport:
+    """One exported model repository."""
+
+    name: str  # which model it is
+    version: str
+    fingerprint: str
+    precision: str  # the precision of the encoder's products, one of `lamr_serving.engines.PRECISIONS`
+    parameters: int  # the number of the PyTorch model's parameters
+    opset: int  # the ONNX file's versions
+    ir_version: int
+    oldest_onnxruntime: str
+    oldest_container: str
+    torch: str  # the versions that verified it
+    onnxruntime: str
+    max_batch_size: int  # the most requests in one execution
+    files: dict[str, int]  # the size of each file in bytes, by its path in the repository
+    verification: Verification  # how the exported encoder differs from the PyTorch model
+
+    @property
+    def total_bytes(self) -> int:
+        """The size of all files but the report."""
+        return sum(self.files.values())
+
+    def to_json(self) -> str:
+        return json.dumps({**dataclasses.asdict(self), "total_bytes": self.total_bytes}, indent=2) + "\n"
+
+    def summary(self) -> str:
+        """A few lines for a terminal."""
+        checked = self.verification
+        return "\n".join(
+            (
+                f"{self.name} {self.version} ({self.precision}), fingerprint {self.fingerprint}",
+                f"{self.total_bytes / 1e6:.1f} MB, {self.parameters / 1e6:.1f} M parameters, ONNX opset {self.opset}: "
+                f"onnxruntime {self.oldest_onnxruntime} or later, Triton {self.oldest_container} or later",
+                f"against PyTorch on {checked.tokens:,} tokens: fused features differ by at most "
+                f"{checked.fused_error:.1e} ({checked.fused_relative:.1e} of their size on average), "
+                f"relevance by {checked.relevance_error:.1e}, packed from one by one by {checked.packed_error:.1e}",
+                f"keep decisions changed: {checked.changed_percent:.2f} % of {checked.decisions:,} "
+                f"(kept are {checked.kept_percent:.1f} %); in or out of the likeliest quarter: "
+                f"{checked.moved_percent:.2f} %; keep probability by {checked.keep_prob_mean_error:.1e} on average",
+            )
+        )
+
+
+def with_files(text: str, files: dict[str, int]) -> str:
+    """Return a report's text for a repository whose other files have been written anew."""
+    return (
+        json.dumps({**json.loads(text), "files": files, "total_bytes": sum(files.values())}, indent=2) + "\n"
+    )
+
 
 TOLERANCES: tuple[tuple[str, Callable[[Verification], float], float], ...] = (
     (
@@ -98,11 +207,7 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
         texts: pairs of a query and code on which changed decisions are counted; questions about the standard library
             if None.
         max_batch_size: the most requests in one execution; if None, it follows from the window.
-        seed: the seed of the random batches.
         progress: takes a line before each step.
-
-    Returns:
-        what was written and how it differs from the checkpoint.
 
     Raises:
         CheckpointError: the checkpoint can't be read.
@@ -124,11 +229,20 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
     progress(serving_terms(model.config))
     tokenizer = tokenizer_path(checkpoint)
     spec = model.config.spec(hashlib.sha256(tokenizer.read_bytes()).hexdigest(), weights)
-    _check_window(model)
+    positions = model.backbone.config.max_position_embeddings
+    if spec.chunking.window > positions:
+        raise CheckpointError(
+            f"the window is {spec.chunking.window} tokens, but the backbone has {positions} positions"
+        )
     size = max_batch_size or default_batch_size(spec.chunking.window)
     with replacing(target) as folder:
-        _write_client_files(folder, spec, tokenizer)
-        _write_decoder(folder, model)
+        for part in (ENSEMBLE, ENCODER, DECODER):
+            version_folder(folder, part).mkdir(parents=True)
+        client, decoder = version_folder(folder, ENSEMBLE), version_folder(folder, DECODER)
+        (client / SPEC_FILE).write_text(spec.to_json(), encoding="utf-8")
+        copy_client_files(tokenizer, client)
+        model.decoder_weights().save(decoder / WEIGHTS_FILE)
+        (decoder / PROGRAM_FILE).write_bytes(decoder_program())
         width = model.heads.norm.normalized_shape[0]
         parameters = sum(weights.numel() for weights in model.parameters())
         for part in MODELS:
@@ -139,15 +253,35 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
         graph = onnx_tracing.encoder_to_onnx(model)
         if precision == "int8":
             progress("calibrating and quantizing it")
-            graph = _quantized(graph, model, spec, tokenizer, seed)
+            samples = [feed_of(batch) for batch in _text_batches(spec, tokenizer, calibration_texts())]
+            # Random ids widen the bounds that real text shows, because an unknown file may hold any token.
+            probes = [feed_of(batch) for batch in random_batches(model, seed + 1)]
+            graph = quantize_encoder(graph, samples, probes)
         onnx_tracing.save_onnx(graph, encoder)
         if model.config.similarity is not None and model.config.lexical is not None:
             write_parts(encoder, model.config.lexical.separator_id)
         progress("comparing it with PyTorch")
-        checked = _verify(model, encoder, spec, tokenizer, texts, seed)
-        if precision != "int8":
-            _check_tolerance(checked)
-        report = _report(folder, model, spec, precision, size, checked)
+        chunks = _text_batches(spec, tokenizer, standard_texts() if texts is None else texts)
+        checked = verify_encoder(model, encoder / ONNX_FILE, random_batches(model, seed), chunks)
+        for what, error_of, allowed in () if precision == "int8" else TOLERANCES:
+            if (error := error_of(checked)) > allowed:
+                raise ExportError(
+                    f"the exported encoder is wrong: {what} by {error:.2e} (allowed {allowed:.0e})"
+                )
+        report = ExportReport(
+            **{each: getattr(spec, each) for each in ("name", "version", "fingerprint")},
+            precision=precision,
+            parameters=parameters,
+            opset=onnx_tracing.OPSET,
+            ir_version=onnx_tracing.IR_VERSION,
+            oldest_onnxruntime=onnx_tracing.OLDEST_ONNXRUNTIME,
+            oldest_container=onnx_tracing.OLDEST_CONTAINER,
+            torch=torch.__version__,
+            onnxruntime=onnxruntime.__version__,
+            max_batch_size=size,
+            files=files_of(folder),
+            verification=checked,
+        )
         (encoder / REPORT_FILE).write_text(report.to_json(), encoding="utf-8")
     return report
 
@@ -162,80 +296,8 @@ def weights_digest(model: LamrModel) -> str:
     return digest.hexdigest()
 
 
-def _write_client_files(folder: Path, spec: ModelSpec, tokenizer: Path) -> None:
-    place = _version_folder(folder, ENSEMBLE)
-    (place / SPEC_FILE).write_text(spec.to_json(), encoding="utf-8")
-    copy_client_files(tokenizer, place)
-
-
-def _write_decoder(folder: Path, model: LamrModel) -> None:
-    _version_folder(folder, ENCODER)
-    place = _version_folder(folder, DECODER)
-    model.decoder_weights().save(place / WEIGHTS_FILE)
-    (place / PROGRAM_FILE).write_bytes(decoder_program())
-
-
-def _version_folder(folder: Path, model: str) -> Path:
-    place = version_folder(folder, model)
-    place.mkdir(parents=True)
-    return place
-
-
-def _quantized(
-    graph: ModelProto, model: LamrModel, spec: ModelSpec, tokenizer: Path, seed: int
-) -> ModelProto:
-    samples = [feed_of(batch) for batch in _text_batches(spec, tokenizer, calibration_texts())]
-    # Random ids widen the bounds that real text shows, because an unknown file may hold any token.
-    return quantize_encoder(graph, samples, [feed_of(batch) for batch in random_batches(model, seed + 1)])
-
-
-def _verify(  # noqa: PLR0913, PLR0917 - private, and each is another file or sample
-    model: LamrModel,
-    encoder: Path,
-    spec: ModelSpec,
-    tokenizer: Path,
-    texts: Sequence[SampleText] | None,
-    seed: int,
-) -> Verification:
-    chunks = _text_batches(spec, tokenizer, standard_texts() if texts is None else texts)
-    return verify_encoder(model, encoder / ONNX_FILE, random_batches(model, seed), chunks)
-
-
 def _text_batches(spec: ModelSpec, tokenizer: Path, texts: Sequence[SampleText]) -> list[list[ChunkRequest]]:
     try:
         return text_batches(PromptEncoder(tokenizer, spec), texts)
     except InvalidInputError as error:
         raise ExportError(f"a sample text can't be encoded: {error}") from error
-
-
-def _check_tolerance(checked: Verification) -> None:
-    for name, error_of, allowed in TOLERANCES:
-        if (error := error_of(checked)) > allowed:
-            raise ExportError(f"the exported encoder is wrong: {name} by {error:.2e} (allowed {allowed:.0e})")
-
-
-def _check_window(model: LamrModel) -> None:
-    window, positions = model.config.chunking.window, model.backbone.config.max_position_embeddings
-    if window > positions:
-        raise CheckpointError(f"the window is {window} tokens, but the backbone has {positions} positions")
-
-
-def _report(  # noqa: PLR0913, PLR0917 - private
-    folder: Path, model: LamrModel, spec: ModelSpec, precision: str, size: int, checked: Verification
-) -> ExportReport:
-    return ExportReport(
-        name=spec.name,
-        version=spec.version,
-        fingerprint=spec.fingerprint,
-        precision=precision,
-        parameters=sum(parameter.numel() for parameter in model.parameters()),
-        opset=onnx_tracing.OPSET,
-        ir_version=onnx_tracing.IR_VERSION,
-        oldest_onnxruntime=onnx_tracing.OLDEST_ONNXRUNTIME,
-        oldest_container=onnx_tracing.OLDEST_CONTAINER,
-        torch=torch.__version__,
-        onnxruntime=onnxruntime.__version__,
-        max_batch_size=size,
-        files=files_of(folder),
-        verification=checked,
-    )

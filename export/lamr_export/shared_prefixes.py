@@ -16,8 +16,9 @@ from lamr_model.perplexity.causal_scorer import IntArray
 from torch import Tensor
 from torch.nn import functional as F
 
-LEAST_SHARED = 16
-"""Tokens that sequences must share to be read together: a token that begins every text is no reason."""
+LEAST_SHARED = (
+    16  # Tokens that sequences must share to be read together: a token that begins every text is no reason
+)
 
 
 @dataclass(frozen=True)
@@ -35,15 +36,7 @@ class PrefixGroup:
 
 
 def prefix_groups(sequences: Sequence[IntArray], most_tokens: int) -> list[PrefixGroup]:
-    """Group sequences so that few tokens are read.
-
-    Args:
-        sequences: token ids, int64 `[t]` each, t at least 1.
-        most_tokens: of a group with several members.
-
-    Returns:
-        groups that hold every sequence once.
-    """
+    """Group sequences so that few tokens are read. Shapes: `sequences` int64 `[t]`."""
     order = sorted(range(len(sequences)), key=lambda place: sequences[place].astype(">u4").tobytes())
     found: list[PrefixGroup] = []
     for place in order:
@@ -67,7 +60,6 @@ def _joined(group: PrefixGroup, place: int, sequences: Sequence[IntArray]) -> Pr
 
 
 def _common(one: IntArray, other: IntArray) -> int:
-    """How many tokens two sequences begin alike with."""
     most = min(len(one), len(other))
     different = np.flatnonzero(one[:most] != other[:most])
     return int(different[0]) if len(different) else most
@@ -141,18 +133,8 @@ def rows_of(batch: Sequence[PrefixGroup]) -> dict[int, IntArray]:
 def shared_attention(  # noqa: PLR0913 - attention's own arguments
     query: Tensor, key: Tensor, value: Tensor, layout: SharedLayout, *, scale: float, window: int | None
 ) -> Tensor:
-    """Causal attention within each sequence of a batch of groups.
-
-    Args:
-        query: `[T, heads, d]`.
-        key, value: `[T, key_heads, d]`, where key_heads divides heads.
-        layout: of the batch.
-        scale: the factor on the scores.
-        window: how many tokens a token sees, itself among them; None sees all before it.
-
-    Returns:
-        `[T, heads * d]`.
-    """
+    """Causal attention within each sequence of a batch of groups. Shapes: `query` `[T, heads, d]`, `key`, `value` `[T,
+    key_heads, d]`; returns `[T, heads * d]`."""
     out = torch.empty(*query.shape[:-1], value.shape[-1], dtype=query.dtype, device=query.device)
     grouped = query.shape[1] != key.shape[1]
 

@@ -66,14 +66,8 @@ _RENAMED = {
 
 
 def read_config(raw: Mapping[str, Any], tensors: Mapping[str, Tensor], tokenizer_file: Path) -> LamrConfig:
-    """The LaMR configuration of a SWE-Pruner checkpoint.
-
-    Where its `config.json` only names the backbone, the backbone's sizes are read off the tensors.
-
-    Raises:
-        CheckpointError: the head, the fusion or the number of objectives isn't the published model's, or the backbone
-            isn't a Qwen3.
-    """
+    """The LaMR configuration of a SWE-Pruner checkpoint. Where its `config.json` only names the backbone, the
+    backbone's sizes are read off the tensors."""
     expected = {"compression_head_type": "crf", "use_multi_layer_fusion": True, "num_objectives": 1}
     for name, value in expected.items():
         if raw.get(name, value) != value:
@@ -108,12 +102,9 @@ def read_config(raw: Mapping[str, Any], tensors: Mapping[str, Tensor], tokenizer
 
 
 def rename_tensors(tensors: Mapping[str, Tensor], config: LamrConfig) -> dict[str, Tensor]:
-    """The tensors under LaMR's names.
-
-    SWE-Pruner's CRF has transitions[to, from], LaMR's has [from, to]. The embedding matrix may be there twice
-    (`model.embedding_layer.weight` is tied to the backbone's); it gives the relevance direction E_yes - E_no. Names
-    that aren't part of the layout are passed on, so that the loader reports them.
-    """
+    """The tensors under LaMR's names. SWE-Pruner's CRF has transitions[to, from], LaMR's has [from, to]. The embedding
+    matrix may be there twice (`model.embedding_layer.weight` is tied to the backbone's); it gives the relevance
+    direction E_yes - E_no. Names that aren't part of the layout are passed on, so that the loader reports them."""
     renamed: dict[str, Tensor] = {}
     for name, value in tensors.items():
         if name == "model.embedding_layer.weight":

@@ -12,12 +12,7 @@ import numpy as np
 import torch
 from lamr_model.encoder.packed_batch import cut_by_tokens, encoder_feed, sequence_bounds
 from lamr_model.names import CU_SEQLENS, INPUT_IDS, MAX_LEN
-from lamr_model.perplexity.causal_scorer import (
-    IntArray,
-    Tokenized,
-    check_sequences,
-    only_asked,
-)
+from lamr_model.perplexity.causal_scorer import IntArray, Tokenized, check_sequences, only_asked
 from numpy.typing import NDArray
 
 from lamr_export.causal_source import load_causal
@@ -44,9 +39,7 @@ class TorchScorer(Tokenized):
             model: a folder with `config.json`, weights as safetensors, and `tokenizer.json`; a GGUF file; or a Hugging
                 Face id, which is downloaded into the usual cache unless it lies there.
             device: where it runs, in float32; default: on a GPU with CUDA, if there is one.
-            max_batch_tokens: of sequences that are run together.
             bfloat16: whether layers multiply in bfloat16, which processors with instructions for it do faster.
-            progress: takes a line before each step.
 
         Raises:
             CheckpointError: there is no causal language model that is supported.
@@ -66,7 +59,6 @@ class TorchScorer(Tokenized):
     def log_probs(
         self, sequences: Sequence[IntArray], firsts: Sequence[int] | None = None
     ) -> list[NDArray[np.float32]]:
-        """See `CausalScorer.log_probs`."""
         check_sequences(sequences, self.max_tokens, self.model.vocabulary)
         if not self.model.packed:
             return only_asked(self._unshared(sequences), firsts)
@@ -83,7 +75,6 @@ class TorchScorer(Tokenized):
         firsts: Sequence[int],
         found: Sequence[NDArray[np.float32]],
     ) -> None:
-        """Fill in the log-probabilities of a batch's sequences."""
         rows = {place: all_rows[firsts[place] - 1 : -1] for place, all_rows in rows_of(batch).items()}
         tokens = [sequences[place][firsts[place] :] for place in rows]
         inputs = (laid_out(batch, sequences), np.concatenate([*rows.values()]), np.concatenate(tokens))
@@ -96,7 +87,6 @@ class TorchScorer(Tokenized):
             found[place][firsts[place] :] = part
 
     def _unshared(self, sequences: Sequence[IntArray]) -> list[NDArray[np.float32]]:
-        """Score sequences whole, those of like lengths together."""
         found: dict[int, NDArray[np.float32]] = {}
         for batch in cut_by_tokens([len(ids) for ids in sequences], self._most):
             chosen = [sequences[place] for place in batch]

@@ -50,14 +50,8 @@ def default_wait(parameters: int, window: int) -> int:
 
 
 def model_config(  # noqa: PLR0913, PLR0917 - one argument a setting
-    model: str,
-    spec: ModelSpec,
-    width: int,
-    max_batch_size: int,
-    precision: str = "fp32",
-    parameters: int = 0,
+    model: str, spec: ModelSpec, width: int, max_batch_size: int, precision: str = "fp32", parameters: int = 0
 ) -> str:
-    """The `config.pbtxt` of one of the models."""
     template = (TEMPLATES / f"{model}.pbtxt").read_text(encoding="utf-8")
     return Template(template).substitute(
         max_batch_size=max_batch_size,
@@ -69,14 +63,16 @@ def model_config(  # noqa: PLR0913, PLR0917 - one argument a setting
         instances=default_instances(parameters),
         wait=default_wait(parameters, spec.chunking.window) * 1_000_000,
         rubrics=len(spec.rubrics),
-        fingerprint=json.dumps(spec.fingerprint),
-        name=json.dumps(spec.name, ensure_ascii=False),
-        version=json.dumps(spec.version, ensure_ascii=False),
+        **_names(spec),
     )
 
 
+def _names(spec: ModelSpec | CausalSpec) -> dict[str, str]:
+    names = ("fingerprint", "name", "version")
+    return {each: json.dumps(getattr(spec, each), ensure_ascii=False) for each in names}
+
+
 def causal_config(spec: CausalSpec, tokenizer: bytes, max_batch_size: int, parameters: int) -> str:
-    """The `config.pbtxt` of a causal language model."""
     template = (TEMPLATES / f"{PERPLEXITY}.pbtxt").read_text(encoding="utf-8")
     return Template(template).substitute(
         max_batch_size=max_batch_size,
@@ -87,18 +83,12 @@ def causal_config(spec: CausalSpec, tokenizer: bytes, max_batch_size: int, param
         max_batch_tokens=max(_TOKENS_PER_CPU_RUN, spec.max_tokens),
         instances=default_instances(parameters),
         wait=_CAUSAL_WAIT * 1_000_000,
-        fingerprint=json.dumps(spec.fingerprint),
-        name=json.dumps(spec.name, ensure_ascii=False),
-        version=json.dumps(spec.version, ensure_ascii=False),
+        **_names(spec),
         spec=json.dumps(spec.to_json(), ensure_ascii=False),
         tokenizer=to_parameter(tokenizer),
     )
 
 
 def decoder_program() -> bytes:
-    """The decoder's `model.py`, which is the same everywhere: the one that is bundled.
-
-    Raises:
-        ModelMismatchError: the distribution was installed without it.
-    """
+    """The decoder's `model.py`, which is the same everywhere: the one that is bundled."""
     return (version_folder(bundled_repository(), DECODER) / PROGRAM_FILE).read_bytes()

@@ -32,11 +32,6 @@ class ExportedGraph:
     """A session on a file that was just written."""
 
     def __init__(self, file: Path, outputs: Sequence[str]) -> None:
-        """Load the graph.
-
-        Raises:
-            ExportError: onnxruntime can't load it.
-        """
         self._outputs = list(outputs)
         try:
             self._session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
@@ -44,11 +39,6 @@ class ExportedGraph:
             raise ExportError(f"onnxruntime {onnxruntime.__version__} can't load {file}: {error}") from error
 
     def __call__(self, feed: Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
-        """Run it on inputs by name.
-
-        Raises:
-            ExportError: it fails.
-        """
         try:
             results: list[NDArray[Any]] = self._session.run(self._outputs, feed)
         except Exception as error:
@@ -111,11 +101,7 @@ class Verification:
 def verify_encoder(
     model: LamrModel, onnx_file: Path, random: Sequence[Batch], text: Sequence[Batch]
 ) -> Verification:
-    """Compare an exported encoder with its model on batches of samples.
-
-    Raises:
-        ExportError: the graph can't be loaded or run, or an output has a wrong shape or isn't finite.
-    """
+    """Compare an exported encoder with its model on batches of samples."""
     graph = ExportedGraph(onnx_file, ENCODER_OUTPUTS)
     decoder = Decoder(model.decoder_weights())
     errors: list[tuple[float, ...]] = []
@@ -139,6 +125,7 @@ def verify_encoder(
             decisions.append(_decide(decoder, batch, expected[0], fused))
     worst = np.max(errors, axis=0)
     keep, keep_prob = (np.concatenate(parts, axis=1) for parts in zip(*decisions, strict=True))
+    likelier = keep_prob >= np.quantile(keep_prob, 0.75, axis=1, keepdims=True)
     return Verification(
         batches=len(errors),
         tokens=sum(len(chunk.input_ids) for batch in (*random, *text) for chunk in batch),
@@ -150,9 +137,7 @@ def verify_encoder(
         decisions=keep.shape[1],
         kept_percent=float(100 * np.mean(keep[0])),
         changed_percent=float(100 * np.mean(keep[0] != keep[1])),
-        moved_percent=float(
-            100 * np.mean(_likelier_quarter(keep_prob[0]) != _likelier_quarter(keep_prob[1]))
-        ),
+        moved_percent=float(100 * np.mean(likelier[0] != likelier[1])),
         keep_prob_error=float(np.abs(keep_prob[0] - keep_prob[1]).max()),
         keep_prob_mean_error=float(np.abs(keep_prob[0] - keep_prob[1]).mean()),
     )
@@ -164,10 +149,8 @@ def feed_of(batch: Batch) -> dict[str, Array]:
 
 
 def random_batches(model: LamrModel, seed: int = 0) -> list[list[ChunkRequest]]:
-    """Random ids in ragged batches, with lengths from 1 to the window (at most `LONGEST`).
-
-    Ids repeat, and the separator ends a query where the model has one, so that there are lexical matches.
-    """
+    """Random ids in ragged batches, with lengths from 1 to the window (at most `LONGEST`). Ids repeat, and the
+    separator ends a query where the model has one, so that there are lexical matches."""
     generator = np.random.default_rng(seed)
     longest = min(model.config.chunking.window, LONGEST)
     few = max(2, longest // 4)
@@ -190,12 +173,9 @@ def random_batches(model: LamrModel, seed: int = 0) -> list[list[ChunkRequest]]:
 
 
 def text_batches(encoder: PromptEncoder, texts: Iterable[SampleText]) -> list[list[ChunkRequest]]:
-    """Chunks of real files as batches, with the first `CHUNKS_PER_TEXT` of each file.
-
-    Raises:
-        InvalidInputError: a query doesn't fit the window, or a text isn't valid.
-    """
-    return list(_batched(sample for query, code in texts for sample in _chunks(encoder, query, code)))
+    """Chunks of real files as batches, with the first `CHUNKS_PER_TEXT` of each file."""
+    samples = [sample for query, code in texts for sample in _chunks(encoder, query, code)]
+    return [samples[first : first + BATCH] for first in range(0, len(samples), BATCH)]
 
 
 def standard_texts() -> list[SampleText]:
@@ -218,7 +198,6 @@ def _texts(questions: dict[str, str]) -> list[SampleText]:
 
 
 def _run(graph: ExportedGraph, feed: dict[str, Array], expected: Sequence[Array]) -> list[Array]:
-    """The exported graph's outputs, checked against the shapes that PyTorch gives."""
     outputs = graph(feed)
     for name, values, reference in zip(ENCODER_OUTPUTS, outputs, expected, strict=True):
         # Triton's C++ backend doesn't check shapes: wrong rows would reach the wrong requests.
@@ -236,10 +215,6 @@ def _decide(decoder: Decoder, batch: Batch, *features: Array) -> tuple[Array, Ar
     return np.stack([one.keep for one in decoded]), np.stack([one.keep_prob for one in decoded])
 
 
-def _likelier_quarter(probabilities: Array) -> NDArray[np.bool_]:
-    return np.asarray(probabilities >= np.quantile(probabilities, 0.75))
-
-
 def _chunks(encoder: PromptEncoder, query: str, code: str) -> Iterator[ChunkRequest]:
     ids, offsets = encoder.encode_document(code)
     own = encoder.spec.chunking
@@ -247,8 +222,3 @@ def _chunks(encoder: PromptEncoder, query: str, code: str) -> Iterator[ChunkRequ
     chunks = encoder.chunk(encoder.encode_query(query), ids, offsets, code, chunking)
     for chunk in itertools.islice(chunks, CHUNKS_PER_TEXT):
         yield ChunkRequest(chunk.input_ids, chunk.document_span)
-
-
-def _batched(samples: Iterator[ChunkRequest]) -> Iterator[list[ChunkRequest]]:
-    while batch := list(itertools.islice(samples, BATCH)):
-        yield batch

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import get_args
 
 import pytest
-from lamr_cli.compress import Spread, Value
 from lamr_cli.main import app
-from lamr_repositories.compression import SPREADS, VALUES
 from lamr_serving import TritonServer
 from typer.testing import CliRunner, Result
 
@@ -30,11 +27,6 @@ def lamr(*arguments: str | Path, stdin: str = "") -> Result:
 
 def compress(*arguments: str | Path, stdin: str = SAMPLE) -> Result:
     return lamr("research", "compress", "-", "-q", QUESTION, "--language", "python", *arguments, stdin=stdin)
-
-
-def test_options_name_what_there_is() -> None:
-    assert get_args(Value) == tuple(VALUES)
-    assert get_args(Spread) == tuple(SPREADS)
 
 
 def test_a_server_chooses_what_the_model_in_process_does(checkpoint, tmp_path, tmp_path_factory) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import typer
+from lamr_cli.compress import scorer_of
 from lamr_cli.main import app
-from lamr_cli.scorers import scorer_of
 from lamr_client import ServerUnavailableError
 from lamr_export import CheckpointError, TorchScorer
 from typer.testing import CliRunner

@@ -5,8 +5,7 @@ import json
 import numpy as np
 import pytest
 from lamr_evaluation.errors import RecordError
-from lamr_evaluation.problems import Problem
-from lamr_evaluation.records import Record, bare_lines, read_records, write_records
+from lamr_evaluation.records import Problem, Record, bare_lines, read_records, write_records
 
 GOOD = {"query": "where?", "code": "a = 1\n\nb = 2\n", "kept_frags": [3]}
 

@@ -11,12 +11,9 @@ from lamr_base.errors import InvalidInputError
 from lamr_base.resampling import Bootstrap
 from lamr_evaluation.baselines import BASELINES
 from lamr_evaluation.errors import RecordError
-from lamr_evaluation.measure import evaluate, evaluate_pruner
-from lamr_evaluation.problems import Problem
-from lamr_evaluation.records import Record
-from lamr_evaluation.report import plot_recall
-from lamr_evaluation.scorers import PrunerScorer, Selector
-from lamr_evaluation.tables import HEADINGS
+from lamr_evaluation.measure import PrunerScorer, Selector, evaluate, evaluate_pruner
+from lamr_evaluation.records import Problem, Record
+from lamr_evaluation.report import HEADINGS, plot_recall
 
 FAST = Bootstrap(draws=200)
 CODE = "".join(f"if x{n}:\n    y{n} = {n}\n" for n in range(10))

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from lamr_evaluation import Problem, RecordError
 from lamr_evaluation.repositories import (
+    METHODS,
+    Corpus,
     RepositoryItem,
     RepositoryReport,
     evaluate_repositories,
     read_items,
 )
-from lamr_evaluation.repositories.measure import METHODS, Corpus
 from lamr_repositories.file_index import index_file
 from numpy.typing import NDArray
 from tokenizers import pre_tokenizers

@@ -14,7 +14,7 @@ import pytest
 from lamr_agents.sessions import BigRead, Event, Read
 from lamr_agents.sessions.shown import ShownLines
 from lamr_cli.evaluate import SUITE_NAMES
-from lamr_evaluation import contextbench
+from lamr_evaluation import suites
 from lamr_evaluation.__main__ import main
 from lamr_evaluation.errors import DataError
 from lamr_evaluation.mirrors import Mirrors, clone, locate
@@ -149,8 +149,8 @@ def test_a_read_that_its_log_lacks_is_named(mirror, read):
 @pytest.fixture
 def issue(mirror, monkeypatch):
     """A row about an instance of a benchmark that lies in the mirror."""
-    monkeypatch.setattr(contextbench, "REPOSITORY", "demo/twice")
-    monkeypatch.setattr(contextbench, "BLOB", source(mirror, "contexts.parquet")["blob"])
+    monkeypatch.setattr(suites, "CONTEXTBENCH", "demo/twice")
+    monkeypatch.setattr(suites, "CONTEXTBENCH_BLOB", source(mirror, "contexts.parquet")["blob"])
     return PinnedIssue(instance="demo-1", kind="issue", **source(mirror, "twice.c"))
 
 
@@ -158,7 +158,7 @@ def test_an_issue_is_the_whole_query_and_its_annotators_lines_are_gold(mirror, i
     (record,) = join([issue], sources(mirror))
     assert (record.query, record.code, record.kept_frags) == (ISSUE, CODE, (1, 2, 3))
     assert (record.project, record.path, record.kind) == ("demo/twice", "twice.c", "issue")
-    assert contextbench.read_instances(instances())["demo-1"].gold["docs/twice.md"] == (1,)
+    assert suites.read_instances(instances())["demo-1"].gold["docs/twice.md"] == (1,)
 
 
 @pytest.mark.parametrize("changed", [{"instance": "demo-2"}, {"path": "other.c"}])
@@ -172,7 +172,7 @@ def test_an_instance_without_gold_in_the_file_is_named(mirror, issue, changed):
 )
 def test_a_file_that_is_not_the_benchmarks_is_refused(data):
     with pytest.raises(DataError, match="ContextBench's file isn't of the form"):
-        contextbench.read_instances(data)
+        suites.read_instances(data)
 
 
 def big_read(task="", intent="", searched="", description=""):

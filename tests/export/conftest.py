@@ -13,7 +13,7 @@ from lamr_export import (
     verify,
 )
 from lamr_export.model import LamrModel
-from lamr_export.report import ExportReport
+from lamr_export.repository_writer import ExportReport
 
 from tests.traces import traced_once
 

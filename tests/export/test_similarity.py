@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from lamr_export.attention import PackedLayout, _by_kernel, _written_out, packed_attention
-from lamr_export.buckets import Buckets
+from lamr_export.attention import Buckets, PackedLayout, _by_kernel, _written_out, packed_attention
 from lamr_export.config import LamrConfig
 from lamr_export.errors import CheckpointError
 from lamr_export.lexical_features import LexicalFeatures, Similarity

@@ -15,7 +15,7 @@ from lamr_base.errors import BAD_INPUT
 from lamr_cli.exits import exit_code
 from lamr_cli.main import app
 from lamr_export import CheckpointError, load_checkpoint, repository_writer, verify
-from lamr_export.sources import checkpoint_folder
+from lamr_export.checkpoint import checkpoint_folder
 from lamr_model.spec import load_spec
 from typer.testing import CliRunner, Result
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 import torch
 from lamr_evaluation.records import Record
-from lamr_training.loop.example_set import ExampleSet
-from lamr_training.model.vocabulary import Vocabulary
+from lamr_training.backbone import Vocabulary
+from lamr_training.loop.examples import ExampleSet
 
 from tests.training.samples import example_set, questions, vocabulary
 

@@ -18,8 +18,8 @@ import pytest
 import torch
 from lamr_export.checkpoint import load_checkpoint
 from lamr_training.errors import RunError
-from lamr_training.loop.example_set import ExampleSet
-from lamr_training.loop.settings import TrainingSettings
+from lamr_training.loop.examples import ExampleSet
+from lamr_training.loop.run_folder import TrainingSettings
 from lamr_training.loop.trainer import train
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,16 +38,13 @@ def forked() -> ForkServerContext:
     return context
 
 
-def training(
-    folder: Path, settings: TrainingSettings, most: int = 0, launch: dict[str, str] | None = None
-) -> BaseProcess:
+def training(folder: Path, settings: TrainingSettings, most: int = 0) -> BaseProcess:
     """Start a process that trains a folder's `start` on its `data.npz`.
 
     Args:
         most: how many bytes a file may have at most, if not 0.
-        launch: what a launcher of several processes puts into each one's environment.
     """
-    process = forked().Process(target=_train, args=(folder, settings, most, launch or {}))
+    process = forked().Process(target=_train, args=(folder, settings, most))
     process.start()
     return process
 
@@ -64,11 +61,10 @@ def ended(process: BaseProcess) -> int:
     return process.exitcode
 
 
-def _train(folder: Path, settings: TrainingSettings, most: int, launch: dict[str, str]) -> None:
+def _train(folder: Path, settings: TrainingSettings, most: int) -> None:
     with (folder / f"told-{os.getpid()}.txt").open("w") as file:
         for stream in (1, 2):
             os.dup2(file.fileno(), stream)
-    os.environ.update(launch)
     torch.set_num_threads(1)
     if most:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

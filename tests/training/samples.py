@@ -10,10 +10,8 @@ from lamr_evaluation.records import Record
 from lamr_export.config import LamrConfig
 from lamr_export.model import LamrModel
 from lamr_model.encoding import PromptEncoder
-from lamr_training.loop.example_set import ExampleSet
-from lamr_training.loop.examples import make_examples
-from lamr_training.model.backbone import mini_config
-from lamr_training.model.vocabulary import SPECIAL, Vocabulary, code_vocabulary, rarity
+from lamr_training.backbone import SPECIAL, Vocabulary, code_vocabulary, mini_config, rarity
+from lamr_training.loop.examples import ExampleSet, make_examples
 from tokenizers import Tokenizer, normalizers, pre_tokenizers
 from tokenizers.models import WordPiece
 from tokenizers.trainers import WordPieceTrainer

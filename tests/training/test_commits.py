@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from lamr_evaluation import histories as git
+from lamr_evaluation import mirrors as git
 from lamr_evaluation.records import Record, read_records
 from lamr_training.commits import commit_records, gold_of, headers_of, is_source, query_of, write_commits
 from lamr_training.errors import CorpusError

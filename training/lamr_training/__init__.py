@@ -1,8 +1,7 @@
 """Training LaMR, from records to a checkpoint folder.
 
-The rooms, in the order in which records pass through them: `commits` and `written` make records, `labels` says which of
-their lines are worth keeping, `model` is what training starts from, `loop` trains, `fits` fits what scores lines,
-`recipes` has the presets of `lamr train`. Only the last four need torch.
+`commits` and `written` make records, `labels` says which of their lines are worth keeping, `backbone` is what training
+starts from, `loop` trains, `fits` fits what scores lines, `recipes` has the presets. Labels and records need no torch.
 """
 
 from __future__ import annotations

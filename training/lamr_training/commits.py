@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 
 from lamr_base.errors import LamrError
-from lamr_evaluation import histories as git
+from lamr_evaluation import mirrors as git
 from lamr_evaluation.mirrors import run_git
 from lamr_evaluation.records import Record, write_records
 from lamr_evaluation.reserved import VENDOR_FOLDERS, reserved_path, reserved_repository
@@ -38,8 +38,7 @@ PER_PATH = 12  # records of one file
 LARGEST_GOLD = 0.4  # share of a file that a commit changes
 LONGEST_INSERTION = 15
 """Lines that are only inserted and are no more than this belong to the lines around them; more stand alone."""
-ABSENT = 0.2
-"""Share of the records whose query is asked again about a file that its commit didn't change."""
+ABSENT = 0.2  # Share of the records whose query is asked again about a file that its commit didn't change
 _BATCH = 150  # commits whose diffs and files are in memory at a time
 
 _LANGUAGES = name_set("python javascript typescript tsx java go rust c cpp csharp ruby php")
@@ -81,10 +80,8 @@ def query_of(message: str) -> str:
 
 
 def gold_of(hunks: Iterable[git.Hunk], lines: Sequence[str]) -> tuple[int, ...]:
-    """Return the 1-based lines that hunks change or remove, and those around short insertions.
-
-    Changes of nothing but spaces, comments or imports count for nothing.
-    """
+    """Return the 1-based lines that hunks change or remove, and those around short insertions. Changes of nothing but
+    spaces, comments or imports count for nothing."""
     gold: set[int] = set()
     for hunk in hunks:
         old, new = ("".join("".join(texts).split()) for texts in (hunk.removed, hunk.added))
@@ -122,11 +119,7 @@ def _indent(text: str) -> int:
 
 
 def check_repository(repository: str) -> None:
-    """Check that `owner/name` may be trained on.
-
-    Raises:
-        CorpusError: it is kept for evaluation.
-    """
+    """Check that `owner/name` may be trained on."""
     if reserved := reserved_repository(repository):
         raise CorpusError(
             f"{repository}: kept for evaluation (as {reserved.repository}), training never sees it; leave it out"
@@ -140,12 +133,7 @@ def text_of(data: bytes) -> str | None:
 
 
 def commit_records(place: Path, repository: str, commit: str = "HEAD") -> Iterator[Record]:
-    """Yield the records of a commit and its ancestors, in the order of their hashes, so that the first are a sample.
-
-    Raises:
-        CorpusError: the repository is kept for evaluation.
-        DataError: git can't read it.
-    """
+    """Yield the records of a commit and its ancestors, in the order of their hashes, so that the first are a sample."""
     check_repository(repository)
     chosen: dict[str, tuple[git.Commit, list[git.ChangedFile]]] = {}
     for each in sorted(git.commits(place, commit), key=lambda each: each.sha):
@@ -194,15 +182,7 @@ def _record(query: str, path: str, code: str, hunks: Iterable[git.Hunk]) -> Reco
 
 
 def write_commits(folders: Iterable[Path], output: Path, most: int = 1_000) -> dict[str, int]:
-    """Write the records of clones or bare repositories, at most so many of each, in a random order.
-
-    Returns:
-        How many records each file has, by its name.
-
-    Raises:
-        CorpusError: a folder is no repository, or one that is kept for evaluation.
-        DataError: git can't read a repository.
-    """
+    """Write the records of clones or bare repositories, at most so many of each, in a random order."""
     records: list[Record] = []
     for folder in folders:
         place = next((each for each in (folder / ".git", folder) if is_bare(each)), None)

@@ -18,11 +18,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from lamr_base.errors import LamrError
 from lamr_base.private_files import cache_folder
-from lamr_evaluation import histories as git
+from lamr_evaluation import mirrors as git
 from lamr_evaluation.mirrors import clone, locate
 from lamr_evaluation.records import Record, write_records
 from lamr_evaluation.reserved import refuse_reserved
@@ -100,11 +100,7 @@ def _bundled_rows(name: str, row: Callable[..., Row]) -> list[Row]:
 
 
 def as_records(texts: Mapping[str, str], questions: Iterable[WrittenQuestion]) -> Iterator[Record]:
-    """Yield the questions about one project's files as records.
-
-    Raises:
-        CorpusError: there is no such file, or it lacks the lines that answer: it is of another version.
-    """
+    """Yield the questions about one project's files as records."""
     for question in questions:
         text = texts.get(question.path)
         count = 0 if text is None else len(line_spans(text))
@@ -114,26 +110,13 @@ def as_records(texts: Mapping[str, str], questions: Iterable[WrittenQuestion]) -
                 f"{question.project}: {question.path} has {count} lines, a question is about line "
                 f"{max(lines, default=0)}; fetch the version that the manifest pins"
             )
-        yield Record(
-            question.query,
-            text,
-            tuple(lines),
-            path=question.path,
-            project=question.project,
-            kind=question.kind,
-            language=detect_language("", question.path).name,
-            task=question.task,
-        )
+        about: dict[str, Any] = {"path": question.path, "project": question.project, "kind": question.kind}
+        language = detect_language("", question.path).name
+        yield Record(question.query, text, tuple(lines), language=language, task=question.task, **about)
 
 
 def written_records(split: str, wheels: Path, place: Callable[[str], Path]) -> Iterator[Record]:
-    """Yield the records of a split, and get the files that they are about.
-
-    Raises:
-        ReservedError: a package is for evaluation only.
-        DataError: a wheel or repository can't be had or read.
-        CorpusError: it isn't what the manifest pins, or may not be used.
-    """
+    """Yield the records of a split, and get the files that they are about."""
     asked: defaultdict[str, list[WrittenQuestion]] = defaultdict(list)
     for question in (*bundled_questions(), *bundled_questions(ABOUT_HISTORIES)):
         asked[question.project].append(question)

@@ -2,7 +2,7 @@
 
 A file of items holds one JSON object a line. Three fields are enough for questions of a user's own: `query`, `answer`,
 and `code` or the `path` of a file. A row of `lamr eval` (`kept_frags` in place of an answer) asks where something must
-change. `making` makes items by rules.
+change. `make` makes items by rules.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from lamr_repositories.kinds import is_code
 from lamr_repositories.safe_root import NotBelowError, SafeRoot
 from lamr_repositories.walk import WalkCount, WalkOptions, walk
 
-from lamr_evaluation.problems import Problem
-from lamr_evaluation.records import Record, read_rows
+from lamr_evaluation.records import Problem, Record, read_rows
 
 CHOICE, COMPLETION, OPEN, PLACE = "choice", "completion", "open", "place"
 """The tasks' names: one of several answers, the next lines, an answer in words, the lines to change."""
@@ -32,43 +31,23 @@ MOST_FILE_BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class Item:
-    """One question about one text of code.
+    """One question about one text of code."""
 
-    Attributes:
-        task: one of `TASK_NAMES`.
-        query: the question; in a completion, the lines above the hole, which every reader sees; where lines are to be
-            changed, what the change is for.
-        code: what is pruned: a file, or a repository's files after one another.
-        answer: the right choice, the true next lines, or an answer in words; empty where lines are to be changed.
-        choices: what can be chosen, the answer among them.
-        facts: what an answer in words must name, each in any case of letters.
-        gold: 1-based lines of `code` that the answer needs, or that are to be changed; empty where nobody knows.
-        path, project, language: where the code comes from; for pruners and for grouping.
-        made: the rule that made the item; empty for others'.
-        id: a name that no other item of its file has, or empty.
-        row: its 1-based line in its file; 0 when it wasn't read from one.
-    """
-
-    task: str
-    query: str
-    code: str
-    answer: str = ""
-    choices: tuple[str, ...] = ()
-    facts: tuple[str, ...] = ()
-    gold: tuple[int, ...] = ()
-    path: str = ""
+    task: str  # one of `TASK_NAMES`
+    query: str  # the question, the lines above the hole, or what a change is for
+    code: str  # what is pruned: a file, or a repository's files after one another
+    answer: str = ""  # the right choice, the true next lines, or words; empty where lines are to be changed
+    choices: tuple[str, ...] = ()  # what can be chosen, the answer among them
+    facts: tuple[str, ...] = ()  # what an answer in words must name, each in any case of letters
+    gold: tuple[int, ...] = ()  # 1-based lines that the answer needs, or that are to be changed
+    path: str = ""  # where the code comes from; for pruners and for grouping
     project: str = ""
     language: str = ""
-    made: str = ""
-    id: str = ""
-    row: int = field(default=0, compare=False)
+    made: str = ""  # the rule that made the item; empty for others'
+    id: str = ""  # a name that no other item of its file has, or empty
+    row: int = field(default=0, compare=False)  # its 1-based line in its file; 0 when it wasn't read from one
 
     def __post_init__(self) -> None:
-        """Check.
-
-        Raises:
-            ValueError: a field is empty that the task needs, or doesn't fit the others.
-        """
         if self.task not in TASK_NAMES:
             raise ValueError(f"task must be one of {', '.join(TASK_NAMES)}, not {self.task!r}")
         if not self.query.strip():
@@ -97,25 +76,12 @@ _LISTS = {"choices": str, "facts": str, "gold": int}
 
 
 def read_items(path: Path, on_problem: Callable[[Problem], None] | None = None) -> list[Item]:
-    """Read a file of items.
-
-    Args:
-        path: the file. A row without code names a file by its `path`, which is relative to the items' folder; `.` names
-            the whole folder.
-        on_problem: see `read_rows`.
-
-    Raises:
-        RecordError: see `read_rows`.
-    """
+    """Read a file of items; see `read_rows`. A row without code names a file by its `path`, which is relative to the
+    items' folder; `.` names the whole folder."""
     return list(read_rows(path, lambda row, number: item_of(row, number, path.parent), on_problem))
 
 
 def item_of(row: Any, number: int, root: Path) -> Item:
-    """Return the item of a parsed row.
-
-    Raises:
-        ValueError: it is no item, or the code that it names can't be read.
-    """
     if isinstance(row, dict) and "kept_frags" in row:
         return of_record(Record.from_row(row, number))
     if not isinstance(row, dict) or "query" not in row:
@@ -137,23 +103,11 @@ def item_of(row: Any, number: int, root: Path) -> Item:
 
 
 def of_record(record: Record) -> Item:
-    """Return the item of a record: which lines does the query ask to change?
-
-    Raises:
-        ValueError: it has no gold lines.
-    """
-    return Item(
-        PLACE,
-        record.words,
-        record.code,
-        gold=record.kept_frags,
-        path=record.path,
-        project=record.project,
-        language=record.language,
-        made=record.kind,
-        id=record.id,
-        row=record.row,
-    )
+    """Return the item of a record: which lines does the query ask to change?"""
+    same: dict[str, Any] = {
+        name: getattr(record, name) for name in ("path", "project", "language", "id", "row")
+    }
+    return Item(PLACE, record.words, record.code, gold=record.kept_frags, made=record.kind, **same)
 
 
 def _code_of(path: str, root: Path) -> str:
@@ -179,13 +133,8 @@ HEADING = "# file: "
 
 
 def whole_repository(root: Path) -> str:
-    """Return the code of a folder's source files in the order of their paths, each below a comment with its path.
-
-    Files that `lamr pack` leaves out (generated, vendored, with secrets) are left out, and so are prose and data.
-
-    Raises:
-        InvalidInputError: there is no source file, or too much of it.
-    """
+    """Return the code of a folder's source files in the order of their paths, each below a comment with its path. Files
+    that `lamr pack` leaves out (generated, vendored, with secrets) are left out, and so are prose and data."""
     parts: list[str] = []
     size = 0
     for listed, _, text in walk(Folder(root), WalkOptions(), WalkCount()):

@@ -1,11 +1,8 @@
 """The pruners that are compared, as a table: everything, nothing, by place, words, models and the truth.
 
-A pruner takes an item and a number of the reader's tokens, and gives what of the code is shown. All keep whole lines
-and mark each cut, within the same number of tokens, markers included. Pruners that rank lines share one way of filling
-the budget.
-
-LongCodeZip as published aims at rates and may exceed them, or leave a part of them unused. Here what its two stages
-choose goes first, then the rest of the functions that it took, then the other functions in the order of its ranking.
+A pruner shows whole lines of an item's code within a number of the reader's tokens, markers included. LongCodeZip as
+published aims at rates and may exceed them. Here what its two stages choose goes first, then the rest of the functions
+that it took, then the other functions in the order of its ranking.
 """
 
 from __future__ import annotations
@@ -52,22 +49,9 @@ class ItemPruner(Protocol):
         ...
 
     def __call__(self, item: Item, budget: int) -> Kept:
-        """Show at most `budget` tokens of an item's code; `tokens` and `seconds` are the caller's to fill in.
-
-        Raises:
-            InvalidInputError: it refuses the item.
-            ServerError: its model failed.
-        """
+        """Show at most `budget` tokens of an item's code; `tokens` and `seconds` are the caller's to fill in. Raises
+        `InvalidInputError`: it refuses the item. Raises `ServerError`: its model failed."""
         ...
-
-
-class Pruned(Protocol):
-    """What pruning gives, as `lamr_postprocess` and `lamr_client` say it."""
-
-    @property
-    def text(self) -> str: ...
-    @property
-    def kept_lines(self) -> Sequence[int]: ...
 
 
 @dataclass(frozen=True)
@@ -79,31 +63,17 @@ class ByLines:
     key: str | None
 
     def __call__(self, item: Item, budget: int) -> Kept:
-        """See `ItemPruner`."""
-        scores = self.score(item)
-
-        def prune() -> Pruned:
-            return prune_lines(
-                item.code,
-                scores,
-                path=item.path or None,
-                max_tokens=budget,
-                count_tokens=self.count.count_tokens,
-                repair=False,
-            )
-
-        return or_nothing(prune)
+        given: dict[str, Any] = {"path": item.path or None, "max_tokens": budget, "repair": False}
+        given["count_tokens"] = self.count.count_tokens
+        return or_nothing(partial(prune_lines, item.code, self.score(item), **given))
 
 
-def or_nothing(prune: Callable[[], Pruned]) -> Kept:
+def or_nothing(prune: Callable[[], Any]) -> Kept:
     """Show nothing where not even the smallest text is within the budget."""
     try:
-        return shown(prune())
+        done = prune()
     except BudgetError:
         return Kept("", ())
-
-
-def shown(done: Pruned) -> Kept:
     return Kept(done.text, tuple(done.kept_lines))
 
 
@@ -123,28 +93,24 @@ def kept_key(pruner: ItemPruner, item: Item, budget: int) -> str | None:
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-MOST_NUMBERS = 4 << 20
-"""Of log-probabilities that are remembered: 16 MiB."""
+MOST_NUMBERS = 4 << 20  # Of log-probabilities that are remembered: 16 MiB
 
 
 class KeptScorer:
     """A `CausalScorer` on another one."""
 
     def __init__(self, scorer: CausalScorer) -> None:
-        """Remember nothing yet."""
         self._scorer = scorer
         self.name, self.key, self.max_tokens = scorer.name, scorer.key, scorer.max_tokens
         self._known: OrderedDict[tuple[bytes, int], NDArray[np.float32]] = OrderedDict()
         self._numbers = 0
 
     def encode(self, text: str) -> IntArray:
-        """See `CausalScorer.encode`."""
         return self._scorer.encode(text)
 
     def log_probs(
         self, sequences: Sequence[IntArray], firsts: Sequence[int] | None = None
     ) -> list[NDArray[np.float32]]:
-        """See `CausalScorer.log_probs`."""
         places = [1] * len(sequences) if firsts is None else firsts
         keys = [(ids.tobytes(), first) for ids, first in zip(sequences, places, strict=True)]
         waiting = {key: ids for key, ids in zip(keys, sequences, strict=True) if key not in self._known}
@@ -169,12 +135,10 @@ class LongCodeZip:
     """LongCodeZip with the reader's own model. What was asked of one item is kept for its other budgets."""
 
     def __init__(self, scorer: CausalScorer, count: Counter) -> None:
-        """Ask nothing yet."""
         self.key = None if scorer.key is None else f"longcodezip fitted {scorer.key}"
         self._scorer, self._count = KeptScorer(scorer), count
 
     def __call__(self, item: Item, budget: int) -> Kept:
-        """See `ItemPruner`."""
         return ByLines(lambda each: self._scores(each, budget), self._count, None)(item, budget)
 
     def _scores(self, item: Item, budget: int) -> FloatArray:
@@ -212,25 +176,15 @@ EFFORTS = ("instant", "auto", "full")
 
 
 @dataclass(frozen=True)
-class WholeCode:
-    """Shows everything, whatever the budget."""
+class Unpruned:
+    """Shows the whole code, or nothing: what a reader knows without it."""
 
-    key: str | None = "whole"
+    key: str
 
     def __call__(self, item: Item, budget: int) -> Kept:  # noqa: ARG002
-        """See `ItemPruner`."""
+        if self.key == NONE:
+            return Kept("", ())
         return Kept(item.code, tuple(range(1, len(bare_lines(item.code)) + 1)))
-
-
-@dataclass(frozen=True)
-class Nothing:
-    """Shows nothing: what a reader knows without the code."""
-
-    key: str | None = "none"
-
-    def __call__(self, item: Item, budget: int) -> Kept:  # noqa: ARG002
-        """See `ItemPruner`."""
-        return Kept("", ())
 
 
 @dataclass(frozen=True)
@@ -243,30 +197,18 @@ class Lamr:
 
     @property
     def key(self) -> str:
-        """See `ItemPruner`."""
         spec = self.pruner.spec
         return f"{spec.name} {spec.version} {spec.fingerprint} {self.effort}"
 
     def __call__(self, item: Item, budget: int) -> Kept:
-        """See `ItemPruner`. Where the smallest text that parses is too large, repair is left out."""
-
-        def prune(**more: Any) -> Pruned:
-            done: Pruned = self.pruner.prune(
-                item.query,
-                item.code,
-                path=item.path or None,
-                max_tokens=budget,
-                effort=self.effort,
-                tokenizer=self.tokenizer,
-                degrade=False,
-                **more,
-            )
-            return done
-
+        """Prune; where the smallest text that parses is too large, leave repair out."""
+        options = {"max_tokens": budget, "effort": self.effort, "tokenizer": self.tokenizer, "degrade": False}
+        prune = partial(self.pruner.prune, item.query, item.code, path=item.path or None, **options)
         try:
-            return shown(prune())
+            done = prune()
         except BudgetError:
-            return or_nothing(lambda: prune(repair=False))
+            return or_nothing(partial(prune, repair=False))
+        return Kept(done.text, tuple(done.kept_lines))
 
 
 def head_and_tail(item: Item) -> FloatArray:
@@ -284,38 +226,30 @@ def oracle(item: Item) -> FloatArray:
 
 @dataclass(frozen=True)
 class Setup:
-    """What pruners are made of.
+    """What pruners are made of."""
 
-    Attributes:
-        count: counts the reader's tokens.
-        pruner: lamr's; anything with `lamr_client.Pruner`'s `prune`.
-        tokenizer: the reader's `tokenizer.json`, by which lamr counts as `count` does; None counts by limits.
-        scorer: the causal model of LongCodeZip; None leaves it out.
-    """
-
-    count: Counter
-    pruner: Any
-    tokenizer: str | None = None
-    scorer: CausalScorer | None = None
+    count: Counter  # counts the reader's tokens
+    pruner: Any  # lamr's; anything with `lamr_client.Pruner`'s `prune`
+    tokenizer: str | None = None  # the reader's `tokenizer.json`; None counts by limits
+    scorer: CausalScorer | None = None  # the causal model of LongCodeZip; None leaves it out
 
 
 def _lines(score: Callable[[Item], FloatArray], key: str | None) -> Callable[[Setup], ItemPruner]:
     return lambda setup: ByLines(score, setup.count, key)
 
 
-def _lamr(effort: str, setup: Setup) -> ItemPruner:
-    return Lamr(setup.pruner, effort, setup.tokenizer)
+def _lamr(effort: str) -> Callable[[Setup], ItemPruner]:
+    return lambda setup: Lamr(setup.pruner, effort, setup.tokenizer)
 
 
 PRUNERS: dict[str, Callable[[Setup], ItemPruner | None]] = {
-    WHOLE: lambda _: WholeCode(),
-    NONE: lambda _: Nothing(),
+    WHOLE: lambda _: Unpruned(WHOLE),
+    NONE: lambda _: Unpruned(NONE),
     "head-tail": _lines(head_and_tail, "head-tail"),
     "bm25": _lines(lambda item: bm25_functions(item.query, item.code), "bm25"),
     "longcodezip": lambda setup: LongCodeZip(setup.scorer, setup.count) if setup.scorer else None,
-    **{f"lamr-{effort}": partial(_lamr, effort) for effort in EFFORTS},
+    **{f"lamr-{effort}": _lamr(effort) for effort in EFFORTS},
     ORACLE: _lines(oracle, "oracle"),
 }
 """Makes each pruner; None where what it needs isn't given."""
-UNPRUNED = (WHOLE, NONE)
-"""Those that heed no budget."""
+UNPRUNED = (WHOLE, NONE)  # Those that heed no budget

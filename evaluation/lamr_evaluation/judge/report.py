@@ -1,69 +1,195 @@
-"""A judgement as tables, JSON and a plot, and how many of the lines that are needed each pruner keeps."""
+"""A judgement's figures, and the tables, JSON and plot that show them.
+
+A difference is a mean over paired items. It shows with a chance of 80 % at a level of 5 % when it is 2.8 standard
+errors (1.96 + 0.84, the normal distribution's quantiles) from 0.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from lamr_base.errors import InvalidInputError
+from lamr_base.resampling import BOOTSTRAP, bootstrap_means
 from lamr_base.tables import align, without_nan
+from numpy.typing import NDArray
 
-from lamr_evaluation.judge.figures import OWN, Figure, MeanInterval, TaskFigures, Versus
 from lamr_evaluation.judge.items import TASK_NAMES
-from lamr_evaluation.judge.pruners import NONE, ORACLE, WHOLE
-from lamr_evaluation.judge.run import Cost, Judgement
-from lamr_evaluation.problems import Problem
+from lamr_evaluation.judge.pruners import NONE, ORACLE, UNPRUNED, WHOLE
+from lamr_evaluation.judge.run import Answered, Cost, Judgement
+from lamr_evaluation.judge.tasks import GRADES
+from lamr_evaluation.records import Problem, file_of
 from lamr_evaluation.report import canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+FloatArray = NDArray[np.float64]
+Cell = tuple[str, float]  # A pruner's name and a share
+OWN = "lamr-"  # How the names of the pruners begin that others are compared with
+
+
+@dataclass(frozen=True)
+class MeanInterval:
+    """A mean and its 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+
+    @property
+    def holds_zero(self) -> bool:
+        """Whether chance explains it."""
+        return self.low <= 0 <= self.high
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One pruner at one share of the tokens."""
+
+    pruner: str
+    share: float
+    items: int
+    grades: Mapping[str, float]  # means of all grades, by name
+    score: MeanInterval  # the mean of the one that is compared
+    to_whole: MeanInterval | None  # the score minus that of the whole code, item by item
+    tokens: float  # the mean number of tokens shown, and their mean share of the code
+    kept: float
+    seconds: float  # the median time of pruning an item
+
+
+@dataclass(frozen=True)
+class Versus:
+    """One of lamr's pruners minus another pruner, at the same share."""
+
+    pruner: str
+    other: str
+    share: float
+    gap: MeanInterval
+
+
+@dataclass(frozen=True)
+class TaskFigures:
+    """The figures of one task."""
+
+    task: str
+    says: str  # what its score is
+    items: int  # how many it was measured on
+    files: int
+    figures: tuple[Figure, ...]  # of each pruner and share
+    versus: tuple[Versus, ...]  # lamr's differences to the others
+
+
+def figures_of(judgement: Judgement) -> tuple[TaskFigures, ...]:
+    """Return the figures of each task that has items. Intervals resample files: items about one share its difficulty.
+    Raises `InvalidInputError`: no item was answered."""
+    if not judgement.answered:
+        why = next(iter(judgement.left_out.values()), "there are none")
+        raise InvalidInputError(f"none of {len(judgement.items)} items can be compared: {why}")
+    places = {
+        task: [place for place in judgement.answered if judgement.items[place].task == task]
+        for task in TASK_NAMES
+    }
+    return tuple(_task_figures(task, _Answers(judgement, found)) for task, found in places.items() if found)
+
+
+class _Answers:
+    """The answers of one task as arrays over items."""
+
+    def __init__(self, judgement: Judgement, places: Sequence[int]) -> None:
+        rows = [judgement.answered[place] for place in places]
+        items = [judgement.items[place] for place in places]
+        self.grade = next(iter(rows[0][0].grades))
+        self.files = np.array([file_of(item, place) for item, place in zip(items, places, strict=True)])
+        self.cells: dict[Cell, list[Answered | None]] = {}
+        for number, answered in enumerate(rows):
+            for each in answered:
+                cell = (each.shown.pruner, each.shown.share)
+                self.cells.setdefault(cell, [None] * len(rows))[number] = each
+
+    def scores(self, cell: Cell) -> FloatArray:
+        """Return the grade of each item that is compared, float64 `[items]`; NaN where a pruner doesn't apply."""
+        return np.array([each.grades[self.grade] if each else np.nan for each in self.cells[cell]])
+
+    def interval(self, values: FloatArray) -> MeanInterval:
+        """Return the mean of values over items, float64 `[items]`, and its interval."""
+        mean, low, high = bootstrap_means(values[:, None], self.files, BOOTSTRAP)
+        return MeanInterval(float(mean[0]), float(low[0]), float(high[0]))
+
+
+def _task_figures(task: str, table: _Answers) -> TaskFigures:
+    figures = tuple(_figure(cell, table) for cell in table.cells)
+    counts = len(table.files), len(np.unique(table.files))
+    return TaskFigures(task, GRADES[table.grade], *counts, figures, tuple(_versus(table)))
+
+
+def _figure(cell: Cell, table: _Answers) -> Figure:
+    rows = [each for each in table.cells[cell] if each is not None]
+    scores = table.scores(cell)
+    whole = (WHOLE, 1.0)
+    gaps = scores - table.scores(whole) if whole in table.cells and cell != whole else None
+    names = rows[0].grades
+    shown = [each.shown for each in rows]
+    return Figure(
+        *cell,
+        items=len(rows),
+        grades={name: float(np.mean([each.grades[name] for each in rows])) for name in names},
+        score=table.interval(scores),
+        to_whole=None if gaps is None else table.interval(gaps),
+        tokens=float(np.mean([each.kept.tokens for each in shown])),
+        kept=float(np.mean([each.kept.tokens / max(each.whole, 1) for each in shown])),
+        seconds=float(np.median([each.kept.seconds for each in shown])),
+    )
+
+
+def _versus(table: _Answers) -> Iterator[Versus]:
+    for name, share in table.cells:
+        for other, at in table.cells:
+            rival = not other.startswith(OWN) and other not in (*UNPRUNED, ORACLE)
+            if name.startswith(OWN) and rival and at == share:
+                gap = table.scores((name, share)) - table.scores((other, at))
+                yield Versus(name, other, share, table.interval(gap))
+
+
+def forewarning(items: int) -> str:
+    """Say before a run what so many items can show, where pruning turns one right or wrong answer in ten."""
+    errors = (1.96 + 0.84) * math.sqrt(0.1)
+    return (
+        f"{items:,} items show a difference of {100 * errors / math.sqrt(items):.0f} points and more, if pruning "
+        f"turns one answer in ten; 1 point needs {math.ceil((errors / 0.01) ** 2):,} items"
+    )
+
 
 @dataclass(frozen=True)
 class JudgeReport:
-    """What a run found.
+    """What a run found."""
 
-    Attributes:
-        reader: the reader's name.
-        tasks: the figures.
-        foreseen, spent: what asking would cost at most, and did cost.
-        known: how many answers were kept from earlier runs.
-        cut: how many answers ended because they had no more room.
-        left_out: items that aren't in any figure.
-    """
-
-    reader: str
-    tasks: tuple[TaskFigures, ...]
-    foreseen: Cost
+    reader: str  # the reader's name
+    tasks: tuple[TaskFigures, ...]  # the figures
+    foreseen: Cost  # what asking would cost at most, and did cost
     spent: Cost
-    known: int
-    cut: int = 0
-    left_out: tuple[Problem, ...] = ()
+    known: int  # how many answers were kept from earlier runs
+    cut: int = 0  # how many answers ended because they had no more room
+    left_out: tuple[Problem, ...] = ()  # items that aren't in any figure
 
     def to_json(self) -> str:
-        """Return the report as JSON."""
         return json.dumps(without_nan(asdict(self)), indent=2, ensure_ascii=False)
 
     def table(self) -> str:
-        """Return the report as plain text."""
         parts = [part for task in self.tasks for part in _task(task)]
         cost = f"asked {self.spent} (at most {self.foreseen} were foreseen); {self.known:,} answers were kept"
         out = f"\n{len(self.left_out)} items left out" if self.left_out else ""
         cut = (
-            f"\n{self.cut:,} answers were cut off; turn off the thinking of a reader that thinks before it answers"
-            if self.cut
-            else ""
+            f"\n{self.cut:,} answers were cut off; let the reader answer without thinking" if self.cut else ""
         )
-        return "\n\n".join(
-            [
-                f"reader: {self.reader}; 95 % intervals by paired bootstrap over files",
-                *parts,
-                cost + out + cut,
-            ]
-        )
+        head = f"reader: {self.reader}; 95 % intervals by paired bootstrap over files"
+        return "\n\n".join([head, *parts, cost + out + cut])
 
 
 def _task(task: TaskFigures) -> list[str]:
@@ -89,12 +215,8 @@ def _row(each: Figure) -> tuple[str, ...]:
         f"{each.score.low:.3f} to {each.score.high:.3f}",
         f"{gap.mean:+.3f}" if gap else "",
         f"{gap.low:+.3f} to {gap.high:+.3f}" if gap else "",
-        _time(each.seconds),
+        f"{each.seconds:,.1f} s" if each.seconds >= 1 else f"{1000 * each.seconds:,.0f} ms",
     )
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds:,.1f} s" if seconds >= 1 else f"{1000 * seconds:,.0f} ms"
 
 
 def _versus_rows(name: str, found: list[Versus]) -> list[tuple[str, ...]]:
@@ -112,10 +234,8 @@ def _gap(gap: MeanInterval) -> str:
 
 
 def gold_table(judgement: Judgement) -> str:
-    """Return a table for each task: the mean share of an item's gold lines that is kept, by pruner and share.
-
-    Items whose gold lines nobody knows aren't in it.
-    """
+    """Return a table for each task: the mean share of an item's gold lines that is kept, by pruner and share. Items
+    whose gold lines nobody knows aren't in it."""
     parts = []
     for task in TASK_NAMES:
         kept: dict[tuple[str, float], list[tuple[float, int]]] = defaultdict(list)
@@ -139,11 +259,8 @@ def _table(task: str, kept: dict[tuple[str, float], list[tuple[float, int]]]) ->
 
 
 def plot_scores(report: JudgeReport, path: Path | str) -> None:
-    """Draw a report into a PNG, or whatever `path` ends in.
-
-    Raises:
-        ImportError: matplotlib isn't installed; the message says how to get it.
-    """
+    """Draw a report into a PNG, or whatever `path` ends in. Raises `ImportError`: matplotlib isn't installed; the
+    message says how to get it."""
     count = len(report.tasks)
     drawn = canvas(5.2 * count, 4.4)
     for place, task in enumerate(report.tasks, 1):
@@ -164,18 +281,11 @@ def _draw(axes: Axes, name: str, points: list[Figure]) -> None:
             points[0].score.mean, linestyle="--", color="black" if name == WHOLE else "gray", label=name
         )
         return
-    means = [each.score.mean for each in points]
-    errors = [
-        [each.score.mean - each.score.low for each in points],
-        [each.score.high - each.score.mean for each in points],
-    ]
-    axes.errorbar(
-        [each.tokens for each in points],
-        means,
-        yerr=errors,
-        label=name,
-        marker="o",
-        capsize=2,
-        linewidth=2.4 if name.startswith(OWN) else 1.2,
-        linestyle=":" if name == ORACLE else "-",
-    )
+    means, tokens = [each.score.mean for each in points], [each.tokens for each in points]
+    below = [each.score.mean - each.score.low for each in points]
+    above = [each.score.high - each.score.mean for each in points]
+    style: dict[str, Any] = {
+        "linewidth": 2.4 if name.startswith(OWN) else 1.2,
+        "linestyle": ":" if name == ORACLE else "-",
+    }
+    axes.errorbar(tokens, means, yerr=[below, above], label=name, marker="o", capsize=2, **style)

@@ -12,19 +12,18 @@ import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
 
 from lamr_base.cache import Cache
 from lamr_base.errors import InvalidInputError
 from lamr_model.counters import Counter
 from lamr_repositories.progress import OnProgress
 
-from lamr_evaluation.judge.asking import SYSTEM, Chat, Question, Reply
 from lamr_evaluation.judge.items import Item
 from lamr_evaluation.judge.pruners import NONE, ORACLE, UNPRUNED, WHOLE, ItemPruner, Kept, kept_key, timed
 from lamr_evaluation.judge.readers import Reader, RefusedError
-from lamr_evaluation.judge.tasks import Grades
-from lamr_evaluation.problems import Problem
+from lamr_evaluation.judge.tasks import SYSTEM, Chat, Grades, Question, Reply
+from lamr_evaluation.records import Problem
 
 
 @dataclass(frozen=True)
@@ -36,11 +35,7 @@ class Cost:
     tokens_out: int = 0
 
     def __add__(self, other: Cost) -> Cost:
-        return Cost(
-            self.questions + other.questions,
-            self.tokens_in + other.tokens_in,
-            self.tokens_out + other.tokens_out,
-        )
+        return Cost(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
     def __str__(self) -> str:
         return f"{self.questions:,} questions, {self.tokens_in:,} tokens read, {self.tokens_out:,} written"
@@ -68,24 +63,16 @@ class Answered:
 
 @dataclass(eq=False)
 class Judgement:
-    """All that a run found.
+    """All that a run found."""
 
-    Attributes:
-        items: all that were asked about.
-        shown: by item's place, what each pruner shows.
-        answered: by item's place; only items that were answered for every pruner.
-        foreseen, spent: what asking would cost at most, and did cost.
-        known: questions whose answers were kept from earlier runs.
-        left_out: items that can't be compared, and why.
-    """
-
-    items: Sequence[Item]
-    shown: dict[int, list[ShownItem]] = field(default_factory=dict)
+    items: Sequence[Item]  # all that were asked about
+    shown: dict[int, list[ShownItem]] = field(default_factory=dict)  # by item's place, what each pruner shows
+    # by item's place; only items that were answered for every pruner
     answered: dict[int, list[Answered]] = field(default_factory=dict)
-    foreseen: Cost = field(default_factory=Cost)
+    foreseen: Cost = field(default_factory=Cost)  # what asking would cost at most, and did cost
     spent: Cost = field(default_factory=Cost)
-    known: int = 0
-    left_out: dict[int, str] = field(default_factory=dict)
+    known: int = 0  # questions whose answers were kept from earlier runs
+    left_out: dict[int, str] = field(default_factory=dict)  # items that can't be compared, and why
 
     @property
     def cut(self) -> int:
@@ -101,25 +88,16 @@ class Judgement:
 
 @dataclass(frozen=True, eq=False)
 class Bench:
-    """What judges.
+    """What judges."""
 
-    Attributes:
-        reader: who answers.
-        pruners: by name.
-        shares: of an item's tokens that pruners may show.
-        count: counts the reader's tokens.
-        cache: keeps answers and what pruners kept.
-        on_foreseen: is told what asking will cost at most, before anything is asked, and how many answers are known.
-        progress: is told what is done.
-    """
-
-    reader: Reader
-    pruners: Mapping[str, ItemPruner]
-    shares: Sequence[float]
-    count: Counter
-    cache: Cache
+    reader: Reader  # who answers
+    pruners: Mapping[str, ItemPruner]  # by name
+    shares: Sequence[float]  # of an item's tokens that pruners may show
+    count: Counter  # counts the reader's tokens
+    cache: Cache  # keeps answers and what pruners kept
+    # is told what asking will cost at most, before anything is asked, and how many answers are known
     on_foreseen: Callable[[Cost, int], None] = field(default=lambda *_: None)
-    progress: OnProgress = field(default=lambda *_: None)
+    progress: OnProgress = field(default=lambda *_: None)  # is told what is done
 
 
 KEPT_KIND = "judge kept"
@@ -141,8 +119,7 @@ def judge(items: Sequence[Item], bench: Bench, *, dry_run: bool = False) -> Judg
     questions = {
         each: bench.reader.ask(items[place], each.kept.text) for place, rows in shown.items() for each in rows
     }
-    replies = Replies(bench, found)
-    asked = [(each.item, question) for each, question in questions.items()]
+    replies, asked = Replies(bench, found), [(each.item, question) for each, question in questions.items()]
     if dry_run:
         replies.foresee(asked)
         return found
@@ -161,27 +138,22 @@ def judge(items: Sequence[Item], bench: Bench, *, dry_run: bool = False) -> Judg
 def _all_shown(
     items: Sequence[Item], bench: Bench, found: Judgement
 ) -> Iterator[tuple[int, list[ShownItem]]]:
-    """Yield what each pruner shows of each item that none refuses."""
     for place, item in enumerate(items):
+        rows = []
         try:
-            yield place, list(_shown_of(place, item, bench))
+            whole = bench.count.count_tokens(item.code)
+            for name, pruner in bench.pruners.items():
+                shares = {WHOLE: (1.0,), NONE: (0.0,)}.get(name, bench.shares)
+                for share in () if name == ORACLE and not item.gold else shares:
+                    kept = _kept(pruner, item, whole if name in UNPRUNED else int(whole * share), bench)
+                    rows.append(ShownItem(place, name, share, kept, whole))
+            yield place, rows
         except InvalidInputError as error:
             found.left_out[place] = str(error)
         bench.progress("pruning", place + 1, len(items))
 
 
-def _shown_of(place: int, item: Item, bench: Bench) -> Iterator[ShownItem]:
-    whole = bench.count.count_tokens(item.code)
-    for name, pruner in bench.pruners.items():
-        if name == ORACLE and not item.gold:
-            continue
-        for share in {WHOLE: (1.0,), NONE: (0.0,)}.get(name, bench.shares):
-            budget = whole if name in UNPRUNED else int(whole * share)
-            yield ShownItem(place, name, share, _kept(pruner, item, budget, bench), whole)
-
-
 def _kept(pruner: ItemPruner, item: Item, budget: int, bench: Bench) -> Kept:
-    """Prune, or take what an earlier run kept."""
     key = kept_key(pruner, item, budget)
     data = bench.cache.get(KEPT_KIND, [key]).get(key) if key else None
     if data is not None:
@@ -227,7 +199,6 @@ class Replies:
                 self._found.left_out.setdefault(place, why)
 
     def _most(self, question: Question) -> Cost:
-        """Return what a question costs at the most."""
         count = self._bench.count.count_tokens
         if isinstance(question, Chat):
             return Cost(1, count(question.text) + count(SYSTEM) + _FRAME_TOKENS, question.longest)
@@ -254,9 +225,7 @@ class Replies:
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 for future, key in under_way.items():
-                    with contextlib.suppress(
-                        Exception
-                    ):  # what is under way is paid for, so its answers are kept
+                    with contextlib.suppress(Exception):  # what is under way is paid for, so it is kept
                         self._settle(future, key, waiting[key][1], failed)
                 raise
 

@@ -1,21 +1,101 @@
 """The tasks, as a table: how an item is asked in words and by likelihoods, and how each answer is graded.
 
-A task's first grade is the one that tables compare. All grades are from 0 to 1,
-and none asks a model: exact lines, edit similarity, a letter, named facts, quoted lines.
+A chat is answered in words. A weighing is a text and ends for it, whose likelihoods are the answer. A task's first
+grade is the one that tables compare. All grades are from 0 to 1, and none asks a model.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
+from typing import Any
 
 import numpy as np
 
-from lamr_evaluation.judge.asking import Chat, Likelihood, Weighing
 from lamr_evaluation.judge.items import CHOICE, COMPLETION, OPEN, PLACE, Item
 from lamr_evaluation.records import bare_lines
+
+SYSTEM = (
+    "You answer questions about source code. Parts of the code may have been cut; comments say where. "
+    "Answer from the code as it is shown, and do as the last line asks."
+)
+
+
+@dataclass(frozen=True)
+class Chat:
+    """A question in words."""
+
+    text: str  # the code and the question
+    longest: int  # the most tokens of an answer
+
+    @property
+    def key(self) -> str:
+        """What names the question."""
+        return _key_of(SYSTEM, self.text, str(self.longest))
+
+
+@dataclass(frozen=True)
+class Weighing:
+    """A text and the ends whose likelihood after it is asked for."""
+
+    text: str
+    ends: tuple[str, ...]
+
+    @property
+    def key(self) -> str:
+        """What names the question."""
+        return _key_of(self.text, *self.ends)
+
+
+Question = Chat | Weighing
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """How likely an end is."""
+
+    log_prob: float  # the sum over its tokens, in nats
+    tokens: int  # how many they are
+
+    @property
+    def mean(self) -> float:
+        """Return the geometric mean of its tokens' probabilities."""
+        return math.exp(self.log_prob / max(self.tokens, 1))
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer."""
+
+    text: str = ""  # in words; empty for a weighing
+    likelihoods: tuple[Likelihood, ...] = ()  # of each end; empty for a chat
+    tokens_in: int = 0  # what was read and written, as the reader counts; 0 where it doesn't say
+    tokens_out: int = 0
+    cut: bool = False  # whether the answer ended because it had no more room
+
+    def to_json(self) -> str:
+        """Return the JSON that `from_json` reads back equal."""
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Reply:
+        """Read a reply."""
+        fields: dict[str, Any] = json.loads(text)
+        try:
+            weighed = tuple(Likelihood(**each) for each in fields.pop("likelihoods"))
+            return cls(likelihoods=weighed, **fields)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"not a reply ({error})") from error
+
+
+def _key_of(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _LETTER = re.compile(
@@ -106,10 +186,9 @@ def _grade_choice(item: Item, text: str) -> Grades:
     }
 
 
-def _weighing_choice(item: Item, code: str) -> Weighing:
-    return Weighing(
-        f"{_shown(item, code)}Question: {item.query}\nAnswer:", tuple(f" {each}" for each in item.choices)
-    )
+def _weighing_answer(item: Item, code: str) -> Weighing:
+    ends = tuple(f" {each}" for each in (item.choices if item.task == CHOICE else (item.answer,)))
+    return Weighing(f"{_shown(item, code)}Question: {item.query}\nAnswer:", ends)
 
 
 def _weigh_choice(item: Item, likelihoods: Sequence[Likelihood]) -> Grades:
@@ -117,7 +196,6 @@ def _weigh_choice(item: Item, likelihoods: Sequence[Likelihood]) -> Grades:
 
 
 def _chosen(likelihoods: Sequence[Likelihood], ends: Sequence[str], right: int) -> Grades:
-    """Grade a choice: the end that is likeliest for each byte is chosen, so that long ones aren't at a disadvantage."""
     rates = np.array([each.log_prob / len(end.encode()) for each, end in zip(likelihoods, ends, strict=True)])
     best = np.flatnonzero(rates == rates.max())
     totals = np.array([each.log_prob for each in likelihoods])
@@ -162,10 +240,6 @@ def _grade_open(item: Item, text: str) -> Grades:
     return {"facts": named_facts(text, item.facts or (item.answer,))}
 
 
-def _weighing_open(item: Item, code: str) -> Weighing:
-    return Weighing(f"{_shown(item, code)}Question: {item.query}\nAnswer:", (f" {item.answer}",))
-
-
 def _chat_place(item: Item, code: str) -> Chat:
     ask = "Which lines of the code have to change for it? Copy them, one a line, and write nothing else."
     return Chat(f"{_shown(item, code)}A change is wanted:\n\n{item.query}\n\n{ask}", _ANSWER_TOKENS)
@@ -187,10 +261,8 @@ def _weigh_place(item: Item, likelihoods: Sequence[Likelihood]) -> Grades:
 
 
 def candidates(item: Item) -> tuple[str, ...]:
-    """Return a line to change and at most three others of the file that are about as long, each once.
-
-    The first is the longest of the lines to change, since a bracket alone says nothing. No other is one of them.
-    """
+    """Return a line to change and at most three others of the file that are about as long, each once. The first is the
+    longest of the lines to change, since a bracket alone says nothing. No other is one of them."""
     lines = bare_lines(item.code)
     gold = {lines[number - 1].strip() for number in item.gold}
     first = max(sorted(gold), key=len)
@@ -201,8 +273,8 @@ def candidates(item: Item) -> tuple[str, ...]:
 
 
 TASKS: dict[str, Task] = {
-    CHOICE: Task(_chat_choice, _grade_choice, _weighing_choice, _weigh_choice),
+    CHOICE: Task(_chat_choice, _grade_choice, _weighing_answer, _weigh_choice),
     COMPLETION: Task(_chat_completion, _grade_completion, _weighing_completion, _weigh_end),
-    OPEN: Task(_chat_open, _grade_open, _weighing_open, _weigh_end),
+    OPEN: Task(_chat_open, _grade_open, _weighing_answer, _weigh_end),
     PLACE: Task(_chat_place, _grade_place, _weighing_place, _weigh_place),
 }

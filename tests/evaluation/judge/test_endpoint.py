@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 from lamr_base.errors import AccessDeniedError, InvalidInputError, ServerError, ServerUnavailableError
 from lamr_evaluation.judge import RefusedError
-from lamr_evaluation.judge.asking import Chat
-from lamr_evaluation.judge.endpoint_reader import EndpointReader
+from lamr_evaluation.judge.readers import EndpointReader
+from lamr_evaluation.judge.tasks import Chat
 
 from tests.evaluation.judge.material import CHOICE_ITEM, CODE
 from tests.evaluation.judge.scripted import Scripted

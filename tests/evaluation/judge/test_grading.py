@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from lamr_evaluation.judge.asking import Likelihood
 from lamr_evaluation.judge.tasks import (
     TASKS,
+    Likelihood,
     candidates,
     chosen_letter,
     edit_similarity,

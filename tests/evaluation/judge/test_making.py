@@ -11,8 +11,7 @@ import pytest
 from lamr_base.errors import InvalidInputError
 from lamr_evaluation import DataError
 from lamr_evaluation.judge import Item
-from lamr_evaluation.judge.making import MakingOptions, make_items
-from lamr_evaluation.judge.making.sources import open_sources
+from lamr_evaluation.judge.make import ItemSources, MakingOptions, make_items
 from lamr_model.counters import token_counter
 from lamr_model.encoding import PromptEncoder
 from lamr_model.spec import bundled_repository
@@ -25,7 +24,7 @@ SMALL = {"min_tokens": 20, "max_tokens": 4000}
 
 
 def made(*sources: Path, **options: object) -> list[Item]:
-    return make_items(open_sources(sources), MakingOptions(**{**SMALL, "per_file": 99, **options}), COUNT)
+    return make_items(ItemSources(sources), MakingOptions(**{**SMALL, "per_file": 99, **options}), COUNT)
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from lamr_base.cache import Cache
 from lamr_base.errors import InvalidInputError, ServerUnavailableError
 from lamr_client import Pruner
 from lamr_evaluation.judge import PRUNERS, Bench, Judgement, Setup, figures_of, judge
-from lamr_evaluation.judge.endpoint_reader import EndpointReader
+from lamr_evaluation.judge.readers import EndpointReader
 from lamr_evaluation.judge.report import JudgeReport
 from lamr_evaluation.judge.run import Cost
 from lamr_model.counters import token_counter

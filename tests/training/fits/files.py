@@ -6,7 +6,7 @@ import numpy as np
 from lamr_client import MockTransport
 from lamr_evaluation.records import Record
 from lamr_model.encoding import PromptEncoder
-from lamr_training.fits.scored_files import ScoredFile, score_files
+from lamr_training.fits.scoring import ScoredFile, score_files
 
 from tests.client.answers import answer
 from tests.tiny import BERT_PROMPT, make_spec, wordpiece

@@ -8,8 +8,7 @@ from lamr_evaluation.records import Record
 from lamr_model.encoding import PromptEncoder
 from lamr_model.rules import FEATURES, TOGETHER, AnswerPrior
 from lamr_model.scoring.scorer import Scorer
-from lamr_training.fits.scored_files import ScoredFile, score_files
-from lamr_training.fits.scoring import LEAST, fit_presence
+from lamr_training.fits.scoring import LEAST, ScoredFile, fit_presence, score_files
 
 from tests.client.answers import answer
 from tests.tiny import BERT_PROMPT, line_weights, lines_scoring, make_spec, wordpiece

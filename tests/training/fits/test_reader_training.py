@@ -10,9 +10,9 @@ import torch
 from lamr_model.scoring.fusion import ScoreFusion
 from lamr_model.scoring.scorer import Scorer
 from lamr_model.scoring.weights import LineWeights
-from lamr_training.fits import reader_training
-from lamr_training.fits.reader_training import ReadFile, train_reader
-from lamr_training.fits.scored_files import ScoredFile, compare
+from lamr_training.fits import line_training
+from lamr_training.fits.line_training import ReadFile, train_reader
+from lamr_training.fits.scoring import ScoredFile, compare
 
 from tests.tiny import line_weights, lines_scoring
 from tests.training.fits.files import RUBRICS, files
@@ -32,7 +32,7 @@ def read(scored: list[ScoredFile]) -> list[ReadFile]:
 def test_what_is_trained_says_at_first_what_the_reader_says() -> None:
     scored = files(3, "area = ")
     taught = read(scored)
-    module = reader_training._ReaderModule(READER, READER.members[0], taught).eval()
+    module = line_training._ReaderModule(READER, READER.members[0], taught).eval()
     for file, answers in zip(taught, scored, strict=True):
         with torch.no_grad():
             found = module(file, file.ways[0]).numpy()
@@ -44,9 +44,9 @@ def test_what_is_trained_says_at_first_what_the_reader_says() -> None:
 
 
 def test_a_reader_learns_which_lines_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader_training, "LEAST_FILES", 5)
-    monkeypatch.setattr(reader_training, "_RATE", 0.05)
-    monkeypatch.setattr(reader_training, "_EPOCHS", 12)
+    monkeypatch.setattr(line_training, "LEAST_FILES", 5)
+    monkeypatch.setattr(line_training, "_RATE", 0.05)
+    monkeypatch.setattr(line_training, "_EPOCHS", 12)
     scored = files(40, "# name")
     reader = train_reader(READER, read(scored[:30]))
     before, after = (compare(scored[30:], scorer(each), 0.4).recall_25 for each in (READER, reader))

@@ -16,7 +16,7 @@ from lamr_model.encoding import PromptEncoder
 from lamr_model.model_io import ChunkRequest
 from lamr_model.rules import Scoring
 from lamr_model.scoring.scorer import Scorer
-from lamr_training.fits.scored_files import compare, score_files
+from lamr_training.fits.scoring import compare, score_files
 
 from tests.client.answers import answer
 from tests.tiny import BERT_PROMPT, indenting, line_weights, lines_scoring, make_spec, program, wordpiece

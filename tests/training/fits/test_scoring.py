@@ -10,7 +10,7 @@ from lamr_model.rules import BEST, AnswerPrior, LineRule
 from lamr_model.scoring.scorer import Scorer
 from lamr_training.errors import RunError
 from lamr_training.fits import scoring as fit
-from lamr_training.fits.scored_files import compare, selection
+from lamr_training.fits.scoring import compare, selection
 
 from tests.tiny import line_weights, lines_scoring
 from tests.training.fits.files import RUBRICS, files

@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lamr_training.labels.rubrics import BoolArray, RubricLabels, label_lines
-from lamr_training.labels.tree_walk import dependency_graph
+from lamr_training.labels import BoolArray, RubricLabels, dependency_graph, label_lines
 
 from tests.training.samples import CACHE
 

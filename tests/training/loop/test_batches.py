@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from lamr_training.loop.example_set import ExampleSet, batch_plan, epochs, make_batch
+from lamr_training.loop.examples import ExampleSet, batch_plan, epochs, make_batch
 
 
 def test_batches_hold_every_example_once_within_the_budget(data: ExampleSet) -> None:

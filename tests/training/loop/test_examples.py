@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 from lamr_evaluation.records import Record
-from lamr_training.loop.example_set import ExampleSet
-from lamr_training.loop.examples import encode_record, make_examples, two_rubrics
-from lamr_training.model.vocabulary import Vocabulary
+from lamr_training.backbone import Vocabulary
+from lamr_training.loop.examples import ExampleSet, encode_record, make_examples, two_rubrics
 
 from tests.training.samples import CACHE, encoder, tiny_model
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from lamr_training.loop.example_set import ExampleSet, make_batch
+from lamr_training.backbone import Vocabulary
+from lamr_training.loop.examples import ExampleSet, make_batch
 from lamr_training.loop.losses import SEGMENT, LossWeights, listwise_loss, ranking_loss
 from lamr_training.loop.trainer import batch_loss, forward
-from lamr_training.model.vocabulary import Vocabulary
 
 from tests.training.samples import tiny_model
 

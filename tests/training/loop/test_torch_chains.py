@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from lamr_model.crf import LinearChainCrf, marginals
-from lamr_training.loop.torch_chains import Potentials, marginal_log_odds, nll
+from lamr_training.loop.losses import Potentials, marginal_log_odds, nll
 from torch import Tensor
 
 from tests.model.crf.reference import Draw, padded, pytorch_crf, random_batch, random_crf, spans

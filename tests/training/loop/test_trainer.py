@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 import torch
 from lamr_export.model import LamrModel
+from lamr_training.backbone import Vocabulary
 from lamr_training.errors import RunError
-from lamr_training.loop.example_set import ExampleSet, make_batch
-from lamr_training.loop.run_folder import STATE
-from lamr_training.loop.settings import TrainingSettings, rate_factor
+from lamr_training.loop.examples import ExampleSet, make_batch
+from lamr_training.loop.run_folder import STATE, TrainingSettings, rate_factor
 from lamr_training.loop.trainer import batch_loss, forward, train
-from lamr_training.model.vocabulary import Vocabulary
 from lamr_training.recipes.runs import PRESETS
 
 from tests.training.samples import tiny_model

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from lamr_training.loop.example_set import ExampleSet
+from lamr_training.backbone import Vocabulary
+from lamr_training.loop.examples import ExampleSet
 from lamr_training.loop.trainer import validate
-from lamr_training.model.vocabulary import Vocabulary
 
 from tests.training.samples import tiny_model
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lamr_training.model.vocabulary import Vocabulary
+from lamr_training.backbone import Vocabulary
 
 from tests.training.samples import encoder, tiny_model
 

@@ -12,16 +12,16 @@ import pytest
 from lamr_base.errors import ModelMismatchError
 from lamr_client import Pruner
 from lamr_evaluation.records import Record
-from lamr_export.target import files_of
+from lamr_export.repository_writer import files_of
 from lamr_model.names import ENCODER, ONNX_FILE, REPORT_FILE, SCORING_FILE, version_folder
 from lamr_model.scoring.weights import load_fusion, load_weights
 from lamr_model.spec import bundled_repository, client_files, load_spec
 from lamr_serving.errors import ModelRepositoryError
 from lamr_serving.repository_check import check_repository
 from lamr_training.errors import RunError
+from lamr_training.fits.line_examples import WordCounts, counted_words
 from lamr_training.fits.line_module import LineSizes
 from lamr_training.fits.line_training import LineSettings
-from lamr_training.fits.word_vectors import WordCounts, counted_words
 from lamr_training.recipes.lines import LinesSettings, train_lines
 
 from tests.training.fits.lines import records

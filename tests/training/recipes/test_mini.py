@@ -16,9 +16,8 @@ from lamr_model.names import SCORING_FILE
 from lamr_model.scoring.weights import weights_bytes
 from lamr_model.spec import bundled_repository, client_files
 from lamr_training.errors import RunError
-from lamr_training.fits.scored_files import ScoringReport
-from lamr_training.loop.run_folder import STATE
-from lamr_training.loop.settings import TrainingSettings
+from lamr_training.fits.scoring import ScoringReport
+from lamr_training.loop.run_folder import STATE, TrainingSettings
 from lamr_training.loop.work_folder import WorkFolder
 from lamr_training.recipes.fine_tune import FineTuneRecipe
 from lamr_training.recipes.mini import MiniRecipe, MiniSizes, Round

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import time
 from dataclasses import replace
 from functools import partial
@@ -16,12 +15,12 @@ from typing import Any
 import pytest
 import torch
 from lamr_export.checkpoint import load_checkpoint, save_checkpoint
+from lamr_training.backbone import Vocabulary
 from lamr_training.errors import RunError
-from lamr_training.loop.example_set import ExampleSet
+from lamr_training.loop.examples import ExampleSet
 from lamr_training.loop.run_folder import LOG, STATE, RunLog, read_checkpoint
 from lamr_training.loop.trainer import train
 from lamr_training.loop.work_folder import WorkFolder
-from lamr_training.model.vocabulary import Vocabulary
 from lamr_training.recipes import mini
 from lamr_training.recipes.mini import MiniRecipe, MiniSizes, Round
 from lamr_training.recipes.runs import PRESETS
@@ -150,26 +149,3 @@ def test_workers_share_a_round_and_say_when_they_were_stopped(
     )  # as if SIGTERM had ended each of them
     with pytest.raises(RunError, match=r"stopped at step 2; run the same command to continue"):
         replace(recipe, settings=replace(SETTINGS, steps=4)).fit(work)
-
-
-def test_launched_processes_share_the_work(tmp_path: Path, words: Vocabulary, data: ExampleSet) -> None:
-    start = laid_out(tmp_path, words, data)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    # These are what `accelerate launch` and torchrun give to the processes that they start.
-    common = {
-        "WORLD_SIZE": "2",
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(port),
-    }
-    settings = replace(SETTINGS, steps=4)
-    both = [training(tmp_path, settings, launch={**common, "RANK": n, "LOCAL_RANK": n}) for n in "01"]
-    for running in both:
-        assert ended(running) == 0, told(tmp_path)
-    shared = read_checkpoint(tmp_path / "run" / STATE)
-    assert shared is not None
-    # Two processes with one batch each make the same step as one process with two.
-    alone = train(load_checkpoint(start), data, tmp_path / "alone", replace(SETTINGS, steps=4, accumulate=2))
-    for name, value in alone.state_dict().items():
-        torch.testing.assert_close(shared["model"][name], value, rtol=0, atol=1e-4)

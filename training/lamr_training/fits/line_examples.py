@@ -1,15 +1,17 @@
-"""Turns a record into what the line model learns from: one file's lines with a query, and which of them are needed.
+"""What the line model learns from: a file's lines with a query, which of them are needed, and vectors to begin with.
 
-What is known of lines comes from `lamr_model`, so a client computes what is learned here; sums over lines are
-its own in a form that torch can differentiate. The module knows records, words and lines; it has no
-parameters.
+Inputs of lines come from `lamr_model`, so a client computes what is learned here; sums over lines are written again in
+a form that torch can differentiate. Vectors of words begin as the states of a sentence encoder, which puts words of
+like meaning near each other; a word that few records hold keeps its first vector.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, islice
 
 import numpy as np
 import torch
@@ -17,24 +19,77 @@ from lamr_base.arrays import Float32Array
 from lamr_evaluation.records import Record
 from lamr_model.encoding import PromptEncoder
 from lamr_model.scoring.document_words import DocumentWords
-from lamr_model.scoring.line_inputs import (
-    FORMS,
-    LEAST_SUM,
-    WIDE,
-    Matches,
-    Positions,
-    evidence,
-    line_features,
-)
+from lamr_model.scoring.line_inputs import FORMS, LEAST_SUM, WIDE, Matches, Positions, evidence, line_features
 from lamr_model.scoring.line_layers import Relations
 from lamr_model.scoring.line_vectors import LINE_POWER, known_words
 from lamr_model.scoring.named_lines import nearness
 from lamr_model.scoring.query_document import NO_TOKENS, QueryDocument
 from lamr_model.scoring.query_words import QueryWords
-from lamr_model.words import TermIndex
+from lamr_model.words import TermIndex, query_terms, split_words, stem
+from lamr_postprocess.layout import line_layout
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
+
+from lamr_training.backbone import load_minilm
+
+_AT_ONCE = 256
+_SAMPLE = 12_000  # the most frequent words, whose principal components are those of all
+_LONGEST_QUERY, _LONGEST_WORD = 2_500, 24  # characters
+_QUERY_COUNT = 3  # a word of a query counts as much as three lines' words: there are far fewer of them
+_SHOWN = 6_000  # characters of a file that tell how words are written
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordCounts:
+    """Which words have vectors."""
+
+    most: int = 30_000  # how many at most
+    least: int = 4  # how often the rarest of them occurs, in lines and three times in queries
+    records: int = 9_000  # the words of so many records are counted
+
+
+def counted_words(records: Iterable[Record], counts: WordCounts) -> tuple[list[str], list[str]]:
+    """Return the most frequent words of queries and lines, most frequent first, and each as it is written most often. A
+    stem such as `decod` says nothing to an encoder."""
+    found: Counter[str] = Counter()
+    written: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for record in islice(records, counts.records):
+        found.update(TermIndex.of(record.code, line_layout(record.code)).occurrences()[0])
+        for term in query_terms(record.words[:_LONGEST_QUERY]):
+            found[term] += _QUERY_COUNT
+        for word in chain.from_iterable(
+            map(split_words, (*record.words.split(), *record.code[:_SHOWN].split()))
+        ):
+            written[stem(word)][word] += 1
+    common = (word for word, n in found.most_common() if n >= counts.least and len(word) <= _LONGEST_WORD)
+    words = list(islice(common, counts.most))
+    return words, [
+        word.replace("_", " ") if "_" in word or word not in written else written[word].most_common(1)[0][0]
+        for word in words
+    ]
+
+
+def start_vectors(texts: Sequence[str], width: int) -> Tensor:
+    """Return vectors float32 `[V, width]` of V short texts, the most frequent first. They are means over the encoder's
+    last states, of length 1, less their mean, along their principal components."""
+    backbone, tokenizer = load_minilm()
+    backbone.eval()
+    rows = []
+    with torch.no_grad():
+        for first in range(0, len(texts), _AT_ONCE):
+            encoded = tokenizer.encode_batch(list(texts[first : first + _AT_ONCE]))
+            longest = max(len(each.ids) for each in encoded)
+            ids = torch.tensor([each.ids + [0] * (longest - len(each.ids)) for each in encoded])
+            held = torch.tensor([[1] * len(each.ids) + [0] * (longest - len(each.ids)) for each in encoded])
+            states = backbone(input_ids=ids, attention_mask=held).last_hidden_state
+            means = (states * held[..., None]).sum(dim=1) / held.sum(dim=1, keepdim=True)
+            rows.append(F.normalize(means, dim=1))
+    vectors = torch.cat(rows)
+    vectors = vectors - vectors.mean(dim=0)
+    _, _, components = torch.linalg.svd(vectors[:_SAMPLE], full_matrices=False)
+    return vectors @ components[:width].T
+
 
 _WEIGHTS = {"session": 3.0}  # by a record's kind; few records show what an agent really read for
 _HEADERS = 6  # how many headers above a gold line frame it

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
-from lamr_export.heads import RubricHeads
+from lamr_export.model import RubricHeads
 from lamr_model.crf import DecoderWeights
 from lamr_model.rules import DEPENDENCY, SEMANTIC
 from lamr_model.scoring.line_inputs import IN_FILE
@@ -35,12 +35,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from lamr_training.fits.line_examples import LineExample, by_block, lexical, nearby, scaled
-from lamr_training.loop.torch_chains import marginal_log_odds, plain_form
+from lamr_training.loop.losses import marginal_log_odds, plain_form
 
 _RUBRICS = (SEMANTIC, DEPENDENCY)
 _SHARPNESS = 3.0  # of matches at first
-LEAST_SPREAD = 0.05
-"""An input that hardly ever changes mustn't weigh much where it does."""
+LEAST_SPREAD = 0.05  # An input that hardly ever changes mustn't weigh much where it does
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +56,6 @@ class LineSizes:
 
     @classmethod
     def of(cls, model: LineModel) -> LineSizes:
-        """Return a model's sizes."""
         layers = model.layers
         return cls(
             words=model.line.vectors.shape[1],
@@ -79,25 +77,13 @@ class LineOutput(NamedTuple):
 
 
 class LineModule(nn.Module):
-    """The module; see `LineModel` and its parts for what each parameter is.
-
-    Attributes:
-        words: the vocabulary, the most frequent first.
-        tables: the parameters that belong to single words, whose gradients are sparse.
-    """
+    """The module; see `LineModel` and its parts for what each parameter is."""
 
     mean: Tensor
     spread: Tensor
 
     def __init__(self, words: Sequence[str], vectors: Tensor, sizes: LineSizes, dropout: float = 0.1) -> None:
-        """Begin with vectors of words, and with random weights.
-
-        Args:
-            words: the V words.
-            vectors: float32 `[V, d]`.
-            sizes: d and the others.
-            dropout: the share of states that a layer's followers don't see.
-        """
+        """Begin with vectors of words, and with random weights. Shapes: `vectors` float32 `[V, d]`."""
         super().__init__()
         self.words, self.sizes, self.dropout = tuple(words), sizes, dropout
         d, width, inputs = sizes.words, sizes.states, input_count(sizes.words)
@@ -257,7 +243,6 @@ class LineModule(nn.Module):
         return torch.cat(columns, dim=1)
 
     def _weighed(self, query: NDArray[np.int64], importance: Tensor) -> Tensor:
-        """The places, ascending, of the query's words that have vectors to match."""
         chosen = torch.from_numpy(np.flatnonzero(query >= 0))
         if len(chosen) > MOST_VECTORS:
             alone = self.tables["query_alone"].detach()[torch.from_numpy(query)[chosen], 0]
@@ -308,7 +293,6 @@ class LineModule(nn.Module):
         return sums
 
     def _unstandardized(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """`first`, `bias`, `last` and `last_bias` for inputs that aren't standardized."""
         around, width = self.around, self.sizes.states
         first = around["first"] / self.spread[:, None]
         beside = around["last"][width:] / self.spread[:, None]
@@ -320,7 +304,6 @@ _NEIGHBOURS = ("own", "block", "file")
 
 
 def _random(*shape: int, parts: int = 1) -> Tensor:
-    """Weights as linear layers begin, for `parts` such matrices whose products are added."""
     most = 1 / math.sqrt(shape[-2] * parts)
     return torch.empty(shape).uniform_(-most, most)
 
@@ -335,7 +318,6 @@ def _dotted(weights: DecoderWeights, heads: RubricHeads) -> dict[str, Any]:
 
 @torch.no_grad()
 def _fill(parameters: Any, values: dict[str, Any]) -> None:
-    """Copy values into those parameters that they have names of."""
     for name, parameter in parameters.items():
         if name in values:
             parameter.copy_(torch.as_tensor(np.asarray(values[name])))

@@ -1,4 +1,4 @@
-"""The training objective (paper equations 7 and 11), term by term.
+"""The training objective (paper equations 7 and 11), and two-label chains that torch can differentiate.
 
 Loss = chains · ((1 - λ) · NLL of the fused CRF + λ · Σ_k w_k · NLL of rubric k's CRF) + relevance · MSE(s, s*) +
 listwise · CE(s over the chunks of one file) + ranking · CE(log-odds over the segments of one file) - balance · H(mean
@@ -12,14 +12,69 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from lamr_export.heads import HeadOutput, RubricHeads
+from lamr_export.model import HeadOutput, RubricHeads
+from lamr_model.crf import LinearChainCrf
+from lamr_model.crf.chain import Chain, Packing
+from lamr_model.crf.crf import expectations
 from torch import Tensor
 from torch.nn import functional as F
 
-from lamr_training.loop.torch_chains import nll
+Potentials = tuple[Tensor, Tensor, Tensor]  # Transitions `[2, 2]`, start `[2]` and end `[2]`
 
-SEGMENT = 16
-"""How many code tokens, some two lines, are ranked as one."""
+
+def plain_form(emissions: Tensor, cu_seqlens: Tensor, crf: Potentials) -> tuple[Tensor, Tensor]:
+    """Return the fields `[T]` and the coupling of packed chains, float64, from emissions `[T, 2]`; differentiable."""
+    transitions, start, end = (part.double() for part in crf)
+    after_prune = transitions[0, 1] - transitions[0, 0]
+    before_prune = transitions[1, 0] - transitions[0, 0]
+    margins = emissions[:, 1].double() - emissions[:, 0].double() + (after_prune + before_prune)
+    first, last = cu_seqlens[:-1].long(), cu_seqlens[1:].long() - 1
+    opening = (start[1] - start[0] - after_prune).expand(len(first))
+    closing = (end[1] - end[0] - before_prune).expand(len(last))
+    fields = margins.index_add(0, first, opening).index_add(0, last, closing)
+    return fields, transitions[1, 1] - transitions[1, 0] - after_prune
+
+
+def nll(emissions: Tensor, labels: Tensor, cu_seqlens: Tensor, crf: Potentials) -> Tensor:
+    """Σ -log P(y | x) over packed sequences (paper, section 3.3), a scalar; torch may derive it once. Its derivatives
+    are the expectations of what fields and coupling multiply less what y has of it, which forward-backward gives
+    without a graph. Shapes: `emissions` float `[T, 2]`, `labels` `[T]`, `cu_seqlens` integers `[B + 1]`."""
+    given = emissions.detach().double().cpu().numpy()
+    packing = Packing.of(cu_seqlens.cpu().numpy(), len(given))
+    potentials = LinearChainCrf(*(part.detach().double().cpu().numpy() for part in crf))
+    growth, expected, pairs = expectations(Chain.of(given, packing, potentials))
+    fields, coupling = plain_form(emissions, cu_seqlens, crf)
+    kept = labels == 1
+    both = kept[1:] & kept[:-1]
+    both[cu_seqlens[1:-1].long() - 1] = False  # its two tokens are of two sequences
+    score = fields[kept].sum() + coupling * both.sum()
+    likely = torch.from_numpy(expected).to(fields.device)
+    tilt = ((fields - fields.detach()) * likely).sum() + (coupling - coupling.detach()) * pairs
+    return (growth + tilt - score).to(torch.float64 if emissions.dtype == torch.float64 else torch.float32)
+
+
+def marginal_log_odds(fields: Tensor, coupling: Tensor) -> Tensor:
+    """Return the log-odds `[T]` that each of T tokens of one chain is kept; differentiable."""
+    before, after = _messages(fields, coupling), _messages(fields.flip(0), coupling).flip(0)
+    return before + after - fields  # each has the token's own field
+
+
+def _messages(fields: Tensor, coupling: Tensor) -> Tensor:
+    """The log-odds `[T]` of each token by itself and all that stands before it. Each token is a map of 2 x 2 potentials
+    from the label before it; maps are joined in log2 T rounds, after each of which every token has what twice as many
+    tokens say. A map's entries differ by a field and two couplings at most, however many tokens it has."""
+    nothing = torch.zeros_like(fields)
+    maps = torch.stack([nothing, fields, nothing, fields + coupling], dim=-1).unflatten(-1, (2, 2))
+    maps = (maps - maps.detach().amax(dim=(1, 2), keepdim=True)).exp()
+    reach = 1
+    while reach < len(maps):
+        joined = maps[:-reach] @ maps[reach:]
+        maps = torch.cat([maps[:reach], joined / joined.detach().amax(dim=(1, 2), keepdim=True)])
+        reach *= 2
+    return (maps[:, 0, 1] / maps[:, 0, 0]).log()
+
+
+SEGMENT = 16  # How many code tokens, some two lines, are ranked as one
 _LEAST_GOLD = 4
 """The fewest gold tokens that make a segment one to rank: a short line, which a commit's change often is."""
 
@@ -62,19 +117,8 @@ def lamr_loss(  # noqa: PLR0913, PLR0917 - one argument per input of the objecti
     weights: LossWeights,
     evidence: Tensor,
 ) -> LossTerms:
-    """The objective on one packed batch of code tokens.
-
-    Args:
-        output: the emissions and the gate of T code tokens.
-        relevance: float `[B]`, the relevance of each chunk as log-odds.
-        heads: the heads whose CRF parameters are trained.
-        labels: int64 `[T, K]`, 1 = keep.
-        wanted: float `[B]`, s*, what the relevance should be.
-        groups: int64 `[B]`, the same for chunks of one file and query.
-        cu_seqlens: int32 `[B + 1]`, where each chunk's code starts and the last one's ends in `[T]`.
-        weights: the coefficients.
-        evidence: float `[T]`, lexical evidence.
-    """
+    """The objective on one packed batch of code tokens. Shapes: `relevance` float `[B]`, `labels` int64 `[T, K]`,
+    `wanted` float `[B]`, `groups` int64 `[B]`, `cu_seqlens` int32 `[B + 1]`, `evidence` float `[T]`."""
     tokens = labels.shape[0]
     fused = nll(output.fused_emissions, labels.amax(dim=1), cu_seqlens, heads.fused_crf_tensors())
     own = heads.rubric_crf
@@ -112,17 +156,8 @@ def lamr_loss(  # noqa: PLR0913, PLR0917 - one argument per input of the objecti
 def listwise_loss(
     scores: Tensor, positive: Tensor, negative: Tensor, groups: Tensor, *, even: bool = False
 ) -> Tensor:
-    """The mean over positives of -log softmax against the negatives of their group.
-
-    Args:
-        scores: float `[B]`, log-odds.
-        positive, negative: bool `[B]`; a score that is neither takes no part.
-        groups: int64 `[B]`, the group of each score.
-        even: whether each group counts the same; if not, each positive does.
-
-    Returns:
-        A scalar; 0 where no group has both kinds.
-    """
+    """The mean over positives of -log softmax against the negatives of their group. Shapes: `scores` float `[B]`,
+    `positive`, `negative` bool `[B]`, `groups` int64 `[B]`."""
     same = groups[:, None] == groups[None, :]
     rivals = same & negative[None, :]
     counted = positive & rivals.any(dim=1)
@@ -141,17 +176,7 @@ def ranking_loss(
     log_odds: Tensor, labels: Tensor, groups: Tensor, cu_seqlens: Tensor, *, even: bool = False
 ) -> Tensor:
     """`listwise_loss` of the mean log-odds of segments: the gold tokens of a segment against segments without any gold.
-
-    Args:
-        log_odds: float `[T]`, of each code token.
-        labels: int64 `[T]`, 1 = gold.
-        groups: int64 `[B]`, the group of each chunk.
-        cu_seqlens: int32 `[B + 1]`, where each chunk's code starts and the last one's ends in `[T]`.
-        even: whether each group counts the same; if not, each segment does.
-
-    Returns:
-        A scalar; 0 where no group has segments of both kinds.
-    """
+    Shapes: `log_odds` float `[T]`, `labels` int64 `[T]`, `groups` int64 `[B]`, `cu_seqlens` int32 `[B + 1]`."""
     lengths = cu_seqlens.diff().long()
     sequence = torch.repeat_interleave(lengths)
     place = torch.arange(len(labels), device=labels.device) - cu_seqlens[:-1].long()[sequence]

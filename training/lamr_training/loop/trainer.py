@@ -1,10 +1,8 @@
 """The training loop: AdamW, warmup and decay, exact resumption.
 
-A run's folder holds all that the run goes on from. Batch order and dropout follow from the seed and the step, so a
-resumed run repeats the uninterrupted one. Under `torch.distributed` every process takes its own batches, and gradients
-are averaged. On shared CPUs several processes with one thread each beat one process with several threads, which wait
-for each other at every operation. Figures of validation chunks compare the steps of one run; `lamr_evaluation` measures
-what a pruner keeps of whole files.
+Batch order and dropout follow from the seed and the step, so a resumed run repeats the uninterrupted one. Under
+`torch.distributed` every process takes its own batches, and gradients are averaged: on shared CPUs several processes
+with one thread each beat one with several threads. Figures of validation chunks compare the steps of one run.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import FrameType
@@ -22,20 +20,61 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.distributed as dist
 from lamr_export.attention import PackedLayout
-from lamr_export.heads import HeadOutput
-from lamr_export.model import LamrModel
+from lamr_export.model import HeadOutput, LamrModel
 from lamr_model.crf import LinearChainCrf, marginals
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from tqdm import tqdm
 
 from lamr_training.errors import RunError
-from lamr_training.loop.devices import average_gradients, current_process
-from lamr_training.loop.example_set import Batch, ExampleSet, batch_plan, epochs, make_batch
+from lamr_training.loop.examples import Batch, ExampleSet, batch_plan, epochs, make_batch
 from lamr_training.loop.losses import LossTerms, LossWeights, lamr_loss
-from lamr_training.loop.run_folder import RunLog, RunState
-from lamr_training.loop.settings import TrainingSettings, make_optimizer, rate_factor, set_dropout
+from lamr_training.loop.run_folder import (
+    RunLog,
+    RunState,
+    TrainingSettings,
+    make_optimizer,
+    rate_factor,
+    set_dropout,
+)
+
+
+@dataclass(frozen=True)
+class Process:
+    """One process of a training run."""
+
+    rank: int  # its number, from 0; the first one writes the files
+    world: int  # how many processes there are
+    device: torch.device  # where it computes
+
+    @classmethod
+    def current(cls) -> Process:
+        """Return this process's place among those that `torch.distributed` has joined."""
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        joined = dist.is_initialized()
+        return cls(dist.get_rank(), dist.get_world_size(), device) if joined else cls(0, 1, device)
+
+    def any(self, flag: bool) -> bool:
+        """Return whether `flag` is true in any process. Every process must call this at the same point."""
+        if self.world == 1:
+            return flag
+        highest = torch.tensor(float(flag), device=self.device)
+        dist.all_reduce(highest, dist.ReduceOp.MAX)
+        return bool(highest.item())
+
+
+def average_gradients(model: nn.Module) -> None:
+    """Replace the gradients of every process by their mean over all processes, in one message."""
+    if not dist.is_initialized():
+        return
+    gradients: list[Tensor] = [p.grad for p in model.parameters() if p.grad is not None]
+    flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
+    dist.all_reduce(flat)
+    flat /= dist.get_world_size()
+    for gradient, part in zip(gradients, flat.split([g.numel() for g in gradients]), strict=True):
+        gradient.copy_(part.view_as(gradient))
 
 
 @dataclass(frozen=True)
@@ -82,29 +121,22 @@ def _array(values: Tensor) -> NDArray[Any]:
     return values.detach().cpu().numpy()
 
 
-@dataclass
-class StopRequest:
-    """Whether somebody has asked to stop."""
-
-    pending: bool = False
-
-
 @contextmanager
-def stop_requests() -> Iterator[StopRequest]:
-    """Within the context, the first signal sets `pending` and the second one interrupts as usual."""
-    request = StopRequest()
+def stop_requests() -> Iterator[threading.Event]:
+    """Within the context, the first signal sets the event and the second one interrupts as usual."""
+    asked = threading.Event()
     if threading.current_thread() is not threading.main_thread():
-        yield request  # only the main thread can handle signals
+        yield asked  # only the main thread can handle signals
         return
 
     def ask(_number: int, _frame: FrameType | None) -> None:
-        if request.pending:
+        if asked.is_set():
             raise KeyboardInterrupt
-        request.pending = True
+        asked.set()
 
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield request
+        yield asked
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -119,20 +151,12 @@ def train(  # noqa: PLR0913 - keywords with defaults
     validation: ExampleSet | None = None,
     stop_after: int | None = None,
 ) -> LamrModel:
-    """Train until `settings.steps`, going on from the folder's checkpoint if there is one.
-
-    Ctrl-C and SIGTERM end the step, write a checkpoint and then interrupt.
-
-    Returns:
-        The model in eval mode, with the weights that the run leaves.
-
-    Raises:
-        RunError: no examples, a checkpoint of another run, a loss that isn't finite, or a full disk.
-    """
+    """Train until `settings.steps`, going on from the folder's checkpoint if there is one. Ctrl-C and SIGTERM end the
+    step, write a checkpoint and then interrupt."""
     if not len(data):
         raise RunError("there are no training examples; build the corpus with more packages or shorter files")
     folder.mkdir(parents=True, exist_ok=True)
-    process = current_process()
+    process = Process.current()
     model.to(process.device)
     set_dropout(model, settings.dropout)
     each = settings.accumulate * process.world  # batches of a step, over all processes
@@ -142,13 +166,10 @@ def train(  # noqa: PLR0913 - keywords with defaults
     end = min(settings.steps, stop_after or settings.steps)
     started = time.monotonic()
     model.train()
-    steps = range(step + 1, end + 1)
-    with ExitStack() as stack:
-        log = RunLog(folder, step) if process.first else None
-        stop = stack.enter_context(stop_requests())
-        for now in tqdm(
-            steps, initial=step, total=settings.steps, unit="step", mininterval=10, disable=not process.first
-        ):
+    log = RunLog(folder, step) if process.rank == 0 else None
+    progress = {"initial": step, "total": settings.steps, "unit": "step", "mininterval": 10}
+    with stop_requests() as stop:
+        for now in tqdm(range(step + 1, end + 1), disable=log is None, **progress):
             torch.manual_seed((settings.seed * 1_000_003 + now) * process.world + process.rank)
             mine = [next(order) for _ in range(each)][process.rank :: process.world]
             batches = [make_batch(data, chosen).to(process.device) for chosen in mine]
@@ -161,7 +182,7 @@ def train(  # noqa: PLR0913 - keywords with defaults
             if log and validation is not None and now % settings.validate_every == 0:
                 log.write(now, asdict(validate(model, validation, settings.tokens)))
                 model.train()
-            leave = process.any(stop.pending)
+            leave = process.any(stop.is_set())
             if log and (now % settings.checkpoint_every == 0 or now == end or leave):
                 run.save(now)
             if leave:
@@ -171,16 +192,7 @@ def train(  # noqa: PLR0913 - keywords with defaults
 
 
 def forward(model: LamrModel, batch: Batch, bf16: bool = False) -> tuple[HeadOutput, Tensor]:
-    """Run a model on a batch.
-
-    Args:
-        model: the model, in any mode.
-        batch: the batch, on the model's device.
-        bf16: whether the encoder's matrix products are in bfloat16; heads, chains and losses stay in float32.
-
-    Returns:
-        The head outputs of the batch's code tokens, and the relevance float32 `[B]` as log-odds.
-    """
+    """Run a model on a batch. Shapes: returns float32 `[B]`."""
     packing = PackedLayout.of(batch.cu_seqlens, batch.max_len, batch.input_ids.shape[0])
     with torch.autocast(batch.input_ids.device.type, torch.bfloat16, enabled=bf16):
         fused, relevance = model.features(batch.input_ids, packing)
@@ -192,17 +204,8 @@ def batch_loss(
 ) -> tuple[LossTerms, Tensor]:
     """The objective on a batch (`lamr_loss`), and the gate float32 `[C, K]` of its code tokens."""
     output, relevance = forward(model, batch, bf16)
-    terms = lamr_loss(
-        output,
-        relevance,
-        model.heads,
-        batch.labels,
-        batch.relevance,
-        batch.groups,
-        batch.code_cu_seqlens,
-        weights,
-        batch.evidence,
-    )
+    wanted = (batch.labels, batch.relevance, batch.groups, batch.code_cu_seqlens)
+    terms = lamr_loss(output, relevance, model.heads, *wanted, weights, batch.evidence)
     return terms, output.gate
 
 
@@ -213,7 +216,6 @@ def _step(
     settings: TrainingSettings,
     step: int,
 ) -> dict[str, float]:
-    """Make one optimizer step and return its figures by name."""
     factor = rate_factor(step, settings)
     for group in optimizer.param_groups:
         group["lr"] = group["full_rate"] * factor
@@ -233,15 +235,13 @@ def _step(
 
 
 def _numbers(terms: LossTerms, gate: Tensor) -> dict[str, float]:
-    """The terms of the loss and the mean gate as numbers, by name."""
-    rubrics = {f"nll_{k}": float(value) for k, value in enumerate(terms.rubrics)}
-    gates = {f"gate_{k}": float(value) for k, value in enumerate(gate.detach().mean(dim=0))}
+    shares = gate.detach().mean(dim=0)
     return {
         "loss": float(terms.total.detach()),
         "nll": float(terms.fused),
-        **rubrics,
+        **{f"nll_{k}": float(value) for k, value in enumerate(terms.rubrics)},
         "mse": float(terms.relevance),
         "listwise": float(terms.listwise),
         "ranking": float(terms.ranking),
-        **gates,
+        **{f"gate_{k}": float(value) for k, value in enumerate(shares)},
     }

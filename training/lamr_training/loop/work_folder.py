@@ -17,9 +17,8 @@ from lamr_model.names import TOKENIZER_FILE
 from tokenizers import Tokenizer
 
 from lamr_training.errors import RunError
-from lamr_training.loop.example_set import ExampleSet
-from lamr_training.loop.run_folder import STATE, final_weights, read_checkpoint
-from lamr_training.loop.settings import TrainingSettings
+from lamr_training.loop.examples import ExampleSet
+from lamr_training.loop.run_folder import STATE, TrainingSettings, final_weights, read_checkpoint
 from lamr_training.loop.trainer import train
 
 
@@ -62,7 +61,6 @@ class WorkFolder:
         return self.has_start() and all(file.exists() for file in files)
 
     def write_start(self, model: LamrModel, tokenizer: Tokenizer, beside: Path | None = None) -> None:
-        """Write the start checkpoint."""
         self.start.mkdir(parents=True, exist_ok=True)
         if beside is not None:
             copy_client_files(beside, self.start)
@@ -71,16 +69,11 @@ class WorkFolder:
         save_checkpoint(model, self.start, self.tokenizer_file)
 
     def load_start(self) -> tuple[LamrModel, PromptEncoder]:
-        """The model at its start, and the encoder of its inputs."""
         model = load_checkpoint(self.start)
         return model, PromptEncoder(Tokenizer.from_file(str(self.tokenizer_file)), model.config.spec(""))
 
     def load_after(self, runs: int) -> LamrModel:
-        """The model as the first `runs` runs have left it; the start if `runs` is 0.
-
-        Raises:
-            RunError: the last of these runs has no checkpoint, or a damaged one.
-        """
+        """The model as the first `runs` runs have left it; the start if `runs` is 0."""
         model = load_checkpoint(self.start)
         if runs:
             path = self.run(runs - 1) / STATE
@@ -91,15 +84,10 @@ class WorkFolder:
         return model
 
     def train(self, model: LamrModel, settings: TrainingSettings, number: int = 0) -> LamrModel:
-        """Train a model on a run's examples, going on from the run's last checkpoint.
-
-        Raises:
-            RunError: see `lamr_training.loop.trainer.train`.
-        """
+        """Train a model on a run's examples, going on from the run's last checkpoint."""
         examples, checks = ExampleSet.load(self.examples(number)), ExampleSet.load(self.checks)
         return train(model, examples, self.run(number), settings, validation=checks if len(checks) else None)
 
 
 def _numbered(name: str, number: int) -> str:
-    """`run`, `run-2`, `run-3`, ..."""
     return f"{name}-{number + 1}" if number else name

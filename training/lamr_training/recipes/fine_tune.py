@@ -1,11 +1,7 @@
 """Trains a mini model on: from a served repository or a checkpoint, on the records of a folder.
 
-The start is the shipped model unless another one is named. The result has a bias that lets Viterbi's path decide, and a
-scoring that is fitted on whole files.
-
 A repository doesn't tell what its backbone is, so only `lamr-mini`'s architecture can be turned back. What
-`lamr_export.integer_graph` does to weights is undone by the parameter names that the exporter leaves on biases and
-tables; rounding isn't undone.
+`lamr_export.integer_graph` does to weights is undone by the parameter names in the graph; rounding isn't undone.
 """
 
 from __future__ import annotations
@@ -29,14 +25,12 @@ from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, numpy_helper
 from tokenizers import Tokenizer
 
+from lamr_training.backbone import load_minilm, mini_config
 from lamr_training.errors import RunError
-from lamr_training.fits.scored_checkpoint import mean_weights, write_scored
-from lamr_training.fits.scored_files import ScoringReport
-from lamr_training.loop.example_set import ExampleSet
-from lamr_training.loop.examples import HARD_CHOICE, make_examples
+from lamr_training.fits.scoring import ScoringReport
+from lamr_training.loop.examples import HARD_CHOICE, ExampleSet, make_examples
 from lamr_training.loop.work_folder import WorkFolder
-from lamr_training.model.backbone import load_minilm, mini_config
-from lamr_training.recipes.recipe import Recipe
+from lamr_training.recipes.recipe import Recipe, mean_weights, write_scored
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,17 +44,14 @@ class FineTuneRecipe(Recipe):
 
     @property
     def runs(self) -> int:
-        """So many as `count` says."""
         return self.count
 
     def check(self) -> None:
-        """Refuse a start that is neither a repository nor a checkpoint, and several processes."""
         if self.workers > 1:
             raise RunError("this preset trains in one process; leave --workers out")
         self._start()
 
     def prepare(self, data: Path, work: WorkFolder) -> None:
-        """Write the start checkpoint, the examples and the checks, if any of them is missing."""
         if work.is_prepared(self.runs):
             return
         work.write_start(*self._start(), beside=self._tokenizer_file())
@@ -78,7 +69,6 @@ class FineTuneRecipe(Recipe):
         ExampleSet.of(list(make_examples(checks, encoder, rarity, seed=1))).save(work.checks)
 
     def fit(self, work: WorkFolder) -> None:
-        """Train each run from the start."""
         for run in range(self.runs):
             work.train(work.load_after(0), replace(self.settings, seed=self.settings.seed + run), run)
 
@@ -106,14 +96,8 @@ _UNREAD = "lexical.projection.weight"
 
 
 def load_served(repository: Path) -> tuple[LamrModel, Tokenizer]:
-    """The model of an int8 repository, with float weights, and its tokenizer.
-
-    Rounding isn't undone: the model answers as the repository does, but for what rounding activations changes.
-
-    Raises:
-        RunError: the repository isn't of lamr-mini's architecture, or isn't int8.
-        ModelMismatchError: the repository isn't complete.
-    """
+    """The model of an int8 repository, with float weights, and its tokenizer. Rounding isn't undone: the model answers
+    as the repository does, but for what rounding activations changes."""
     spec = load_spec(repository)
     tokenizer = Tokenizer.from_file(str(client_files(repository) / TOKENIZER_FILE))
     backbone, _ = load_minilm()
@@ -148,11 +132,6 @@ _ARCHITECTURE = tuple(_FIELDS.split())
 
 
 def _fill(model: LamrModel, weights: dict[str, NDArray[np.float32]]) -> None:
-    """Give a model the weights, all of them.
-
-    Raises:
-        ExportError: one is missing, unknown or of another shape; the message names the first.
-    """
     own = model.state_dict()
     weights.setdefault(_UNREAD, np.zeros(own[_UNREAD].shape, np.float32))
     for name in sorted(own.keys() | weights.keys()):
@@ -165,17 +144,12 @@ def _fill(model: LamrModel, weights: dict[str, NDArray[np.float32]]) -> None:
 
 FloatArray = NDArray[np.float32]
 
-_MODEL = "model."
-"""What the exporter puts before a parameter's name."""
+_MODEL = "model."  # What the exporter puts before a parameter's name
 _LEVELS = "/q"
 
 
 def float_weights(encoder: ModelProto) -> dict[str, FloatArray]:
-    """Every parameter of an int8 encoder by its name in the model, in the parameter's own shape.
-
-    Raises:
-        ExportError: the graph has no integer weights, or a product whose parameter nothing names.
-    """
+    """Every parameter of an int8 encoder by its name in the model, in the parameter's own shape."""
     graph = encoder.graph
     constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
     weights = {
@@ -199,7 +173,6 @@ def float_weights(encoder: ModelProto) -> dict[str, FloatArray]:
 
 
 def _parameter(name: str, products: dict[str, NodeProto]) -> str:
-    """The parameter of an integer weight: its own name, or that of the bias that its product adds."""
     if name.startswith(_MODEL):
         return name.removeprefix(_MODEL)
     node = products.get(name)
@@ -212,7 +185,6 @@ def _parameter(name: str, products: dict[str, NodeProto]) -> str:
 def _matrix(
     name: str, constants: dict[str, NDArray[np.generic]], products: dict[str, NodeProto]
 ) -> FloatArray:
-    """An integer weight as floats: levels times scale, divided by what its activation is scaled with."""
     scale = constants[f"{name}/scale"].astype(np.float32)
     values: FloatArray = constants[name + _LEVELS].astype(np.float32) * scale
     node = products.get(name)

@@ -16,18 +16,10 @@ from pathlib import Path
 import torch
 from lamr_base.errors import ModelMismatchError
 from lamr_evaluation.records import Record, read_records
-from lamr_export.report import with_files
-from lamr_export.target import check_target, files_of, replacing
+from lamr_export.repository_writer import check_target, files_of, replacing, with_files
 from lamr_model.encoder.local_model import LocalModel
 from lamr_model.encoding import PromptEncoder
-from lamr_model.names import (
-    ENCODER,
-    MODELS,
-    REPORT_FILE,
-    SCORING_FILE,
-    SPEC_FILE,
-    version_folder,
-)
+from lamr_model.names import ENCODER, MODELS, REPORT_FILE, SCORING_FILE, SPEC_FILE, version_folder
 from lamr_model.query_kind import asks
 from lamr_model.rules import LINES, LineRule, Scoring
 from lamr_model.scoring.line_model import LineModel
@@ -36,13 +28,17 @@ from lamr_model.scoring.weights import LineWeights, load_fusion, load_weights, w
 from lamr_model.spec import ModelSpec, bundled_repository, client_files, load_spec
 
 from lamr_training.errors import RunError
-from lamr_training.fits.line_examples import LineExample, asked_without_tokens, line_example
+from lamr_training.fits.line_examples import (
+    LineExample,
+    WordCounts,
+    asked_without_tokens,
+    counted_words,
+    line_example,
+    start_vectors,
+)
 from lamr_training.fits.line_module import LineModule
-from lamr_training.fits.line_training import MEASURED, LineSettings, fit_lines
-from lamr_training.fits.reader_training import ReadFile, train_reader
-from lamr_training.fits.scored_files import ScoredFile, ScoringReport, compare, score_files
-from lamr_training.fits.scoring import fit_scoring
-from lamr_training.fits.word_vectors import WordCounts, counted_words, start_vectors
+from lamr_training.fits.line_training import MEASURED, LineSettings, ReadFile, fit_lines, train_reader
+from lamr_training.fits.scoring import ScoredFile, ScoringReport, compare, fit_scoring, score_files
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,10 +70,8 @@ def train_lines(
 ) -> LinesReport:
     """Write a copy of a model repository with a line model that has learned from records.
 
-    Raises:
-        RunError: there are too few records.
-        ExportError: `out` can't be written.
-        ModelMismatchError: `base` is no repository of a pruner.
+    Raises `RunError`: there are too few records. Raises `ExportError`: `out` can't be written. Raises
+    `ModelMismatchError`: `base` is no repository of a pruner.
     """
     settings = settings or LinesSettings()
     training = settings.training
@@ -124,11 +118,7 @@ class _Records:
                 yield record
 
     def count(self) -> int:
-        """How many there are.
-
-        Raises:
-            RunError: there is none.
-        """
+        """How many there are."""
         if not (count := sum(1 for _ in self)):
             raise RunError(f"{self.path}: no record has lines that answer; give more records")
         return count
@@ -140,11 +130,6 @@ class _Records:
 
 
 def _start(records: _Records, before: LineModel | None) -> LineModule:
-    """What training begins with.
-
-    Raises:
-        RunError: it begins from nothing, and no word is frequent enough.
-    """
     settings, training = records.settings, records.settings.training
     if before is not None and not settings.fresh:
         return LineModule.of(before, training.dropout)
@@ -167,7 +152,6 @@ def _model(place: Path, fresh: bool) -> LineModel | None:
 def _reports(
     checks: list[ScoredFile], scorer: Scorer, spec: ModelSpec
 ) -> tuple[ScoringReport | None, ScoringReport | None]:
-    """How the scoring does on validation files with other queries, and on those with questions."""
     answered = [file for file in checks if file.record.kept_frags]
     told, asked = ([file for file in answered if asks(file.asked.query) == sort] for sort in (False, True))
     first, second = (compare(files, scorer, spec.threshold) if files else None for files in (told, asked))

@@ -22,23 +22,13 @@ from lamr_evaluation.records import Record, read_records
 from lamr_postprocess import split_lines
 from tokenizers import Tokenizer
 
+from lamr_training.backbone import alias_line_ends, code_vocabulary, load_minilm, minilm_folder, start_mini
 from lamr_training.errors import RunError
-from lamr_training.fits.scored_checkpoint import mean_weights, write_scored
-from lamr_training.fits.scored_files import ScoringReport
-from lamr_training.loop.devices import current_process
-from lamr_training.loop.example_set import ExampleSet
-from lamr_training.loop.examples import HARD_CHOICE, distinct_files, make_examples
-from lamr_training.loop.run_folder import STATE, read_checkpoint
-from lamr_training.loop.settings import TrainingSettings
+from lamr_training.fits.scoring import ScoringReport
+from lamr_training.loop.examples import HARD_CHOICE, ExampleSet, distinct_files, make_examples
+from lamr_training.loop.run_folder import STATE, TrainingSettings, read_checkpoint
 from lamr_training.loop.work_folder import WorkFolder
-from lamr_training.model.backbone import (
-    alias_line_ends,
-    load_minilm,
-    minilm_folder,
-    start_mini,
-)
-from lamr_training.model.vocabulary import code_vocabulary
-from lamr_training.recipes.recipe import Recipe
+from lamr_training.recipes.recipe import Recipe, mean_weights, write_scored
 from lamr_training.written import WRITTEN
 
 
@@ -73,21 +63,14 @@ class MiniRecipe(Recipe):
 
     @property
     def runs(self) -> int:
-        """One run for each round."""
         return len(self.sizes.rounds)
 
     def check(self) -> None:
-        """Refuse another backbone, and processes that were launched from outside."""
         if self.base:
             raise RunError("this preset brings its own backbone; leave --base out")
-        if current_process().world > 1:
-            raise RunError(
-                "this preset trains on one machine's CPU; use --workers instead of several launched processes"
-            )
         minilm_folder()
 
     def prepare(self, data: Path, work: WorkFolder) -> None:
-        """Write the start checkpoint, each round's examples and the checks, as far as they are missing."""
         if work.is_prepared(self.runs):
             return
         records = list(read_records(data / "train.jsonl"))
@@ -129,11 +112,6 @@ class MiniRecipe(Recipe):
         return list(islice(cycle(records), first, first + min(counts[number], len(records))))
 
     def fit(self, work: WorkFolder) -> None:
-        """Train the rounds one after another.
-
-        Raises:
-            RunError: the workers were stopped before the last step.
-        """
         for number in range(self.runs):
             if self.workers == 1:
                 self.fit_round(work, number)
@@ -162,11 +140,9 @@ class MiniRecipe(Recipe):
             )
 
     def finish(self, data: Path, work: WorkFolder, out: Path) -> ScoringReport:
-        """Write the mean of the rounds' weights, with a bias and a scoring that are fitted on whole files.
-
-        The second round is better where its records are many and worse where they are few; the mean, between two ends
-        of one path, is better than either (Wortsman et al. 2022, model soups).
-        """
+        """Write the mean of the rounds' weights, with a bias and a scoring that are fitted on whole files. The second
+        round is better where its records are many and worse where they are few; the mean, between two ends of one path,
+        is better than either (Wortsman et al. 2022, model soups)."""
         model = mean_weights([work.load_after(1 + number) for number in range(self.runs)])
         alias_line_ends(model, Tokenizer.from_file(str(work.tokenizer_file)))
         records = [

@@ -13,24 +13,18 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lamr_evaluation.problems import Problem
-from lamr_evaluation.records import read_records, write_records
+from lamr_evaluation.records import Problem, read_records, write_records
 
 from lamr_training.errors import RecordError, RunError
-from lamr_training.fits.scored_files import ScoringReport
-from lamr_training.labels.rubrics import parse_lines
-from lamr_training.loop.devices import current_process
+from lamr_training.labels import parse_lines
 from lamr_training.loop.losses import LossWeights
-from lamr_training.loop.run_folder import LOG
-from lamr_training.loop.settings import TrainingSettings
+from lamr_training.loop.run_folder import LOG, TrainingSettings
 from lamr_training.loop.work_folder import WorkFolder
 from lamr_training.recipes.fine_tune import FineTuneRecipe
 from lamr_training.recipes.mini import MiniRecipe, MiniSizes, Round
 from lamr_training.recipes.recipe import Recipe
-from lamr_training.recipes.reranker import RerankerRecipe
 
 UNPARSED = "the code doesn't parse as Python; it gets no dependency labels"
-RERANKER = "qwen3-reranker-0.6b"
 
 # Batches hold the chunks of some ten files. Ranks are what a pruner needs, so they weigh most. A backbone that learns
 # fast forgets what sentences mean: at a rate of 1.5e-4 it lost more than all questions taught it.
@@ -62,20 +56,6 @@ PRESETS: dict[str, Recipe] = {
             decay=0.8,
             validate_every=200,
             loss=replace(_MINI.loss, even=True, chains=10.0),
-        )
-    ),
-    # The paper's Table 5: the top 2 of 28 layers, batches of 16 on each of 8 GPUs, 3 epochs of 61K records. The paper
-    # names no learning rate; this one is ours.
-    RERANKER: RerankerRecipe(
-        settings=TrainingSettings(
-            steps=1430,
-            tokens=16 * 2304,
-            accumulate=8,
-            learning_rate=5e-5,
-            head_rate=5e-4,
-            bf16=True,
-            frozen_layers=26,
-            frozen_embeddings=True,
         )
     ),
     # A quick check that everything is installed and the records are fit to train on.
@@ -110,7 +90,6 @@ class RunReport:
     scoring: dict[str, Any] | None  # what the fitted scoring reaches on validation files
 
     def to_json(self) -> str:
-        """The report as one JSON object."""
         return json.dumps(asdict(self))
 
 
@@ -122,45 +101,31 @@ def run_preset(  # noqa: PLR0913 - keywords with defaults
     *,
     work: Path | None = None,
     report: Callable[[Path, Problem], None] | None = None,
-) -> RunReport | None:
-    """Train a preset, going on where an interrupted run with the same `work` stopped.
-
-    Returns:
-        What the run ended with; None in launched processes other than the first.
-
-    Raises:
-        RunError: the preset is unknown or can't start.
-        RecordError: the data can't be used; the message names file and line.
-    """
+) -> RunReport:
+    """Train a preset, going on where an interrupted run with the same `work` stopped. Raises `RunError`: the preset is
+    unknown or can't start. Raises `RecordError`: the data can't be used; the message names file and line."""
     if preset not in PRESETS:
         raise RunError(f"preset {preset!r} is unknown; known are {', '.join(sorted(PRESETS))}")
-    options, process = options or RunOptions(), current_process()
+    options = options or RunOptions()
     recipe = changed_recipe(PRESETS[preset], options)
     folder = WorkFolder(work or out / "work")
     if isinstance(data, Path):
         data = [data]
     whole = data[0] if len(data) == 1 else folder.path / "data"
-    if process.first:
-        if len(data) > 1 and not folder.is_prepared(recipe.runs):
+    if not folder.is_prepared(recipe.runs):
+        if len(data) > 1:
             mix(data, whole)
-        if not folder.is_prepared(recipe.runs):
-            check_data(whole, report)
-        recipe.prepare(whole, folder)
-    process.wait()
+        check_data(whole, report)
+    recipe.prepare(whole, folder)
     recipe.fit(folder)
-    process.wait()
-    if not process.first:
-        return None
     scoring = recipe.finish(whole, folder, out)
-    return _report(preset, out, folder, recipe.runs - 1, scoring)
+    log = (folder.run(recipe.runs - 1) / LOG).read_text(encoding="utf-8")
+    figures = [row for row in map(json.loads, log.splitlines()) if "f1" in row]
+    return RunReport(preset, str(out), figures[-1] if figures else {}, asdict(scoring) if scoring else None)
 
 
 def mix(folders: Sequence[Path], target: Path) -> None:
-    """Write the records of several folders into one, shuffled, always in the same order.
-
-    Raises:
-        RecordError: a folder lacks a file, or a record can't be used.
-    """
+    """Write the records of several folders into one, shuffled, always in the same order."""
     target.mkdir(parents=True, exist_ok=True)
     for name in ("train.jsonl", "validation.jsonl"):
         records = [record for folder in folders for record in read_records(folder / name)]
@@ -169,11 +134,7 @@ def mix(folders: Sequence[Path], target: Path) -> None:
 
 
 def check_data(data: Path, report: Callable[[Path, Problem], None] | None = None) -> None:
-    """Read every record.
-
-    Raises:
-        RecordError: a file is missing or empty, or a record can't be used.
-    """
+    """Read every record."""
     if data.is_file():
         raise RecordError(f"{data}: name the folder that holds train.jsonl and validation.jsonl, not a file")
     for path in (data / "train.jsonl", data / "validation.jsonl"):
@@ -186,11 +147,6 @@ def check_data(data: Path, report: Callable[[Path, Problem], None] | None = None
 
 
 def changed_recipe(recipe: Recipe, options: RunOptions) -> Recipe:
-    """The recipe with what the options change.
-
-    Raises:
-        RunError: the recipe can't run so.
-    """
     recipe = replace(recipe, base=options.base, workers=options.workers)
     soup = {name: value for name in ("count", "kept") if (value := getattr(options, name)) is not None}
     if soup and not isinstance(recipe, FineTuneRecipe):
@@ -199,15 +155,3 @@ def changed_recipe(recipe: Recipe, options: RunOptions) -> Recipe:
     recipe.check()
     changes = {name: value for name in ("steps", "seed") if (value := getattr(options, name)) is not None}
     return replace(recipe, settings=replace(recipe.settings, **changes))
-
-
-def _report(
-    preset: str, out: Path, work: WorkFolder, last_run: int, scoring: ScoringReport | None
-) -> RunReport:
-    rows = [json.loads(line) for line in (work.run(last_run) / LOG).read_text(encoding="utf-8").splitlines()]
-    return RunReport(
-        preset,
-        str(out),
-        validation=next((row for row in reversed(rows) if "f1" in row), {}),
-        scoring=asdict(scoring) if scoring else None,
-    )

@@ -1,22 +1,22 @@
-"""Walks a Python file's syntax tree once and collects its dependency graph: which lines need which others.
+"""Rubric labels: why each line of a document is worth keeping (paper section 3.1), by static analysis alone.
 
-Edges between lines would be quadratic in number. Instead lines are joined through *reasons*: what many lines have in
-common ("lies in the body of this loop", "uses this name") leads to the few lines that explain it. Names are resolved by
-spelling within the file, because nothing is run.
-
-Statements are walked first, for headers, branches, imports and definitions; then all expressions are, for names. Both
-walks are loops over a stack, so that time grows with the tree and depth costs nothing.
+`semantic` are the gold lines. `dependency` are the lines that are needed to understand these: relevance flows from the
+gold lines along the edges of a dependency graph and loses a factor a hop. Lines are joined through *reasons*, what many
+lines have in common, because edges between lines would be quadratic in number. Names are resolved by spelling.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from lamr_postprocess import split_lines
 from numpy.typing import NDArray
 
 IntArray = NDArray[np.int64]
@@ -43,11 +43,7 @@ class DependencyGraph:
     kinds: IntArray
 
     def flow(self, relevance: FloatArray) -> FloatArray:
-        """The relevance that one hop carries to each line, float64 `[L]`.
-
-        Args:
-            relevance: float64 `[L]`, the relevance of each line before the hop.
-        """
+        """The relevance that one hop carries to each line, float64 `[L]`."""
         of_reasons = np.zeros(self.count)
         if len(self.ranges):
             padded = np.append(relevance, 0.0)
@@ -64,7 +60,6 @@ _DEFINITION_LINES = 5  # of an assignment, to explain its name; tables can be lo
 
 
 def dependency_graph(tree: ast.Module, lines: Sequence[str]) -> DependencyGraph:
-    """The graph of a parsed file."""
     walk = _Walk(lines)
     walk.statements(tree)
     walk.expressions()
@@ -91,7 +86,6 @@ _LEAVES = (ast.Name, ast.Constant, ast.MatchSingleton)
 
 
 def _inner_fields(kind: type[ast.AST]) -> tuple[str, ...]:
-    """The fields of a node that may hold nodes, without its branches."""
     if kind in _LEAVES:
         return ()
     return tuple(name for name in kind._fields if name not in _PLAIN and name not in _BRANCHES.get(kind, ()))
@@ -174,22 +168,13 @@ class _Walk:
         edge = np.array(self.edges, np.int64).reshape(-1, 3)
         line, reason = np.array(users, np.int64) - 1, np.array(reasons, np.int64)
         inside = (line >= 0) & (line < len(self.lines))  # before 3.12, names in f-strings have odd places
-        return DependencyGraph(
-            len(self.lines),
-            np.array(self.ranges, np.int64).reshape(-1, 2) - [1, 0],
-            line[inside],
-            reason[inside],
-            count,
-            edge[:, 0],
-            edge[:, 1] - 1,
-            edge[:, 2],
-        )
+        ranges = np.array(self.ranges, np.int64).reshape(-1, 2) - [1, 0]
+        pairs = (line[inside], reason[inside], count, edge[:, 0], edge[:, 1] - 1, edge[:, 2])
+        return DependencyGraph(len(self.lines), ranges, *pairs)
 
     def _named(self) -> Iterator[tuple[Collection[int], str, tuple[tuple[int, _Places], ...]]]:
-        """The lines that share a name, the name, and the tables of lines that explain it.
-
-        Only a bare name can be an import's.
-        """
+        """The lines that share a name, the name, and the tables of lines that explain it. Only a bare name can be an
+        import's."""
         bare = ((IMPORTED, self.imports), (DEFINED, self.definitions))
         for name in self.names.keys() & (self.imports.keys() | self.definitions.keys()):
             yield self.names[name], name, bare
@@ -210,7 +195,6 @@ class _Walk:
                     self.definitions.setdefault(target.id, []).extend(self._shown(node))
 
     def _shown(self, node: ast.Assign | ast.AnnAssign) -> list[int]:
-        """The first lines of an assignment that aren't blank."""
         lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
         return [n for n in lines if self.lines[n - 1].strip()][:_DEFINITION_LINES]
 
@@ -233,7 +217,6 @@ class _Walk:
             self._reason(first, node.end_lineno, self._branches(node), SIBLING)
 
     def _reason(self, first: int, last: int, explaining: Iterable[int], kind: int) -> None:
-        """Note that some lines explain the lines `first` to `last`."""
         targets = list(explaining)
         if first <= last and targets:
             self.edges += [(len(self.ranges), line, kind) for line in targets]
@@ -248,7 +231,6 @@ class _Walk:
         return max(stop, first + 1)
 
     def _branches(self, node: Any) -> list[int]:
-        """The lines of the `elif`, `else`, `except` and `finally` headers that belong to a statement."""
         headers: list[int] = []
         before = node.body[-1].end_lineno
         for handler in getattr(node, "handlers", ()):
@@ -270,7 +252,6 @@ class _Walk:
         return headers
 
     def _cases(self, node: ast.Match) -> None:
-        """Note that every `case` header explains the lines of the statement, as branches do."""
         headers: list[int] = []
         before = node.subject.end_lineno or node.lineno
         for case in node.cases:
@@ -286,3 +267,70 @@ class _Walk:
         """The line of a keyword after line `before` and up to line `head`; empty if it isn't at a line's start."""
         places = range(before + 1, head + 1)
         return next(([n] for n in places if word.match(self.lines[n - 1])), [])
+
+
+BoolArray = NDArray[np.bool_]
+
+_HOPS = 2  # How many edges relevance flows along
+_DECAY = (
+    0.5  # The share of relevance that is left at each hop after the first, which has the edge's own weight
+)
+_THRESHOLD = 0.5  # The least weight of a line that is labelled "keep", as a share of the document's score
+_SCORE_FLOOR = 0.1  # The score below which a document keeps nothing, because its lines are noise
+
+
+@dataclass(frozen=True, eq=False)
+class RubricLabels:
+    """The labels of L lines."""
+
+    semantic: BoolArray  # bool `[L]`, the lines that each rubric keeps
+    dependency: BoolArray
+    dependency_weight: FloatArray  # float64 `[L]` in [0, 1], before the threshold
+    parsed: bool  # whether the document is Python that parses; if not, `dependency` is empty
+
+
+def label_lines(code: str, kept: Iterable[int], score: float = 1.0) -> RubricLabels:
+    lines, graph = _analysed(code)
+    places = np.fromiter(kept, np.int64) - 1
+    if len(places) and (places.min() < 0 or places.max() >= len(lines)):
+        raise ValueError(f"a kept line is outside 1 to {len(lines)}")
+    gold = np.zeros(len(lines), np.bool_)
+    gold[places] = score >= _SCORE_FLOOR
+    dependency = np.zeros(len(lines)) if graph is None else _dependency(graph, gold) * score
+    # The threshold compares a line with its document's other lines; the score itself is for the relevance head.
+    least = _THRESHOLD * max(score, _SCORE_FLOOR)
+    return RubricLabels(
+        semantic=gold,
+        dependency=(dependency >= least) & (dependency > 0),
+        dependency_weight=dependency,
+        parsed=graph is not None,
+    )
+
+
+@lru_cache(maxsize=128)  # several records ask about one file
+def _analysed(code: str) -> tuple[list[str], DependencyGraph | None]:
+    """A document's lines, without line ends, and its dependency graph; None if it isn't Python that parses."""
+    lines, tree = parse_lines(code)
+    return lines, None if tree is None else dependency_graph(tree, lines)
+
+
+def _dependency(graph: DependencyGraph, gold: BoolArray) -> FloatArray:
+    relevance, weight = gold.astype(np.float64), np.zeros(graph.lines)
+    for hop in range(_HOPS):
+        relevance = graph.flow(relevance) * (_DECAY if hop else 1.0)
+        weight = np.maximum(weight, relevance)
+    return weight
+
+
+def parse_lines(code: str) -> tuple[list[str], ast.Module | None]:
+    """The lines of any text, without their ends, and its syntax tree, whose nodes have these lines' numbers. Line ends
+    of every kind and form feeds are allowed. The tree is None where the text isn't Python that parses; that alone
+    decides whether a document gets dependency labels."""
+    lines = [line.rstrip("\r\n") for line in split_lines(code)]
+    text = "\n".join(lines).replace("\f", "")  # a form feed separates pages, not lines
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return lines, ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # MemoryError: too deep for the parser
+        return lines, None

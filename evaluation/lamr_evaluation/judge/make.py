@@ -1,8 +1,8 @@
-"""Makes items and chooses among them: spread over projects, files and rules, by a seed, none too long or too short.
+"""Makes items of folders, wheels and repositories, and chooses among them: spread over projects, files and rules.
 
-Of files that are longer than a reader takes a window is shown: a run of lines around what the answer needs, from blank
-line to blank line where it can. A question with choices keeps only windows in which every choice stands, because
-otherwise the one that stands there would be the truth.
+What `lamr pack` leaves out is left out, and so are tests and very long files. Of files that are longer than a reader
+takes a window is shown, a run of lines around what the answer needs. A question with choices keeps only windows in
+which every choice stands, because otherwise the one that stands there would be the truth.
 """
 
 from __future__ import annotations
@@ -11,23 +11,104 @@ import bisect
 import hashlib
 import heapq
 import itertools
+import zipfile
 from collections import Counter as Count
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from lamr_base.errors import InvalidInputError
 from lamr_model.counters import Counter
+from lamr_postprocess import detect_language
+from lamr_repositories.errors import RepositoryError
+from lamr_repositories.folders import Folder
+from lamr_repositories.git import run_git
+from lamr_repositories.kinds import is_code, is_test, left_out_by_path
 from lamr_repositories.progress import OnProgress
+from lamr_repositories.revisions import Revision, is_bare
+from lamr_repositories.sources import MOST_BYTES
+from lamr_repositories.walk import WalkCount, WalkOptions, look_at, walk
 from numpy.typing import NDArray
 
+from lamr_evaluation.errors import DataError
 from lamr_evaluation.judge.items import CHOICE, COMPLETION, PLACE, Item
-from lamr_evaluation.judge.making.choices import choices_of
-from lamr_evaluation.judge.making.completions import completions_of
-from lamr_evaluation.judge.making.places import places_of
-from lamr_evaluation.judge.making.sources import ItemSources
+from lamr_evaluation.judge.rules import (
+    MOST_CHARACTERS,
+    History,
+    SourceFile,
+    choices_of,
+    completions_of,
+    places_of,
+)
 from lamr_evaluation.records import bare_lines
+
+_BARE_NAMES = ("repo", ".git", "repo.git")
+
+
+@dataclass(frozen=True)
+class ItemSources:
+    """The folders and wheels, as a caller named them."""
+
+    paths: Sequence[Path]
+
+    def files(self) -> Iterator[SourceFile]:
+        """Yield their source files, in the order of sources and paths."""
+        for path in self.paths:
+            yield from _of_wheel(path) if path.is_file() else _of_folder(path)
+
+    def histories(self) -> Iterator[History]:
+        """Yield the histories of those folders that are the root of a repository."""
+        for path in self.paths:
+            try:
+                if is_bare(path):
+                    yield History(_name(path), path)
+                elif path.is_dir():
+                    said = run_git("rev-parse", "--absolute-git-dir", "--show-prefix", folder=path).stdout
+                    place, _, prefix = said.decode().partition("\n")
+                    if not prefix.strip():
+                        yield History(_name(path), Path(place))
+            except RepositoryError:
+                continue  # no repository, or one that git doesn't trust: its files are asked about all the same
+
+
+def _of_folder(root: Path) -> Iterator[SourceFile]:
+    source = Revision(root, "HEAD") if is_bare(root) else Folder(root)
+    for listed, _, text in walk(source, WalkOptions(), WalkCount()):
+        yield from _wanted(_name(root), listed.path, text)
+
+
+def _name(root: Path) -> str:
+    """Return a folder's name; that of the one around it for a bare repository in a folder of its own."""
+    place = root.resolve()
+    return place.parent.name if place.name in _BARE_NAMES else place.name.removesuffix(".git")
+
+
+def _of_wheel(path: Path) -> Iterator[SourceFile]:
+    project = "-".join(path.name.split("-")[:2]) if path.suffix == ".whl" else path.stem
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for info in sorted(archive.infolist(), key=lambda each: each.filename):
+                if info.is_dir() or info.file_size > MOST_BYTES or left_out_by_path(info.filename):
+                    continue
+                with archive.open(info) as stream:
+                    text, problem = look_at(info.filename, stream.read(MOST_BYTES))
+                if text is not None and problem is None:
+                    yield from _wanted(project, info.filename, text)
+    except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
+        raise DataError(
+            f"{path} can't be read as a wheel ({error}); name a folder or a whole wheel"
+        ) from error
+
+
+def _wanted(project: str, path: str, text: str) -> Iterator[SourceFile]:
+    if len(text) > MOST_CHARACTERS or is_test(path):
+        return
+    language = detect_language(text, path).name
+    if is_code(language):
+        yield SourceFile(project, path, text.replace("\r\n", "\n").replace("\r", "\n"), language)
+
 
 MADE = (CHOICE, COMPLETION, PLACE)
 _CANDIDATES = 4  # for each item of a file that is wanted, since not all fit
@@ -36,25 +117,14 @@ _OF_FILES = {CHOICE: choices_of, COMPLETION: completions_of}
 
 @dataclass(frozen=True)
 class MakingOptions:
-    """Which items are made.
+    """Which items are made. Raises `InvalidInputError`: a task can't be made, or the bounds exclude each other."""
 
-    Attributes:
-        tasks: of `MADE`; none stands for all.
-        count: most items of a task.
-        per_file: most items of a task from one file.
-        min_tokens, max_tokens: of an item's code; of a longer file, a window is taken.
-        seed: another one chooses others.
-
-    Raises:
-        InvalidInputError: a task can't be made, or the bounds exclude each other.
-    """
-
-    tasks: tuple[str, ...] = ()
-    count: int = 100
-    per_file: int = 2
-    min_tokens: int = 800
+    tasks: tuple[str, ...] = ()  # of `MADE`; none stands for all
+    count: int = 100  # most items of a task
+    per_file: int = 2  # most items of a task from one file
+    min_tokens: int = 800  # of an item's code; of a longer file, a window is taken
     max_tokens: int = 24_000
-    seed: int = 0
+    seed: int = 0  # another one chooses others
 
     def __post_init__(self) -> None:
         unknown = [task for task in self.tasks if task not in MADE]
@@ -98,19 +168,18 @@ def make_items(
 
 
 def _few(items: Iterable[Item], options: MakingOptions) -> list[Item]:
-    """Return a few items of each file and rule, those that come first by chance: each holds its code."""
     most = _CANDIDATES * options.per_file
     kept: dict[tuple[str, str], list[Item]] = defaultdict(list)
+
+    def first(group: list[Item]) -> list[Item]:
+        return heapq.nsmallest(most, group, key=lambda each: _chance(each, options.seed))
+
     for item in items:
         group = kept[item.path, _rule(item)]
         group.append(item)
         if len(group) > 2 * most:
-            group[:] = heapq.nsmallest(most, group, key=lambda each: _chance(each, options.seed))
-    return [
-        item
-        for group in kept.values()
-        for item in heapq.nsmallest(most, group, key=lambda each: _chance(each, options.seed))
-    ]
+            group[:] = first(group)
+    return [item for group in kept.values() for item in first(group)]
 
 
 def _rule(item: Item) -> str:
@@ -141,7 +210,6 @@ def _in_turn(items: Iterable[Item], options: MakingOptions) -> Iterator[Item]:
 
 
 def _turns(rows: Iterable[Iterable[Item]]) -> Iterator[Item]:
-    """Yield the first of each row, then the second of each, and so on."""
     for batch in itertools.zip_longest(*rows):
         yield from (each for each in batch if each is not None)
 
@@ -155,13 +223,7 @@ _NEAR = 12  # rows in which a blank line is looked for
 
 
 def fitted(item: Item, least: int, most: int, count: Counter) -> Item | None:
-    """Return an item whose code has `least` to `most` tokens: itself, or with a window of its code; None for neither.
-
-    Args:
-        item: any.
-        least, most: tokens.
-        count: counts them.
-    """
+    """Return an item with `least` to `most` tokens of code: itself, or with a window of its code; None for neither."""
     lines = bare_lines(item.code)
     each = count.count_each([f"{line}\n" for line in lines])
     if int(each.sum()) > most:
@@ -175,9 +237,8 @@ def _window(  # noqa: PLR0913, PLR0917  # an item, its lines and their costs, an
     first, last = min(item.gold) - 1, max(item.gold)
     if item.task == COMPLETION:
         first = last = len(lines)
-    room = int(0.95 * most) - int(
-        costs[last] - costs[first]
-    )  # lines by themselves are a little cheaper or dearer
+    # Lines by themselves are a little cheaper or dearer.
+    room = int(0.95 * most) - int(costs[last] - costs[first])
     if room <= 0:
         return None
     before = int(room * _share(item)) if item.task != COMPLETION else room
@@ -196,6 +257,5 @@ def _window(  # noqa: PLR0913, PLR0917  # an item, its lines and their costs, an
 
 
 def _share(item: Item) -> float:
-    """Return a number from 0 to 1 that is the same for the same item: where in its window the answer lies."""
     digest = hashlib.sha256(f"{item.path}\0{item.query}".encode("utf-8", "surrogatepass")).digest()
     return digest[0] / 255

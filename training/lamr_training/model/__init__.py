@@ -1,1 +1,0 @@
-"""What training starts from: backbone, vocabulary and token rarity; and what a trained model's parts have learned."""
