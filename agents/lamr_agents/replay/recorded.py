@@ -120,7 +120,7 @@ class Recorded:
     events: Sequence[Event] = field(default=(), repr=False)  # what happened
     own: int = 0  # the first record that isn't a copy from another log
     broken: int = 0  # lines of the log that can't be read, but for a last one that is being written
-    by_a_script: re.Pattern[str] | None = None  # see `Format`
+    by_a_script: re.Pattern[str] | None = None  # see `LogFormat`
 
     @cached_property
     def results(self) -> Sequence[Result]:
