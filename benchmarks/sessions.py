@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import onnxruntime
-from lamr_serving.onnx_backend.config import OnnxModelConfig
-from lamr_serving.onnx_backend.session import choose_providers, session_options
+from lamr_serving.onnx_backend.session import OnnxModelConfig, choose_providers, session_options
 
 NO_SPINNING = {"session.intra_op.allow_spinning": "0"}  # for CPU times, which spinning threads would add to
 

@@ -1,4 +1,4 @@
-"""How agents reach the pruner: the query from a session, when to prune, and what it would have saved."""
+"""Connects coding agents to the pruner: the query of a session, when to prune, and what pruning would have saved."""
 
 from lamr_agents.intent import Intent, Known, intent_of
 from lamr_agents.policy import Policy, ToolResult

@@ -1,7 +1,5 @@
 """A host's call with a result of a tool, as far as hosts don't differ, and how a host reads and answers its own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -9,42 +7,29 @@ from pathlib import Path
 from typing import Any
 
 from lamr_agents.intent import Intent, intent_of, known_of
-from lamr_agents.policy import ToolResult
-from lamr_agents.regular_files import text_of
+from lamr_agents.policy import NO_LIMITS, ShownLimits, ToolResult
 from lamr_agents.sessions import Heard
 from lamr_agents.sessions.notices import gaps, stated
 from lamr_agents.sessions.shown import framed
 from lamr_agents.sessions.tools import shown_by
-from lamr_agents.shown_limits import NO_LIMITS, ShownLimits
 from lamr_agents.skim import asked_for
 from lamr_agents.skimmed import Skim
 from lamr_agents.thin import BESIDE
+from lamr_agents.transcript import text_of
 
 
 @dataclass(frozen=True)
 class Call:
-    """A call whose result may be pruned.
+    """A call whose result may be pruned."""
 
-    Attributes:
-        session: the name under which its reads are recorded: the host's for the session, followed by `/` and the
-            agent's for a sub-agent.
-        tool: its name.
-        asked: what was asked for and came back.
-        intent: what the agent is after.
-        response: the tool's output as the host gave it.
-        since: when the agent's context was last compacted, in seconds since 1970; 0 where it never was.
-        seen: whether the transcript tells that the agent saw the file before, as in a session that was forked.
-        known: the lines of the file that the transcript's results show, by number; see `Seen.lines_of`.
-    """
-
-    session: str
-    tool: str
-    asked: ToolResult
-    intent: Intent
-    response: Mapping[str, Any]
-    since: float = 0.0
-    seen: bool = False
-    known: Mapping[int, str] = field(default_factory=dict)
+    session: str  # the host's name for it; of a sub-agent, followed by `/` and the agent's
+    tool: str  # the tool's name
+    asked: ToolResult  # what was asked for and came back
+    intent: Intent  # what the agent is after
+    response: Mapping[str, Any]  # the tool's output as the host gave it
+    since: float = 0.0  # when the context was last compacted, in seconds since 1970; 0 for never
+    seen: bool = False  # whether the transcript says that the agent saw the file before
+    known: Mapping[int, str] = field(default_factory=dict)  # lines of the file in the transcript, by number
 
 
 @dataclass(frozen=True)
@@ -73,8 +58,7 @@ class HookHost:
     tells_context: bool = False
 
 
-MOST_PATH = 4096
-"""Characters of a path, and of the names of several files; what is longer names none."""
+MOST_PATH = 4096  # characters of a path, and of the names of several files; what is longer names none
 
 
 def call_of(  # noqa: PLR0913  # what a host says of one call
@@ -92,22 +76,7 @@ def call_of(  # noqa: PLR0913  # what a host says of one call
     uncut: str = "",
     limits: ShownLimits = NO_LIMITS,
 ) -> Call | None:
-    """A call whose result may be pruned; None where it shows no code of a file.
-
-    Args:
-        session: the host's name for it.
-        tool: its name.
-        given: its input.
-        response: its output as the host gave it.
-        text: the output's text, with what the host puts around the code.
-        folder: the current one of the session.
-        hear: gives what was said last, when it is needed.
-        failed: whether the tool reports an error, from what stands after the code.
-        placed: the place of a file, from that folder and the path that the call names.
-        bare: whether the host puts nothing around the code.
-        uncut: why the result passes; empty where the policy decides.
-        limits: how much the host shows of the output.
-    """
+    """A call whose result may be pruned; None where it shows no code of a file."""
     seen = shown_by(tool, given)
     if seen is None:
         return None

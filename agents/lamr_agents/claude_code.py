@@ -9,8 +9,6 @@ own beside it, or (before 2.1.233) in the same file. Where neither has them yet,
 was given. What the session's own agent says is about something else.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,17 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from lamr_agents.calls import Call, HookHost, call_of
-from lamr_agents.policy import PUT_ASIDE
-from lamr_agents.regular_files import opened
+from lamr_agents.policy import PUT_ASIDE, ShownLimits, utf16_units
 from lamr_agents.sessions import Event, Heard
-from lamr_agents.sessions.commands import folder_of
 from lamr_agents.sessions.formats import CLAUDE_CODE
-from lamr_agents.sessions.tools import command_of
-from lamr_agents.shown_limits import ShownLimits, utf16_units
-from lamr_agents.skimmed import Skim
+from lamr_agents.sessions.tools import command_of, folder_of
+from lamr_agents.skimmed import HOSTS_NUMBERS, Skim
 from lamr_agents.thin import EVENT
-from lamr_agents.transcript import Voice, last_events, last_heard
-from lamr_agents.words import HOSTS_NUMBERS
+from lamr_agents.transcript import Voice, last_events, last_heard, opened
 
 _STARTERS = frozenset({"agent", "task"})
 _NAME = re.compile(r"[\w@.-]{1,128}")
@@ -37,14 +31,7 @@ _MOST_META = 1 << 16  # bytes
 
 
 def hear(transcript: Path, agent: str = "", kind: str = "", call: str = "") -> Heard:
-    """What was said last by the agent that calls; nothing where no file tells.
-
-    Args:
-        transcript: the session's.
-        agent: the sub-agent's name; empty for the session's own agent.
-        kind: the sub-agent's type.
-        call: the call's name.
-    """
+    """What was said last by the agent that calls; nothing where no file tells."""
     if not agent:
         return last_heard(transcript, Voice(CLAUDE_CODE, _may_be_users, call=call))
     if not _NAME.fullmatch(agent) or not transcript.name:
@@ -154,13 +141,7 @@ def _numbering(response: Mapping[str, Any]) -> ShownLimits:
 
 
 def _placed(cwd: Path, folder: str, path: str) -> Path:
-    """The place of a file that a tool has read.
-
-    Args:
-        cwd: where the session is after the call. A sub-agent's goes back to where it was before.
-        folder: that the command went into.
-        path: from where the command began.
-    """
+    """The place of a file that a tool has read."""
     went = bool(folder) and (".." in folder or cwd.parts[-len(Path(folder).parts) :] == Path(folder).parts)
     return cwd / (path[len(folder) :].lstrip("/") if went and not Path(path).is_absolute() else path)
 

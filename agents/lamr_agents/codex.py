@@ -7,35 +7,30 @@ Most models of the host work in code mode: they write scripts that run commands.
 the script gets the output whatever a hook answers, and the model what the script prints.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from lamr_agents.calls import Call, HookHost, call_of
 from lamr_agents.host import UserFolder
-from lamr_agents.policy import FOR_A_SCRIPT
-from lamr_agents.sessions import Heard
+from lamr_agents.policy import FOR_A_SCRIPT, ShownLimits, utf8_bytes
 from lamr_agents.sessions.formats import BY_A_SCRIPT, CODEX
 from lamr_agents.sessions.shown import framed
-from lamr_agents.shown_limits import ShownLimits, utf8_bytes
 from lamr_agents.skimmed import Skim
 from lamr_agents.thin import EVENT
 from lamr_agents.transcript import Voice, last_heard
 
-TOOLS = ("Bash",)
-"""The tool whose results are code: the shell, by the name that hooks know."""
+TOOLS = ("Bash",)  # the tool whose results are code: the shell, by the name that hooks know
 HOME = UserFolder(".codex", "CODEX_HOME")
 _ABOVE = (
     "Chunk ID: 000000\nWall time: 0.0000 seconds\nProcess exited with code 0\n"
     "Original token count: 0000\nOutput:\n"
 )
 LIMITS = {"Bash": ShownLimits(characters=10_000, size=utf8_bytes, above=_ABOVE)}
+_VOICE = Voice(CODEX, lambda line: b'"user"' in line)
 
 
 def read_call(payload: Mapping[str, Any]) -> Call | None:
-    """A hook's call; None where it is none of a command that prints files."""
     tool, given, text = (payload.get(key) for key in ("tool_name", "tool_input", "tool_response"))
     if tool not in TOOLS or not isinstance(given, Mapping) or not isinstance(text, str):
         return None
@@ -44,7 +39,7 @@ def read_call(payload: Mapping[str, Any]) -> Call | None:
         *(str(payload.get("session_id") or ""), tool, given, {"output": text}),
         text=text,
         folder=Path(str(payload.get("cwd") or "")),
-        hear=lambda: hear(Path(str(payload.get("transcript_path") or ""))),
+        hear=lambda: last_heard(Path(str(payload.get("transcript_path") or "")), _VOICE),
         failed=lambda _: False,  # the hook isn't told
         uncut=FOR_A_SCRIPT if by_a_script else "",
         limits=ShownLimits(shown=lambda _: "") if by_a_script else LIMITS[tool],  # what it prints isn't known
@@ -52,18 +47,12 @@ def read_call(payload: Mapping[str, Any]) -> Call | None:
 
 
 def answer(call: Call, shown: Skim) -> Mapping[str, Any] | None:
-    """What the hook prints; None where the output stays as it is without a word."""
     if shown.cut:
         before, _, after = framed(call.response["output"])
         return {"continue": False, "stopReason": f"{before}{shown.text}{after}"}
     if shown.aside:
         return {"hookSpecificOutput": {"hookEventName": EVENT, "additionalContext": shown.aside}}
     return None
-
-
-def hear(log: Path) -> Heard:
-    """What was said last in a session's log; nothing where it can't be read."""
-    return last_heard(log, Voice(CODEX, lambda line: b'"user"' in line))
 
 
 HOOK = HookHost(CODEX.name, read_call, answer)

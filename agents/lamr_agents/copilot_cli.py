@@ -4,8 +4,6 @@ The hook names no transcript: the session's log is looked for by its name, in th
 without numbers, and refuses whole files from some size on; agents then ask for ranges.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +11,6 @@ from typing import Any
 
 from lamr_agents.calls import Call, HookHost, call_of
 from lamr_agents.host import UserFolder
-from lamr_agents.sessions import Heard
 from lamr_agents.sessions.formats import COPILOT_CLI
 from lamr_agents.sessions.shown import framed
 from lamr_agents.skimmed import Skim
@@ -21,8 +18,7 @@ from lamr_agents.thin import FOLDER
 from lamr_agents.transcript import Voice, last_heard
 
 EVENT = "postToolUse"
-TOOLS = ("view", "bash")
-"""The tools whose results are code: bash where it prints files."""
+TOOLS = ("view", "bash")  # the tools whose results are code: bash where it prints files
 HOME = UserFolder(".copilot", "COPILOT_HOME")
 LOGS = "session-state"
 """The folder of sessions there; each has one of its own, with its events in `events.jsonl`."""
@@ -30,10 +26,10 @@ BESIDE = '{"additionalContext": %s}'
 _TEXT = "textResultForLlm"
 _NAME = re.compile(r"[\w-]{1,100}")
 _FAILED = re.compile(r"<shellId: \w+ completed with exit code (?!0>)")
+_VOICE = Voice(COPILOT_CLI, lambda line: b'"user.message"' in line)
 
 
 def read_call(payload: Mapping[str, Any]) -> Call | None:
-    """A hook's call; None where it is none of a tool that reads a file."""
     tool, given, result = (payload.get(key) for key in ("toolName", "toolArgs", "toolResult"))
     if tool not in TOOLS or not isinstance(given, Mapping) or not isinstance(result, Mapping):
         return None
@@ -45,22 +41,16 @@ def read_call(payload: Mapping[str, Any]) -> Call | None:
         *(session, tool, given, result),
         text=text,
         folder=Path(str(payload.get("cwd") or "")),
-        hear=lambda: hear(_log(session, payload.get(FOLDER))),
+        hear=lambda: last_heard(_log(session, payload.get(FOLDER)), _VOICE),
         failed=lambda after: result.get("resultType") != "success" or _FAILED.search(after),
     )
 
 
 def answer(call: Call, shown: Skim) -> Mapping[str, Any] | None:
-    """What the hook prints; None where the result stays as it is without a word."""
     if shown.cut:
         before, _, after = framed(call.response[_TEXT])
         return {"modifiedResult": {**call.response, _TEXT: f"{before}{shown.text}{after}"}}
     return {"additionalContext": shown.aside} if shown.aside else None
-
-
-def hear(log: Path) -> Heard:
-    """What was said last in a session's log; nothing where it can't be read."""
-    return last_heard(log, Voice(COPILOT_CLI, lambda line: b'"user.message"' in line))
 
 
 def _log(session: str, folder: Any) -> Path:

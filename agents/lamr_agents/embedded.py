@@ -1,4 +1,4 @@
-"""What hosts share in whose own process lamr runs: a pruner, the policy, and originals that `lamr show` prints.
+"""Shared by hosts that run lamr in their own process: a pruner, the policy, and originals for `lamr show`.
 
 No command line says there what server, profile and effort it is to be, so that the user's `lamr.toml` does.
 """
@@ -19,15 +19,13 @@ from lamr_base.settings_file import SettingsError, users_settings
 from lamr_client import LamrError, Pruner
 
 from lamr_agents.intent import Known, intent_of
-from lamr_agents.judge import Prunes
 from lamr_agents.local.texts import SHOW, Archive, Place, Texts, default_texts
-from lamr_agents.policy import DEFAULT, PROFILES, Policy
-from lamr_agents.regular_files import text_of
-from lamr_agents.sessions.commands import Read
+from lamr_agents.policy import DEFAULT, NO_LIMITS, PROFILES, Policy, ShownLimits
 from lamr_agents.sessions.notices import gaps
-from lamr_agents.shown_limits import NO_LIMITS, ShownLimits
-from lamr_agents.skim import asked_for, skim_anyway
+from lamr_agents.sessions.tools import Read
+from lamr_agents.skim import Prunes, asked_for, skim_anyway
 from lamr_agents.skimmed import Skim
+from lamr_agents.transcript import text_of
 
 TIMEOUT_SECONDS = 30.0
 _log = logging.getLogger("lamr.agents")
@@ -37,21 +35,14 @@ _SHOW = re.compile(rf"\s*(?:cd\s+\S+\s*&&\s*)?{SHOW}\s+([\"']?)(\S+?)\1\s*")
 
 @dataclass(frozen=True)
 class Reading:
-    """How much the encoder reads of a result, and for how many seconds; None for a pruner's own."""
+    """Effort and time limit in seconds for a result; None for the pruner's own limit."""
 
     effort: EffortName = "auto"
     within: float | None = None
 
 
 class Reads:
-    """Prunes what the tools of a session show of files.
-
-    Args:
-        make_pruner: gives the pruner, when a tool first shows enough of a file.
-        policy: when a result is pruned; None for the default profile's.
-        texts: the file that keeps what lies in no file; None for the user's own.
-        reading: how much the encoder reads, and for how long; None as a pruner does by default.
-    """
+    """Prunes what the tools of a session show of files."""
 
     def __init__(
         self,
@@ -77,30 +68,12 @@ class Reads:
         failed: bool = False,
         limits: ShownLimits = NO_LIMITS,
     ) -> Skim:
-        """What the agent is shown of a text.
-
-        Args:
-            text: what the tool printed.
-            read: the file, and the range that was asked for.
-            known: what the host knows of why.
-            name: of what lies in no file, such as the output of a command that prints several files.
-            again: whether the session saw it before.
-            failed: whether the tool reports an error.
-            limits: how much the host shows.
-        """
         intent = intent_of(known)
         whole = text_of(read.path) if gaps(text) and not name else ""
         more: dict[str, Any] = {"again": again, "failed": failed, "name": name, "whole": whole}
         asked = asked_for(text, read, intent=intent, limits=limits, **more)
-        return skim_anyway(
-            self._pruner,
-            asked,
-            intent,
-            self._policy,
-            archive=self._archive,
-            effort=self._reading.effort,
-            within=self._reading.within,
-        )
+        options = {"archive": self._archive, "effort": self._reading.effort, "within": self._reading.within}
+        return skim_anyway(self._pruner, asked, intent, self._policy, **options)
 
     def answer_show(self, command: str) -> tuple[str, int] | None:
         """The output and exit code of `lamr show KEY:…`; None for another command.
@@ -117,7 +90,7 @@ class Reads:
 
 
 def _archive(texts: Path | None) -> Archive | None:
-    """What keeps originals; None for a user without a home, where nothing can be kept."""
+    """The archive of originals; None for a user without a home."""
     try:
         return Archive(Texts(texts or default_texts()))
     except LamrError as error:
@@ -127,17 +100,11 @@ def _archive(texts: Path | None) -> Archive | None:
 
 @dataclass(frozen=True)
 class Own:
-    """What the user's file, read once, says of such a host.
+    """The user's settings for such a host."""
 
-    Attributes:
-        policy: of the profile that it names.
-        reading: the effort that it names.
-        server, model: of the pruner; LAMR_SERVER wins over the file.
-    """
-
-    policy: Policy
-    reading: Reading
-    server: str | None
+    policy: Policy  # the named profile's
+    reading: Reading  # the named effort
+    server: str | None  # the pruner's; LAMR_SERVER wins over the file
     model: str | None
 
     @classmethod
@@ -156,7 +123,6 @@ class Own:
         )
 
     def make_pruner(self) -> Pruner:
-        """Return a pruner that asks the server, or runs the model in this process where none is named."""
         return Pruner(self.server, model=self.model, timeout=TIMEOUT_SECONDS)
 
 

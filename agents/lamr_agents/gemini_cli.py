@@ -9,8 +9,6 @@ The host shortens what a command printed only after the hook, and `read_file` sh
 answer has no more characters than the host would show of the output, and no more lines than `read_file` shows.
 """
 
-from __future__ import annotations
-
 import contextlib
 import re
 import time
@@ -24,10 +22,9 @@ from lamr_base.private_files import private_folder, write_whole
 
 from lamr_agents.calls import Call, HookHost, call_of
 from lamr_agents.host import UserFolder
-from lamr_agents.sessions import Heard
+from lamr_agents.policy import ShownLimits, utf16_units
 from lamr_agents.sessions.formats import GEMINI_CLI_LINES
 from lamr_agents.sessions.shown import framed
-from lamr_agents.shown_limits import ShownLimits, utf16_units
 from lamr_agents.skim import unjudged
 from lamr_agents.skimmed import Skim
 from lamr_agents.transcript import Voice, last_heard
@@ -35,18 +32,15 @@ from lamr_agents.transcript import Voice, last_heard
 EVENT = "AfterTool"
 READER = "read_file"
 SHELL = "run_shell_command"
-TOOLS = (READER, SHELL)
-"""The tools whose results are code: the shell where it prints files."""
+TOOLS = (READER, SHELL)  # the tools whose results are code: the shell where it prints files
 HOME = UserFolder(".gemini", "GEMINI_CLI_HOME", ".gemini")
 BESIDE = '{"hookSpecificOutput": {"hookEventName": "' + EVENT + '", "additionalContext": %s}}'
-PASSED = '"original_request_name":'
-"""What stands in the call for a result that took another's place."""
-_HEAD, _TAIL = 8_000, 32_000
-"""Characters of the two ends of a longer output that the host shows."""
+PASSED = '"original_request_name":'  # what stands in the call for a result that took another's place
+_HEAD, _TAIL = 8_000, 32_000  # characters of the two ends of a longer output that the host shows
 
 
 def _shortened(output: str) -> str:
-    """What the host shows of an output, but for the name of the file that holds all of it."""
+    """The output as the host shortens it, without the name of the file that holds all of it."""
     left_out = len(output) - _HEAD - _TAIL
     if left_out <= 0:
         return output
@@ -57,20 +51,16 @@ def _shortened(output: str) -> str:
 
 
 READ = ShownLimits(lines=1_999, width=2_000, size=utf16_units)
-LIMITS = {
-    READER: READ,
-    SHELL: replace(READ, characters=_HEAD + _TAIL, uncut=_HEAD + _TAIL, shown=_shortened),
-}
+LIMITS = {READER: READ, SHELL: replace(READ, characters=_HEAD + _TAIL, uncut=_HEAD + _TAIL, shown=_shortened)}
 """By tool. `read_file` counts the place after the last end of a line as one."""
 _TEXT = "llmContent"
 _FAILED = re.compile(r"^(?:Exit Code|Error|Signal): ", re.MULTILINE)
 _FOLDER = "lamr"
-_SECONDS = 3600.0
-"""After which what was shown is removed: `read_file` has long shown it."""
+_SECONDS = 3600.0  # after which what was shown is removed: `read_file` has long shown it
+_VOICE = Voice(GEMINI_CLI_LINES, lambda line: b'"user"' in line and b'"functionResponse"' not in line)
 
 
 def read_call(payload: Mapping[str, Any]) -> Call | None:
-    """A hook's call; None where it is none of a tool that reads a file."""
     tool, given, result = (payload.get(key) for key in ("tool_name", "tool_input", "tool_response"))
     if tool not in TOOLS or not isinstance(given, Mapping) or not isinstance(result, Mapping):
         return None
@@ -79,22 +69,16 @@ def read_call(payload: Mapping[str, Any]) -> Call | None:
         return None
     log = Path(str(payload.get("transcript_path") or ""))
     return call_of(
-        *(
-            str(payload.get("session_id") or ""),
-            tool,
-            given,
-            {**result, _FOLDER: _folder_of(log)},
-        ),
+        *(str(payload.get("session_id") or ""), tool, given, {**result, _FOLDER: _folder_of(log)}),
         text=text,
         folder=Path(str(payload.get("cwd") or "")),
-        hear=lambda: hear(log),
+        hear=lambda: last_heard(log, _VOICE),
         failed=lambda after: result.get("error") or _FAILED.search(after),
         limits=LIMITS[tool],
     )
 
 
 def answer(call: Call, shown: Skim) -> Mapping[str, Any] | None:
-    """What the hook prints; None where the result stays as it is without a word."""
     said: dict[str, Any] = {"hookEventName": EVENT}
     if shown.cut and not call.response[_FOLDER]:
         shown = unjudged(call.asked, "the host keeps no folder for the project")
@@ -111,25 +95,13 @@ def answer(call: Call, shown: Skim) -> Mapping[str, Any] | None:
     return {"hookSpecificOutput": said} if len(said) > 1 else None
 
 
-def hear(log: Path) -> Heard:
-    """What was said last in a session's log; nothing where it can't be read."""
-    return last_heard(
-        log, Voice(GEMINI_CLI_LINES, lambda line: b'"user"' in line and b'"functionResponse"' not in line)
-    )
-
-
 def _folder_of(log: Path) -> str:
-    """Where what is shown is written, in the folder that the host keeps for a project; empty where it keeps none."""
+    """Our folder inside the host's folder for the project; empty if the host has none."""
     known = log.is_absolute() and log.parent.name == "chats" and log.parent.is_dir()
     return str(log.parent.parent / _FOLDER) if known else ""
 
 
 def _written(folder: Path, path: str, text: str) -> Path:
-    """The file that holds what is shown of another.
-
-    Raises:
-        OSError: it can't be written.
-    """
     private_folder(folder)
     for old in folder.iterdir():
         with contextlib.suppress(OSError):

@@ -1,7 +1,5 @@
 """The table of hosts: a new one is a row here, and a module where its calls have a form of their own."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from lamr_client import InvalidInputError
@@ -174,22 +172,13 @@ FIRST = "claude-code"
 
 
 def host_named(name: str) -> Host:
-    """The host of a name.
-
-    Raises:
-        InvalidInputError: there is none.
-    """
     if name not in HOSTS:
         raise InvalidInputError(f"no host is called {name!r}; lamr knows {', '.join(HOSTS)}", argument="host")
     return HOSTS[name]
 
 
 def hook_named(name: str) -> HookHost:
-    """How the calls of the host of a name are read and answered.
-
-    Raises:
-        InvalidInputError: there is no such host, or it makes no calls.
-    """
+    """The hook of the named host."""
     hook = host_named(name).hook
     if hook is None:
         raise InvalidInputError(f"{name} has no hook whose calls could be answered", argument="host")

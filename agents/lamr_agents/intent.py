@@ -4,8 +4,6 @@ A host fills in what it has of `Known`, and what is missing gives way to the nex
 reads is the pruner's matter (`query_read` of a result says it).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,29 +22,19 @@ _SENTENCE_START = re.compile(r"(?:(?<=[.!?:])\s+|\n+)(?=\S)")
 
 @dataclass(frozen=True)
 class Known:
-    """What a host knows.
+    """Facts that a host knows about a call."""
 
-    Attributes:
-        question: a focus question that the agent passed with the call (`context_focus_question`), where it did.
-        said: the assistant's last words before the call, aloud or else in thought.
-        description: what the call itself says of its purpose.
-        searched: what the assistant searches for, now or last.
-        task: what the user wants.
-        pointed: lines of the file that the session has pointed at, 1-based: a search's hits, a stack trace's places.
-        history: what the assistant said before its last words.
-    """
-
-    question: str = ""
-    said: str = ""
-    description: str = ""
-    searched: str = ""
-    task: str = ""
-    pointed: tuple[int, ...] = ()
-    history: str = ""
+    question: str = ""  # a focus question that the agent passed with the call
+    said: str = ""  # the assistant's last words before the call, aloud or else in thought
+    description: str = ""  # what the call itself says of its purpose
+    searched: str = ""  # what the assistant searches for, now or last
+    task: str = ""  # what the user wants
+    pointed: tuple[int, ...] = ()  # lines that the session pointed at, 1-based: hits, places in stack traces
+    history: str = ""  # what the assistant said before its last words
 
 
 def known_of(heard: Heard, arguments: Mapping[str, Any], path: str) -> Known:
-    """What is known of a call that reads a file: what was said before it, and what its own input says of why."""
+    """The facts about a call that reads a file: what was said before it, and what its own input says."""
     return Known(
         question=question_of(arguments),
         said=heard.said,
@@ -60,7 +48,7 @@ def known_of(heard: Heard, arguments: Mapping[str, Any], path: str) -> Known:
 
 @dataclass(frozen=True)
 class Intent:
-    """What a tool's result is read for.
+    """The purpose of reading a tool's result.
 
     Attributes:
         query: the pruner's query; empty where nothing is known.

@@ -5,8 +5,6 @@ which reads its events and puts the text in its place. A call holds the session'
 input, the text that it shows, whether it failed, and the session's latest messages as the host keeps them.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from importlib.resources import files
@@ -28,13 +26,6 @@ MOST_HEARD = 1 << 20
 
 
 def file_of(host: str, *tools: str) -> FileEntry:
-    """A host's file.
-
-    Args:
-        host: its name.
-        tools: those whose results are code.
-    """
-
     def make(command: Command) -> str:
         known = {
             "command": command.words,
@@ -55,7 +46,7 @@ def file_of(host: str, *tools: str) -> FileEntry:
 
 
 def _reader(form: LogFormat) -> Callable[[Mapping[str, Any]], Call | None]:
-    """What reads calls that hold messages of a format."""
+    """Makes a reader of calls that hold messages of a format."""
 
     def read_call(payload: Mapping[str, Any]) -> Call | None:
         tool, given, text = (payload.get(key) for key in ("tool", "input", "text"))
@@ -73,7 +64,6 @@ def _reader(form: LogFormat) -> Callable[[Mapping[str, Any]], Call | None]:
 
 
 def hear(messages: Any, form: LogFormat) -> Heard:
-    """What was said last in a session's messages."""
     heard = Heard()
     for event in events_of(messages if isinstance(messages, list) else [], form):
         heard.hear(event)
@@ -81,7 +71,6 @@ def hear(messages: Any, form: LogFormat) -> Heard:
 
 
 def answer(call: Call, shown: Skim) -> Mapping[str, Any] | None:
-    """What the host's file gets; None where the result stays as it is without a word."""
     if shown.cut:
         before, _, after = framed(call.response["text"])
         return {"text": f"{before}{shown.text}{after}"}

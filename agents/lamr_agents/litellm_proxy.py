@@ -18,8 +18,7 @@ from lamr_agents.local.store import default_folder
 from lamr_agents.local.texts import Texts
 from lamr_agents.messages import Conversations
 
-TIMEOUT_SECONDS = 20.0
-"""For all new results of a request together."""
+TIMEOUT_SECONDS = 20.0  # limit for all new results of a request
 _EDITING = "context_management"
 """The parameter of Anthropic's API that lets the provider clear results of tools."""
 _log = logging.getLogger("lamr.agents")

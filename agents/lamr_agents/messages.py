@@ -5,8 +5,6 @@ after the model's last answer are judged, and what was sent in place of one is r
 request. Messages are OpenAI's for chats, or Anthropic's.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import time
@@ -18,56 +16,40 @@ from lamr_base.choices import EffortName
 from lamr_client import LamrError
 
 from lamr_agents.intent import Intent, intent_of, known_of
-from lamr_agents.judge import Prunes
 from lamr_agents.local.texts import Texts
 from lamr_agents.policy import DEFAULT, PROFILES, Policy, ToolResult
 from lamr_agents.sessions import Event, Heard
-from lamr_agents.sessions.commands import Read
 from lamr_agents.sessions.notices import stated
 from lamr_agents.sessions.shown import EXIT_CODE, OUTPUT, framed, packed_output
-from lamr_agents.sessions.tools import shown_by
-from lamr_agents.skim import asked_for, skim_anyway, unjudged
-from lamr_agents.skimmed import Skim
-from lamr_agents.words import names_lines
+from lamr_agents.sessions.tools import Read, shown_by
+from lamr_agents.skim import Prunes, asked_for, skim_anyway, unjudged
+from lamr_agents.skimmed import Skim, names_lines
 
 Message = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class _Result:
-    """A tool's result in a message: where its text lies, and the text.
+    """A tool's result in a message: where its text lies, and the text."""
 
-    Attributes:
-        message: index of the message.
-        way: keys and indexes from the message to the text.
-        call: the name that joins it and its call.
-        text: as it came.
-    """
-
-    message: int
-    way: tuple[str | int, ...]
-    call: str
+    message: int  # index of the message
+    way: tuple[str | int, ...]  # keys and indexes from the message to the text
+    call: str  # the name that joins it and its call
     text: str
 
 
 @dataclass
 class _Walk:
-    """What is known at a place of the conversation, and how long it may take.
+    """State of a walk through the messages, and its time limit."""
 
-    Attributes:
-        seconds: for all of it; None without a limit.
-        edited: see `Conversations.pruned`.
-    """
-
-    seconds: float | None = None
-    edited: bool = False
+    seconds: float | None = None  # limit for the whole request; None for no limit
+    edited: bool = False  # see `Conversations.pruned`
     begin: float = field(default_factory=time.monotonic)
     heard: Heard = field(default_factory=Heard)
     calls: dict[str, Event] = field(default_factory=dict)
     first_words: str = ""
 
     def left(self) -> float | None:
-        """The seconds that are left."""
         return None if self.seconds is None else self.begin + self.seconds - time.monotonic()
 
     def hear(self, event: Event) -> None:
@@ -78,40 +60,23 @@ class _Walk:
             self.first_words = self.heard.task
 
 
+@dataclass(frozen=True)
 class Conversations:
-    """Prunes what goes to a model.
+    """Prunes what goes to a model."""
 
-    Args:
-        pruner: judges the lines.
-        sent: remembers what was sent in place of a result.
-        policy: when a result is pruned.
-        timeout: seconds for all new results of a request together, which an agent may have asked for at once.
-        effort: how much the encoder reads.
-    """
-
-    def __init__(
-        self,
-        pruner: Prunes,
-        sent: Texts,
-        policy: Policy | None = None,
-        timeout: float | None = None,
-        effort: EffortName = "auto",
-    ) -> None:
-        self._pruner = pruner
-        self._sent = sent
-        self._policy = policy or PROFILES[DEFAULT]
-        self._timeout = timeout
-        self._effort = effort
+    pruner: Prunes
+    sent: Texts  # remembers what was sent in place of a result
+    policy: Policy = PROFILES[DEFAULT]
+    timeout: float | None = None  # seconds for all new results of a request together
+    effort: EffortName = "auto"
 
     def pruned(self, messages: Sequence[Message], *, edited: bool = False) -> list[Message]:
-        """The messages as they are to be sent; those that change are copies.
+        """The messages to send; those that change are copies.
 
-        Args:
-            messages: of the request.
-            edited: whether the provider may leave some of them out, so that no result counts as being in the context.
+        With `edited` the provider may leave some of them out, so that no result counts as being in the context.
         """
         last = max((place for place, each in enumerate(messages) if _role(each) == "assistant"), default=-1)
-        walk, out = _Walk(self._timeout, edited), list(messages)
+        walk, out = _Walk(self.timeout, edited), list(messages)
         for step in _steps(messages):
             if isinstance(step, Event):
                 walk.hear(step)
@@ -123,27 +88,27 @@ class Conversations:
         return out
 
     def _text(self, result: _Result, walk: _Walk, new: bool) -> str:
-        """What is sent in place of a result's text."""
+        """The text to send for a result."""
         call = walk.calls.get(result.call)
         seen = shown_by(call.tool, call.arguments) if call else None
         if call is None or seen is None:
             return result.text
         key = _key(walk.first_words, call, result.text)
         try:
-            known = self._sent.find(key)
+            known = self.sent.find(key)
             if known is None and new:
-                known = self._judged(result.text, call, seen, walk, self._policy)
+                known = self._judged(result.text, call, seen, walk, self.policy)
                 if known != result.text:  # else it stays as it is anyway
-                    self._sent.put(key, known)
+                    self.sent.put(key, known)
                 return known
         except LamrError:
             known = None  # what can't be remembered isn't changed
         if known is not None and names_lines(known):  # a client may have dropped what it names
-            return self._judged(result.text, call, seen, walk, replace(self._policy, prunes=False))
+            return self._judged(result.text, call, seen, walk, replace(self.policy, prunes=False))
         return result.text if known is None else known
 
     def _judged(self, text: str, call: Event, seen: tuple[Read, str], walk: _Walk, policy: Policy) -> str:
-        """What is sent in place of a result, by a policy."""
+        """The text to send for a new result under a policy."""
         read, name = seen
         intent = intent_of(known_of(walk.heard, call.arguments, read.path))
         packed = packed_output(text)
@@ -163,10 +128,10 @@ class Conversations:
     def _skimmed(self, asked: ToolResult, intent: Intent, policy: Policy, walk: _Walk) -> Skim:
         left = walk.left()
         if left is not None and left <= 0 and policy.passes(asked) is None:
-            return unjudged(asked, f"the {self._timeout:g} s of this request are over")
+            return unjudged(asked, f"the {self.timeout:g} s of this request are over")
         known = {} if asked.name or walk.edited else walk.heard.seen.lines_of(asked.path)
-        options = {"known": known, "effort": self._effort, "within": left}
-        return skim_anyway(self._pruner, asked, intent, policy, **options)
+        options = {"known": known, "effort": self.effort, "within": left}
+        return skim_anyway(self.pruner, asked, intent, policy, **options)
 
 
 def _key(first_words: str, call: Event, text: str) -> str:
@@ -185,7 +150,6 @@ def _replaced(whole: Any, way: Sequence[str | int], text: str) -> Any:
 
 
 def _steps(messages: Sequence[Message]) -> Iterator[Event | _Result]:
-    """What was said, called and answered, in its order."""
     for place, message in enumerate(messages):
         if not isinstance(message, Mapping):
             continue
@@ -205,7 +169,6 @@ def _steps(messages: Sequence[Message]) -> Iterator[Event | _Result]:
 
 
 def _part(place: int, index: int, role: Any, part: Any) -> Iterator[Event | _Result]:
-    """What one part of a message says."""
     kind = part.get("type") if isinstance(part, Mapping) else None
     if kind == "text" and role in ("user", "assistant") and isinstance(part.get("text"), str):
         yield Event(role, part["text"])

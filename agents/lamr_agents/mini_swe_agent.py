@@ -22,15 +22,13 @@ from minisweagent.agents.interactive import InteractiveAgent
 
 from lamr_agents.embedded import Own, Reading, Reads
 from lamr_agents.intent import Known
-from lamr_agents.judge import Prunes
-from lamr_agents.policy import Policy
+from lamr_agents.policy import NO_LIMITS, Policy, ShownLimits
 from lamr_agents.sessions import Heard
 from lamr_agents.sessions.events import SHELL, Event
 from lamr_agents.sessions.tools import command_of, shown_by
-from lamr_agents.shown_limits import NO_LIMITS, ShownLimits
+from lamr_agents.skim import Prunes
 
-_MOST = 1 << 20
-"""Characters of the longest output that a template is tried with."""
+_MOST = 1 << 20  # characters of the longest output that a template is tried with
 _FENCED = re.compile(r"```.*?```", re.DOTALL)
 
 
@@ -57,16 +55,7 @@ def limits_of(template: str) -> ShownLimits:
 
 
 class PruningEnvironment:
-    """An environment whose commands show files pruned; everything else is the other environment's.
-
-    Args:
-        environment: runs the commands.
-        make_pruner: gives the pruner, when a command first shows enough of a file.
-        policy: when a result is pruned; None for the default profile's.
-        texts: the file that keeps what lies in no file; None for the user's own.
-        reading: how much the encoder reads.
-        limits: how much of an output the host shows.
-    """
+    """An environment whose commands show files pruned; everything else is the other environment's."""
 
     def __init__(  # noqa: PLR0913, PLR0917  # what both agents know, each with a default
         self,
@@ -86,12 +75,7 @@ class PruningEnvironment:
         return getattr(self._environment, name)
 
     def hear(self, task: str, words: str) -> None:
-        """Take in what the model said before its next commands.
-
-        Args:
-            task: what the user wants.
-            words: the message, commands in fences included.
-        """
+        """Take in what the model said before its next commands."""
         self._task = task
         self._heard.hear(Event("assistant", _FENCED.sub("", words)))
 
@@ -124,7 +108,7 @@ class PruningEnvironment:
 
 
 class _Pruning:
-    """What both agents get: an environment that prunes, and hears each answer of the model."""
+    """Adds to an agent an environment that prunes, and passes it each answer of the model."""
 
     env: Any
     model: Any

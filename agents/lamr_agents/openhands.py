@@ -43,13 +43,7 @@ _log = logging.getLogger("lamr.agents")
 
 
 class PruningExecutor(ToolExecutor):
-    """Runs a tool's own executor; what it shows of a file may come pruned, or with the reason why it couldn't be.
-
-    Args:
-        tool: the name by which the model calls the tool.
-        executor: the tool's own.
-        reads: prunes texts.
-    """
+    """Runs a tool's own executor; what it shows of a file may come pruned, or with the reason why it couldn't be."""
 
     def __init__(self, tool: str, executor: ToolExecutor, reads: Reads) -> None:
         self._tool = tool
@@ -73,11 +67,9 @@ class PruningExecutor(ToolExecutor):
             return _with_text(observation, f"{observation.text}\n{NOTE} {because_of(error)}]\n")
 
     def interrupt(self) -> None:
-        """As the tool's own."""
         self._executor.interrupt()
 
     def close(self) -> None:
-        """As the tool's own."""
         self._executor.close()
 
     def _shown(
@@ -177,7 +169,6 @@ class PruningTerminalTool(TerminalTool):
 
     @classmethod
     def create(cls, conv_state: Any, *arguments: Any, **options: Any) -> Sequence[TerminalTool]:
-        """As the host's own tool."""
         return _pruning(super().create(conv_state, *arguments, **options))
 
 
@@ -188,7 +179,6 @@ class PruningFileEditorTool(FileEditorTool):
 
     @classmethod
     def create(cls, conv_state: Any) -> Sequence[FileEditorTool]:
-        """As the host's own tool."""
         return _pruning(super().create(conv_state))
 
 

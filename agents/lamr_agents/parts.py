@@ -4,8 +4,6 @@ Where a host leaves out the middle, the numbers of what follows are the file's o
 by the number of all lines, or the file itself, by what the text shows of its end. Otherwise no number is said.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,25 +19,16 @@ _NUMBERS = re.compile(r"(?<=\.\.\. )(?P<first>\d+)(?:-(?P<last>\d+))?(?= pruned)
 
 @dataclass(frozen=True)
 class TextPart:
-    """Lines of a tool's text that stand together.
+    """Lines of a tool's text that stand together."""
 
-    Attributes:
-        text: the lines; a notice of the host's where `code` is false.
-        row: 0-based place of the first in the whole text.
-        first: the file's number of the first; None where it isn't known.
-        listed: whether the lines carry these numbers themselves.
-        code: whether the lines are the file's.
-    """
-
-    text: str
-    row: int
-    first: int | None
-    listed: bool = False
-    code: bool = True
+    text: str  # the lines; a notice of the host's where `code` is false
+    row: int  # 0-based place of the first in the whole text
+    first: int | None  # the file's number of the first; None where it isn't known
+    listed: bool = False  # whether the lines carry these numbers themselves
+    code: bool = True  # whether the lines are the file's
 
     @property
     def lines(self) -> int:
-        """How many there are."""
         return len(split_lines(self.text))
 
     def numbered(self, rows: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -107,13 +96,7 @@ def _bare(text: str) -> list[str]:
 
 
 def renumbered(text: str, kept: Sequence[int], part: TextPart) -> str:
-    """The text of a part that was pruned, with the file's numbers in its markers, or counts where nobody knows these.
-
-    Args:
-        text: the lines that are kept and a marker for each run of others, in their order.
-        kept: 1-based numbers of these lines within the part.
-        part: the part as it came.
-    """
+    """The text of a pruned part, with the file's numbers in its markers, or counts where these aren't known."""
     if part.first == 1 or (part.listed and part.first is not None):
         return text
     shift = None if part.first is None else part.first - 1

@@ -1,7 +1,12 @@
-"""When a tool's result is pruned, and when it passes untouched: one rule a row with its reason; profiles of these."""
+"""When a tool's result is pruned, and when it passes untouched: one rule a row with its reason; profiles of these.
+
+Hosts shorten results before and after a hook is asked. What they do before stands in the text itself; what they do
+after is a host's `ShownLimits`. `make test-hosts` finds these by running the hosts.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import get_args
@@ -11,7 +16,6 @@ from lamr_client import PruneResult
 from lamr_postprocess import approximate_tokens, detect_language
 
 from lamr_agents.sessions.notices import NOTHING_STATED, TruncationInfo
-from lamr_agents.shown_limits import NO_LIMITS, ShownLimits
 
 PRUNED, OUTLINED, SHORTENED = "pruned", "outlined", "shortened"
 """The reasons of a result that doesn't pass; one that was shortened names lines that the context holds already."""
@@ -24,44 +28,77 @@ FOR_A_SCRIPT = "a script of the agent's gets it"
 TOO_LONG = "what is left is longer than the host shows"
 IN_PARTS = frozenset({FAILED, RANGED, PUT_ASIDE, FOR_A_SCRIPT, TOO_LONG})
 """The reasons of a result that doesn't show the whole file, so that a later one isn't a second look at it."""
+WHOLE = 1_000_000  # what a text uses of limits that it just fills; see `ShownLimits.used`
+
+
+def utf8_bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def utf16_units(text: str) -> int:
+    """Characters of a text as JavaScript counts them."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+@dataclass(frozen=True)
+class ShownLimits:
+    """How much of a text a host shows."""
+
+    characters: float = math.inf  # the most that an answer may have to be shown whole
+    lines: float = math.inf
+    width: float = math.inf  # the most characters of a line of an answer
+    size: Callable[[str], int] = len  # counts characters as the host does
+    uncut: float = math.inf  # characters up to which a text that stays as it is is shown whole
+    shown: Callable[[str], str] = str  # gives what the model gets in the place of a text, cut or not
+    above: str = ""  # what the host puts above a text that stays as it is, with zeros for its numbers
+    below: str = ""  # what lamr's module for the host puts below an answer
+
+    def used(self, text: str) -> int:
+        """The share of the limits that an answer uses, in parts of `WHOLE`."""
+        return math.ceil(WHOLE * max(self.size(text) / self.characters, text.count("\n") / self.lines))
+
+    def fit(self, text: str) -> bool:
+        """Whether an answer is shown whole."""
+        wide = self.width < math.inf and any(self.size(line) > self.width for line in text.split("\n"))
+        return self.used(text) <= WHOLE and not wide
+
+    def cut(self, text: str) -> bool:
+        return self.size(text) > self.uncut
+
+    def inside(self, before: str, after: str) -> ShownLimits:
+        """The limits of a text that stands between two others in a result."""
+        around = before + after
+        return replace(
+            self,
+            characters=max(self.characters - self.size(around), 1),
+            lines=max(self.lines - around.count("\n"), 1),
+            uncut=self.uncut - self.size(around),
+            shown=lambda text: self.shown(f"{before}{text}{after}"),
+        )
+
+
+NO_LIMITS = ShownLimits()
 
 
 @dataclass(frozen=True)
 class ToolResult:
-    """What an agent asked for, and what came back.
+    """A tool's result, and what the agent asked for."""
 
-    Attributes:
-        text: the code that a tool showed, without what a host puts around it.
-        path: of the file.
-        tokens: of what the host would show of the text.
-        lines: of the text.
-        intended: whether anything is known of why.
-        first, last: the range that was asked for, 1-based; None where the tool was free.
-        again: whether the file was shown before in this session.
-        failed: whether the tool reports an error.
-        name: of what lies in no file, such as a command's output; empty for a file's text.
-        pointed: lines of the file that the session has pointed at, 1-based.
-        stated: what the host says of the lines that it left.
-        whole: the file as it is, where the host left out some of it and this machine has it; else empty.
-        uncut: why the host's module has it pass; empty where the policy decides.
-        limits: how much the host shows.
-    """
-
-    text: str
-    path: str
-    tokens: int
-    lines: int
-    intended: bool = True
-    first: int | None = None
+    text: str  # the code that a tool showed, without what a host puts around it
+    path: str  # the file's path
+    tokens: int  # tokens of what the host would show of the text
+    lines: int  # the text's lines
+    intended: bool = True  # whether anything is known of why
+    first: int | None = None  # first and last line that were asked for, 1-based; None where the tool was free
     last: int | None = None
-    again: bool = False
-    failed: bool = False
-    name: str = ""
-    pointed: tuple[int, ...] = ()
-    stated: TruncationInfo = NOTHING_STATED
-    whole: str = ""
-    uncut: str = ""
-    limits: ShownLimits = NO_LIMITS
+    again: bool = False  # whether the file was shown before in this session
+    failed: bool = False  # whether the tool reports an error
+    name: str = ""  # names what isn't one file, such as a command's output; empty for a file
+    pointed: tuple[int, ...] = ()  # lines of the file that the session has pointed at, 1-based
+    stated: TruncationInfo = NOTHING_STATED  # what the host says of the lines that it left
+    whole: str = ""  # the file, where the host left out some of it and this machine has it
+    uncut: str = ""  # why the host's module has it pass; empty where the policy decides
+    limits: ShownLimits = NO_LIMITS  # how much the host shows
 
     def shown_tokens(self, text: str) -> int:
         """Tokens of what the model gets where a text stands in the result's place."""
@@ -74,53 +111,36 @@ class ToolResult:
 
     @property
     def label(self) -> str:
-        """What tells it from other texts in a session."""
+        """Its name among the texts of a session."""
         return self.name or self.path
 
 
 @dataclass(frozen=True)
 class Policy:
-    """The limits.
+    """The limits."""
 
-    Attributes:
-        least_tokens, least_lines: a smaller text passes.
-        longest_range: lines up to which a range points at something; a longer one that starts at the file's beginning
-            is how agents without a reading tool open a file (`sed -n 1,250p`).
-        least_saving: the least share of tokens that a cut must save.
-        least_fitting: the least share of what is kept that must stay where the host doesn't show all of that.
-        threshold: how likely a line must be that is kept; None for the model's own.
-        least_relevance: a file that holds an answer less likely is shown as an outline. The default is below what
-            lamr-mini 0.10 gives 98 of 100 files that hold one, and above what it gives a quarter of the others.
-        most_pointed: lines of a file up to which pointing at them means something.
-        before_pointed, after_pointed: the lines around one that was pointed at that are shown with it.
-        prunes: whether lines are cut that the query doesn't need.
-        repeats: whether lines of a file are shown again that the agent's context holds already.
-    """
-
-    least_tokens: int = 1500
+    least_tokens: int = 1500  # a text with fewer tokens or lines passes
     least_lines: int = 120
     longest_range: int = 150
-    least_saving: float = 0.1
-    least_fitting: float = 0.5
-    threshold: float | None = None
+    """Lines up to which a range points at something; agents without a reading tool open files by a longer one."""
+    least_saving: float = 0.1  # the least share of tokens that a cut must save
+    least_fitting: float = 0.5  # the least share of kept lines that the host must show
+    threshold: float | None = None  # how likely a line must be that is kept; None for the model's own
     least_relevance: float = 0.15
-    most_pointed: int = 12
-    before_pointed: int = 3
+    """A file that holds an answer less likely is shown as an outline. lamr-mini 0.10 gives more to 98 of 100 files that
+    hold one, and less to a quarter of the others."""
+    most_pointed: int = 12  # lines of a file up to which pointing at them means something
+    before_pointed: int = 3  # lines that are shown before and after one that was pointed at
     after_pointed: int = 8
-    prunes: bool = True
-    repeats: bool = True
+    prunes: bool = True  # whether lines are cut that the query doesn't need
+    repeats: bool = True  # whether lines of a file are shown again that the agent's context holds already
 
     def passes(self, asked: ToolResult) -> str | None:
-        """Why a text passes before it is judged; None where it is to be judged."""
+        """The reason to pass a text unpruned; None if it is to be pruned."""
         return asked.uncut or next((reason for reason, holds in _BEFORE.items() if holds(self, asked)), None)
 
     def passes_judged(self, result: PruneResult, tokens_in: int, tokens_out: int) -> str | None:
-        """Why a text passes though it was judged; None where the result is to be shown.
-
-        Args:
-            result: what the pruner gave.
-            tokens_in, tokens_out: tokens of what the host would show of the text, and of what it would show instead.
-        """
+        """The reason to pass a text though it was pruned; None to show the pruned text."""
         if result.relevance is None:
             return "relevance undecided"
         if tokens_out > (1 - self.least_saving) * tokens_in:
@@ -132,13 +152,7 @@ class Policy:
         return replace(self, least_saving=0.0, least_fitting=0.0) if asked.limits.cut(asked.text) else self
 
     def kept(self, asked: ToolResult, first: int, lines: int) -> list[tuple[int, int]]:
-        """First and last line, counted within a part from 1, of each range that is shown for what was pointed at.
-
-        Args:
-            asked: what was asked for.
-            first: the file's number of the first line of a part of the text.
-            lines: of that part.
-        """
+        """First and last line, counted within a part from 1, of each range that is shown for what was pointed at."""
         pointed = [number for number in asked.pointed if first <= number < first + lines]
         if asked.name or len(pointed) > self.most_pointed:
             return []
@@ -184,6 +198,6 @@ PROFILES: Mapping[ProfileName, Policy] = {
     "balanced": Policy(threshold=0.25, least_relevance=0.0, repeats=False),
     "eager": Policy(repeats=False),
 }
-"""How boldly lamr cuts, from what loses nothing to what saves the most. docs/lab/selection.md tells how the thresholds
+"""Profiles, from one that loses nothing to the one that saves the most. docs/lab/selection.md tells how the thresholds
 were chosen, docs/lab/agents.md what each profile comes to on recorded sessions."""
 assert set(PROFILES) == set(get_args(ProfileName))

@@ -3,11 +3,9 @@
 Hooks, servers and the replay of sessions all come through `skim`.
 """
 
-from __future__ import annotations
-
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -22,26 +20,53 @@ from lamr_postprocess.minified import minified
 from lamr_postprocess.render import NAMED
 
 from lamr_agents.intent import Intent
-from lamr_agents.judge import Judge, Prunes
 from lamr_agents.parts import TextPart, parts_of, renumbered
-from lamr_agents.policy import OUTLINED, PRUNED, SHORTENED, TOO_LONG, Policy, ToolResult
+from lamr_agents.policy import (
+    NO_LIMITS,
+    OUTLINED,
+    PRUNED,
+    SHORTENED,
+    TOO_LONG,
+    WHOLE,
+    Policy,
+    ShownLimits,
+    ToolResult,
+)
 from lamr_agents.sessions import Read
 from lamr_agents.sessions.notices import NOTHING_STATED, TruncationInfo
 from lamr_agents.sessions.shown import shown_lines
-from lamr_agents.shown_limits import NO_LIMITS, WHOLE, ShownLimits
-from lamr_agents.skimmed import Skim, alike, hidden
+from lamr_agents.skimmed import (
+    AN_OUTLINE,
+    BY_NAME,
+    BY_RANGE,
+    IN_HASTE,
+    KNOWN_LINES,
+    Skim,
+    alike,
+    hidden,
+    known_note,
+    note,
+)
 from lamr_agents.thin import MOST_WORDS, NOT_PRUNED, NOTE
-from lamr_agents.words import AN_OUTLINE, BY_NAME, BY_RANGE, IN_HASTE, KNOWN_LINES, known_note, note
+
+_ROOM = 0.94
+"""Of what a host shows, the part that is left for lines: the note takes some, and numbers in markers may grow."""
+_NO_ARCHIVE = "no file to read the rest from"
+WINDOW = 5  # lines that must be alike, one after the other, for a run to be named
+LEAST_CHARACTERS = 250  # shortest run that is named instead of shown
+LEAST_SAVED = 240  # characters that a result must lose, so that the note below it pays
+_log = logging.getLogger("lamr.agents")
+
+
+class Prunes(Protocol):
+    """Prunes texts; `lamr_client.Pruner` does."""
+
+    @property
+    def prune(self) -> Callable[..., PruneResult]: ...
 
 
 def outline(code: str, path: str, *, listed: bool = True) -> tuple[str, tuple[int, ...]]:
-    """The headers of a file's definitions, as text, and the numbers of the lines that are left.
-
-    Args:
-        code: the file's text, or what a tool showed of it.
-        path: tells the language.
-        listed: whether the lines may carry numbers that aren't the file's.
-    """
+    """The headers of a file's definitions, as text, and the numbers of the lines that are left."""
     listing = read_listing(code) if listed else None
     body = code if listing is None else listing.body
     language = detect_language(body, path)
@@ -56,31 +81,13 @@ def outline(code: str, path: str, *, listed: bool = True) -> tuple[str, tuple[in
 
 
 class TextArchive(Protocol):
-    """What keeps originals; `lamr_agents.local.texts.Archive` is one."""
+    """Keeps originals; `lamr_agents.local.texts.Archive` does."""
 
-    def keep(self, text: str) -> str:
-        """Keep a text and return its key.
-
-        Raises:
-            LamrError: it can't be kept.
-        """
-        ...
+    def keep(self, text: str) -> str: ...
 
     def how_to_show(self, text: str, first: int, last: int) -> str:
         """Say how these lines of a text are shown, in words that follow a semicolon."""
         ...
-
-
-_ROOM = 0.94
-"""Of what a host shows, the part that is left for lines: the note takes some, and numbers in markers may grow."""
-_NO_ARCHIVE = "no file to read the rest from"
-WINDOW = 5
-"""Lines that must be alike, one after the other, for a run to be named."""
-LEAST_CHARACTERS = 250
-"""Of a run that is named instead of shown."""
-LEAST_SAVED = 240
-"""Characters that a result must lose, so that the note below it pays."""
-_log = logging.getLogger("lamr.agents")
 
 
 def asked_for(  # noqa: PLR0913  # what a host knows of a call, one keyword a fact
@@ -95,30 +102,12 @@ def asked_for(  # noqa: PLR0913  # what a host knows of a call, one keyword a fa
     whole: str = "",
     limits: ShownLimits = NO_LIMITS,
 ) -> ToolResult:
-    """What the policy judges by, with the text's size counted.
-
-    Args:
-        text: the code that a tool showed, without what a host puts around it.
-        read: the file, and the range that was asked for.
-        intent: what the agent is after.
-        again, failed, name, stated, whole, limits: see `ToolResult`.
-    """
+    """Make a `ToolResult`, with the text's size counted."""
     lines = text.count("\n") + (not text.endswith("\n"))
     tokens = approximate_tokens(limits.above + limits.shown(text))
     return ToolResult(
-        text,
-        read.path,
-        tokens,
-        lines,
-        bool(intent.query),
-        read.first,
-        read.last,
-        again,
-        failed,
-        name,
-        intent.pointed,
-        stated=stated,
-        whole=whole,
+        *(text, read.path, tokens, lines, bool(intent.query), read.first, read.last),
+        *(again, failed, name, intent.pointed, stated, whole),
         limits=limits,
     )
 
@@ -149,38 +138,60 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
         within: seconds until an answer is wanted, by what was read by then; None for the pruner's own.
     """
     policy = policy or Policy()
-    shown = _pruned(pruner, asked, intent, policy, archive, effort, within)
+    shown = _pruned(_Request(pruner, asked, intent, policy, effort, within), archive)
     return shown if policy.repeats or shown.cut or shown.failed else _without_known(asked, shown, known)
 
 
-def _pruned(  # noqa: PLR0913, PLR0917  # as `skim`
-    pruner: Prunes,
-    asked: ToolResult,
-    intent: Intent,
-    policy: Policy,
-    archive: TextArchive | None,
-    effort: EffortName,
-    within: float | None,
-) -> Skim:
-    """What is left of a text when lines are cut that the query doesn't need."""
+@dataclass(frozen=True)
+class _Request:
+    """Shared arguments for the parts of one text, each of which is pruned by itself."""
+
+    pruner: Prunes
+    asked: ToolResult
+    intent: Intent
+    policy: Policy
+    effort: EffortName
+    within: float | None  # seconds for each part; None for the pruner's own
+
+    def pointed(self, part: TextPart) -> list[tuple[int, int]]:
+        """The lines of a part that are shown because the session pointed at them."""
+        return [] if part.first is None else self.policy.kept(self.asked, part.first, part.lines)
+
+    def pruned(self, part: TextPart) -> PruneResult:
+        return self.pruner.prune(
+            *(self.intent.query, part.text),
+            task=self.intent.task,
+            history=self.intent.history,
+            path=self.asked.path,
+            threshold=self.policy.threshold,
+            keep=self.pointed(part),
+            markers=NAMED,
+            effort=self.effort,
+            within=self.within,
+        )
+
+
+def _pruned(request: _Request, archive: TextArchive | None) -> Skim:
+    """Prune a text: cut the lines that the query doesn't need."""
+    asked, policy = request.asked, request.policy
     reason = policy.passes(asked) or (_NO_ARCHIVE if asked.name and archive is None else None)
     if reason is not None:
         return untouched(asked, reason)
     parts = parts_of(asked)
-    ask = Judge(pruner, intent, policy, effort, within and within / sum(part.code for part in parts))
+    request = replace(request, within=request.within and request.within / sum(part.code for part in parts))
     try:
-        results = [ask.of(part, asked) if part.code else None for part in parts]
+        results = [request.pruned(part) if part.code else None for part in parts]
     except LamrError as error:
         return unjudged(asked, error)
     best = max(filter(None, results), key=lambda result: result.relevance or -1.0)
-    outlined = policy.is_beside_the_point(best) and not any(ask.pointed(part, asked) for part in parts)
+    outlined = policy.is_beside_the_point(best) and not any(map(request.pointed, parts))
     archive, why = archive if asked.name else None, haste(best)
     shown = _joined(asked, parts, results, outlined)
     shown = _noted(asked, shown, archive, (AN_OUTLINE if outlined else "") + why)
     policy = policy.within(asked)
     if asked.limits.used(shown.text) * policy.least_fitting <= WHOLE < asked.limits.used(shown.text):
         try:
-            results = _fitted(asked, parts, results, ask)
+            results = _fitted(request, parts, results)
         except ValueError:  # such as lines that were pointed at, which are more than the host shows
             return untouched(asked, TOO_LONG, best)
         shown = _noted(asked, _joined(asked, parts, results, outlined=False), archive, why)
@@ -197,39 +208,34 @@ def _pruned(  # noqa: PLR0913, PLR0917  # as `skim`
 
 
 def _fitted(
-    asked: ToolResult, parts: Sequence[TextPart], results: Sequence[PruneResult | None], ask: Judge
+    request: _Request, parts: Sequence[TextPart], results: Sequence[PruneResult | None]
 ) -> list[PruneResult | None]:
-    """The results with as many lines, the best first, as the host shows.
-
-    Raises:
-        ValueError: the least that could be left is more.
-    """
-    limits = asked.limits
+    """The results with as many lines, the best first, as the host shows; a ValueError where even the least is more."""
+    limits, threshold = request.asked.limits, request.policy.threshold
     room = _ROOM * WHOLE - sum(limits.used(part.text) for part in parts if not part.code)
     share = room / sum(len(part.text) for part in parts if part.code)
     fitted = list[PruneResult | None]()
     for part, result in zip(parts, results, strict=True):
         if result is None:
             fitted.append(None)
-        else:
-            threshold = ask.policy.threshold
-            cut = prune_lines(
-                *(part.text, result.line_scores),
-                path=asked.path,
-                threshold=result.threshold if threshold is None else threshold,
-                max_tokens=int(share * len(part.text)),
-                count_tokens=limits.used,
-                keep=ask.pointed(part, asked),
-                markers=NAMED,
-            )
-            fitted.append(result.cut_to(cut, approximate_tokens(cut.text)))
+            continue
+        cut = prune_lines(
+            *(part.text, result.line_scores),
+            path=request.asked.path,
+            threshold=result.threshold if threshold is None else threshold,
+            max_tokens=int(share * len(part.text)),
+            count_tokens=limits.used,
+            keep=request.pointed(part),
+            markers=NAMED,
+        )
+        fitted.append(result.cut_to(cut, approximate_tokens(cut.text)))
     return fitted
 
 
 def _joined(
     asked: ToolResult, parts: Sequence[TextPart], results: Sequence[PruneResult | None], outlined: bool
 ) -> Skim:
-    """What is left of all parts, without the note; notices of the host stay as they are."""
+    """Join the pruned parts, without the note; notices of the host stay as they are."""
     texts, kept, gone, known = list[str](), list[int](), list[tuple[int, int]](), list[tuple[int, int]]()
     for part, result in zip(parts, results, strict=True):
         if result is None:
@@ -248,7 +254,6 @@ def _joined(
 
 
 def _noted(asked: ToolResult, shown: Skim, archive: TextArchive | None, why: str) -> Skim:
-    """What is shown, with its last line."""
     undo = BY_RANGE if shown.numbers else BY_NAME
     if archive:
         undo = archive.how_to_show(asked.text, *largest_cut(shown.kept_lines, asked.lines))
@@ -281,7 +286,6 @@ def largest_cut(kept: Sequence[int], lines: int) -> tuple[int, int]:
 
 
 def because_of(error: Exception | str) -> str:
-    """The reason of a result that passes because of an error, or of what else went wrong."""
     why = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
     return visible(f"{NOT_PRUNED}: {why}"[:MOST_WORDS])
 
@@ -291,14 +295,13 @@ def _closed(text: str) -> str:
 
 
 def untouched(asked: ToolResult, reason: str, result: PruneResult | None = None) -> Skim:
-    """What is shown of a text that passes."""
     every = tuple(range(1, asked.lines + 1))
     why = visible(reason[:MOST_WORDS])
     return Skim(asked.text, why, every, asked.lines, asked.tokens, asked.tokens, result=result)
 
 
 def unjudged(asked: ToolResult, error: Exception | str) -> Skim:
-    """What is shown of a text that passes because of an error, or of what else went wrong."""
+    """The unchanged text, with an error or another reason."""
     late = isinstance(error, DeadlineExceededError)
     return replace(untouched(asked, because_of(error)), failed=True, late=late)
 
@@ -307,11 +310,6 @@ def _without_known(asked: ToolResult, shown: Skim, known: Mapping[int, str]) -> 
     """A read that passes, with runs of lines that the context holds named; as it was where that saves little.
 
     A result that names lines is none whose lines the context holds, so that a third read shows all of them.
-
-    Args:
-        asked: what was asked for.
-        shown: the result as it passes.
-        known: lines of the file that the context holds, by number.
     """
     text, end = (asked.text[:-1], "\n") if asked.text.endswith("\n") else (asked.text, "")
     rows, bare = text.split("\n"), shown_lines(asked.text)
@@ -329,15 +327,7 @@ def _without_known(asked: ToolResult, shown: Skim, known: Mapping[int, str]) -> 
 def _named(
     rows: Sequence[str], lines: Sequence[str], first: int, known: Mapping[int, str], path: str
 ) -> list[str]:
-    """Rows with each run that the context holds named instead.
-
-    Args:
-        rows: of the result, with the numbers that the host puts before lines.
-        lines: the same without these.
-        first: the number of the first.
-        known: lines that the context holds, by number.
-        path: of the file.
-    """
+    """Rows with each run that the context holds named instead."""
     places = {window: number for number in known if None not in (window := _window(known, number))}
     out, at = list[str](), 0
     while at < len(rows):
@@ -359,7 +349,7 @@ def _window(known: Mapping[int, str], number: int) -> tuple[str | None, ...]:
 
 
 def _alike(lines: Sequence[str], at: int, known: Mapping[int, str], number: int) -> int:
-    """How many lines from there on are those that the context holds from a number on."""
+    """The number of lines from `at` on that equal those of the context from `number` on."""
     length = 0
     while at + length < len(lines) and known.get(number + length) == lines[at + length]:
         length += 1

@@ -1,7 +1,10 @@
-"""What an agent is shown of a text, and what it is told beside it."""
+"""The text that an agent is shown for a result, and all messages of lamr about it.
 
-from __future__ import annotations
+An agent acts on whatever stands in its context. So these words say what to do with the file, and nothing of lamr. The
+words for a call that fails before this package is imported are `thin`'s.
+"""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,49 +14,55 @@ from lamr_client import PruneResult
 from lamr_agents.policy import CUTTING
 from lamr_agents.thin import AS_IT_CAME, NOTE
 
+BY_RANGE = "read a range of lines to see what a marker stands for"
+BY_NAME = f"{BY_RANGE}, or search the file for a name in it where it has no numbers"
+BY_COMMAND = "`{command}{between}{key}:{first}-{last}` prints the lines {first}-{last}"
+AN_OUTLINE = "an outline, since nothing here seems to answer: "
+IN_HASTE = "judged in haste ({why}): "
+HOSTS_NUMBERS = (
+    f"{NOTE} the host numbers the lines that are left; the markers carry the file's own numbers]\n"
+)
+KNOWN_LINES = (
+    f"{NOTE} lines {{first}}-{{last}} are as you read lines {{as_first}}-{{as_last}} of {{path}} above]"
+)
+_NAMES_LINES = re.compile(rf"^{re.escape(NOTE)} lines \d+-\d+ are as you read lines ", re.MULTILINE)
+FILE_ENDS = f"{NOTE} the file has {{lines}} lines]\n"
+MORE_LINES = f"{NOTE} {{lines}} lines at a time; expand shows others]\n"
+MORE_MATCHES = f"{NOTE} there are more matches; narrow the search]\n"
+_SHOWN = "{kept} of the lines {lines} are shown"
+_SHOWN_WITHOUT_NUMBERS = "{kept} of {lines} lines are shown"
+_ITS_OWN = f"; {{alike}} of these have `{NOTE}` in them, which is the text's own"
+_UNSEEN = "; {unseen} of these have invisible characters"
+
 
 @dataclass(frozen=True)
 class Skim:
-    """What an agent is shown.
+    """The text that an agent is shown."""
 
-    Attributes:
-        text: what to show; the text as it came where it passes.
-        reason: `pruned`, `outlined`, `shortened`, or why the text passes.
-        kept_lines: 1-based numbers of the lines that are shown.
-        lines: how many lines the text had.
-        tokens_in, tokens_out: before and after, markers and note included, by `approximate_tokens`.
-        hidden: first and last line of each cut by the file's own numbers; none where these aren't known.
-        numbers: first and last line of what the text showed by these numbers, by part; none where any isn't known.
-        result: what the pruner gave; None where it wasn't asked or failed.
-        failed: whether the text passes because something failed.
-        late: whether that was the time's end.
-    """
-
-    text: str
-    reason: str
-    kept_lines: tuple[int, ...]
-    lines: int
-    tokens_in: int
+    text: str  # what to show; the text as it came where it passes
+    reason: str  # `pruned`, `outlined`, `shortened`, or why the text passes
+    kept_lines: tuple[int, ...]  # 1-based numbers of the lines that are shown
+    lines: int  # how many lines the text had
+    tokens_in: int  # before and after, markers and note included, by `approximate_tokens`
     tokens_out: int
-    hidden: tuple[tuple[int, int], ...] = ()
-    numbers: tuple[tuple[int, int], ...] = ()
-    result: PruneResult | None = None
-    failed: bool = False
-    late: bool = False
+    hidden: tuple[tuple[int, int], ...] = ()  # first and last line of each cut in the file, if known
+    numbers: tuple[tuple[int, int], ...] = ()  # each part's first and last line in the file, if known
+    result: PruneResult | None = None  # what the pruner gave; None where it wasn't asked or failed
+    failed: bool = False  # whether the text passes because something failed
+    late: bool = False  # whether that was the time's end
 
     @property
     def cut(self) -> bool:
-        """Whether anything is hidden or shorter."""
         return self.reason in CUTTING
 
     @property
     def failure(self) -> str:
-        """What an agent is told where the pruner failed; empty where it didn't."""
+        """The message about a failure of the pruner; empty if it didn't fail."""
         return f"{NOTE} {self.reason}]" if self.failed else ""
 
     @property
     def aside(self) -> str:
-        """What an agent is told beside a text that passes: why the pruner failed, or that lamr didn't write what looks
+        """The message beside a text that passes: why the pruner failed, or that lamr didn't write what looks
         as if it did; mostly empty.
         """
         forged = not self.cut and alike(self.text)
@@ -65,7 +74,6 @@ class Skim:
         return self.text + (f"\n{self.aside}\n" if self.aside else "")
 
     def cuts(self) -> list[tuple[int, int]]:
-        """First and last line, 1-based, of each run of lines that are hidden."""
         return hidden(self.kept_lines, self.lines)
 
 
@@ -76,5 +84,38 @@ def hidden(kept: Sequence[int], lines: int) -> list[tuple[int, int]]:
 
 
 def alike(text: str) -> int:
-    """How many lines look like words of lamr's."""
+    """The number of lines that look like lamr's messages."""
     return sum(NOTE in line for line in text.lower().splitlines()) if NOTE in text.lower() else 0
+
+
+def note(  # noqa: PLR0913  # keyword-only but for the parts
+    kept: int,
+    lines: int,
+    undo: str,
+    *,
+    numbers: Sequence[tuple[int, int]] = (),
+    why: str = "",
+    alike: int = 0,
+    unseen: int = 0,
+) -> str:
+    """The last line of what an agent is shown: how much is hidden and how to see it.
+
+    `numbers` are the first and last number of the text's lines in their file, by part, where these are known; `alike`
+    lines of the text look like words of lamr's, and `unseen` have invisible characters.
+    """
+    ranges = ", ".join(f"{first}-{last}" for first, last in numbers)
+    words = _SHOWN if ranges else _SHOWN_WITHOUT_NUMBERS
+    own = _ITS_OWN.format(alike=alike) if alike else ""
+    own += _UNSEEN.format(unseen=unseen) if unseen else ""
+    return f"{NOTE} {why}{words.format(kept=kept, lines=ranges or lines)}{own}; {undo}]\n"
+
+
+def names_lines(text: str) -> bool:
+    """Whether a result names lines instead of showing them again."""
+    return _NAMES_LINES.search(text) is not None
+
+
+def known_note(*, ended: bool) -> str:
+    """The last line of a read that names lines it doesn't show; `ended` where the text ends with a line's end."""
+    end = "" if ended else "; its last line has no end"
+    return f"{NOTE} lines that your context holds are named; read them again to have them shown{end}]\n"

@@ -1,6 +1,4 @@
-"""What hooks did on this machine, by their own record: the tokens that they cut, and what agents read again."""
-
-from __future__ import annotations
+"""Statistics of the hooks on this machine: tokens that they cut, and tokens that agents read again."""
 
 import json
 from collections import Counter
@@ -18,17 +16,10 @@ GROUPS: Mapping[str, Callable[[Decision], str]] = {
     "day": lambda decision: datetime.fromtimestamp(decision.at).astimezone().date().isoformat(),
     "host": lambda decision: decision.host,
 }
-"""What decisions are grouped by; days are those of this machine's time zone."""
+"""Group keys of decisions; days are in this machine's time zone."""
 _HEADINGS = (
-    "sessions",
-    "results",
-    "cut",
-    "tokens cut",
-    "by range",
-    "by whole",
-    "read again",
-    "net",
-    "waiting",
+    *("sessions", "results", "cut", "tokens cut"),
+    *("by range", "by whole", "read again", "net", "waiting"),
 )
 _REMARK = (
     "Tokens are estimates and count once, though each later request of a session reads them too. A cut counts under "
@@ -38,35 +29,23 @@ _REMARK = (
 
 @dataclass(frozen=True)
 class Sums:
-    """Sums over decisions.
+    """Sums over decisions."""
 
-    Attributes:
-        sessions: how many, sub-agents counted with their session.
-        results: of tools that lamr was asked about.
-        cuts: results that were cut.
-        tokens_cut: that these lost.
-        by_range, by_whole: cuts that agents came back for by reading a range, or else the whole file.
-        tokens_again: that this brought.
-        seconds: that agents waited.
-    """
-
-    sessions: int
-    results: int
-    cuts: int
-    tokens_cut: int
-    by_range: int
+    sessions: int  # a sub-agent counts with its session
+    results: int  # tool results that lamr saw
+    cuts: int  # results that were cut
+    tokens_cut: int  # tokens removed by these cuts
+    by_range: int  # cuts that agents came back for by reading a range, or else the whole file
     by_whole: int
-    tokens_again: int
-    seconds: float
+    tokens_again: int  # tokens of what was read again
+    seconds: float  # time that agents waited
 
     @property
     def net(self) -> int:
-        """Tokens that were cut, less those that were read again."""
         return self.tokens_cut - self.tokens_again
 
 
 def sums_of(decisions: Sequence[Decision]) -> Sums:
-    """Add decisions up."""
     cuts = [decision for decision in decisions if decision.reason in CUTTING]
     return Sums(
         sessions=len({(each.host, each.session.split("/", 1)[0]) for each in decisions}),
@@ -85,27 +64,18 @@ def table(decisions: Sequence[Decision]) -> str:
     tables = []
     for name, key in GROUPS.items():
         groups = _grouped(decisions, key)
-        rows: list[Sequence[str]] = [
-            (name, *_HEADINGS),
-            *(_row(each, sums_of(groups[each])) for each in groups),
-        ]
+        rows = [(name, *_HEADINGS), *(_row(each, sums_of(groups[each])) for each in groups)]
         tables.append(align([*rows, _row("all", sums_of(decisions))] if len(groups) > 1 else rows))
-    reasons = _reasons(decisions)
-    rows = [("reason", "results"), *((reason, f"{count:,}") for reason, count in reasons.items())]
-    return "\n\n".join([*tables, align(rows), _REMARK])
+    reasons = [(reason, f"{count:,}") for reason, count in _reasons(decisions).items()]
+    return "\n\n".join([*tables, align([("reason", "results"), *reasons]), _REMARK])
 
 
 def to_json(decisions: Sequence[Decision]) -> str:
     """The same, as one JSON object."""
-    value = {
-        "total": _as_dict(decisions),
-        **{
-            f"by_{name}": {each: _as_dict(group) for each, group in _grouped(decisions, key).items()}
-            for name, key in GROUPS.items()
-        },
-        "reasons": _reasons(decisions),
-    }
-    return json.dumps(value, ensure_ascii=False, indent=1)
+    value = {"total": _as_dict(decisions)}
+    for name, key in GROUPS.items():
+        value[f"by_{name}"] = {each: _as_dict(group) for each, group in _grouped(decisions, key).items()}
+    return json.dumps({**value, "reasons": _reasons(decisions)}, ensure_ascii=False, indent=1)
 
 
 def _grouped(decisions: Iterable[Decision], key: Callable[[Decision], str]) -> dict[str, list[Decision]]:

@@ -18,30 +18,21 @@ if TYPE_CHECKING:  # as in typing, which would take time to import
 
 SMALL = 2000
 """Bytes of a call below which a result stays as it is: what could be left out of it doesn't pay for the asking."""
-MOST_BYTES = 64 << 20
-"""Of a call; a larger one stays as it is."""
-LEFT = "lamr_seconds_left"
-"""What a call is sent with: the seconds that this process will wait for the answer."""
-HOST = "lamr_host"
-"""What a call is sent with: the name of the host, as the hook's command has it."""
-SOCKET = "agents/hook.sock"
-"""The socket in lamr's cache folder at which the user's own server listens."""
-FOLDER = "lamr_folder"
-"""What a call is sent with: the host's folder, where the hook's environment names one."""
+MOST_BYTES = 64 << 20  # largest call; a larger one stays as it is
+LEFT = "lamr_seconds_left"  # what a call is sent with: the seconds that this process will wait for the answer
+HOST = "lamr_host"  # what a call is sent with: the name of the host, as the hook's command has it
+SOCKET = "agents/hook.sock"  # the socket in lamr's cache folder at which the user's own server listens
+FOLDER = "lamr_folder"  # what a call is sent with: the host's folder, where the hook's environment names one
 EVENT = "PostToolUse"
 BESIDE = '{"hookSpecificOutput": {"hookEventName": "' + EVENT + '", "additionalContext": %s}}'
-"""How most hosts are told something beside a result; `%s` stands for the words, as JSON."""
-NOTE = "[lamr:"
-"""How whatever lamr says to an agent begins."""
-NOT_PRUNED = "not pruned"
-"""How the reason of a result begins that passes because something failed."""
+"""JSON by which most hosts take a message beside a result; `%s` stands for the message."""
+NOTE = "[lamr:"  # how whatever lamr says to an agent begins
+NOT_PRUNED = "not pruned"  # how the reason of a result begins that passes because something failed
 AS_IT_CAME = f"{NOTE} nothing is cut here; what begins with `{NOTE}` in the result is its own text]"
-"""What is said of a result that passes with words in it that look like lamr's."""
-MOST_WORDS = 400
-"""Characters of others' words that are told."""
+"""Message for a result that passes although it has text that looks like lamr's."""
+MOST_WORDS = 400  # characters of others' words that are told
 _PAUSE = 0.02
-_TELLING = 0.05
-"""Seconds that telling the server of a small result may take."""
+_TELLING = 0.05  # seconds that telling the server of a small result may take
 _GRACE = 2.0
 """Seconds after the end of a server that was started: it also ends where another was quicker, which then listens."""
 _SERVE = "import sys; sys.path[:] = filter(None, sys.path); from lamr_cli.main import main; main()"
@@ -68,7 +59,6 @@ def main(arguments: "list[str]") -> int:
 
 
 def _answer(options: "dict[str, str]", begin: float, shape: str) -> bytes:
-    """What to print for the call on standard input."""
     deadline = begin + float(options.get("--limit", "8"))
     if sys.stdin is None:
         return unpruned("standard input is closed", shape)
@@ -88,18 +78,7 @@ def _answer(options: "dict[str, str]", begin: float, shape: str) -> bytes:
 
 
 def ask(path: str, payload: bytes, deadline: float, serve: str, host: str = "") -> bytes:
-    """Send a call to the server and return what to print; starts the server with the options `serve` if none listens.
-
-    Args:
-        path: of the socket.
-        payload: the host's call, a JSON object.
-        deadline: by `time.monotonic`.
-        serve: a JSON list.
-        host: whose call it is.
-
-    Raises:
-        OSError: the server can't be reached, doesn't answer within the deadline, or isn't the user's.
-    """
+    """Send a call to the server and return what to print; starts the server with the options `serve` if needed."""
     with _connect(path, deadline, serve) as connection:
         connection.settimeout(_left(deadline))
         connection.sendall(_with_ours(payload, deadline, host))
@@ -117,7 +96,6 @@ def ask(path: str, payload: bytes, deadline: float, serve: str, host: str = "") 
 
 
 def _with_folder(payload: bytes, folder: str) -> bytes:
-    """The call with `FOLDER` as its last key, where there is a folder."""
     if not folder:
         return payload
     import json  # noqa: PLC0415 - few have moved the folder
@@ -161,7 +139,7 @@ def _with(payload: bytes, keys: str) -> bytes:
 
 
 def unpruned(why: str, shape: str = BESIDE) -> bytes:
-    """What to print when a result couldn't be pruned: the agent sees the reason beside the result."""
+    """The output for a result that couldn't be pruned: the agent sees the reason beside it."""
     return beside(f"{NOTE} {NOT_PRUNED}: {plain(why)}]", shape)
 
 
@@ -171,19 +149,14 @@ def plain(words: str) -> str:
 
 
 def beside(words: str, shape: str = BESIDE) -> bytes:
-    """What to print for an agent to see beside a result that stays as it is; `shape` is the host's, as `BESIDE`."""
+    """The output that shows an agent a message beside an unchanged result; `shape` is the host's, as `BESIDE`."""
     import json  # noqa: PLC0415 - a warm call doesn't need it, and it takes longer than all else here
 
     return shape.replace("%s", json.dumps(words)).encode()
 
 
 def check_folder(folder: str) -> None:
-    """See that a folder is the user's, and that nobody else can put something into it.
-
-    Raises:
-        FileNotFoundError: it isn't there.
-        PermissionError: it is a link or no folder, or belongs to somebody else, or others may write in it.
-    """
+    """See that a folder is the user's, and that nobody else can put something into it."""
     status = os.lstat(folder or os.curdir)
     if not stat.S_ISDIR(status.st_mode):
         raise _refused(folder, "is a link or no folder")
@@ -193,12 +166,7 @@ def check_folder(folder: str) -> None:
 
 
 def check_place(path: str) -> None:
-    """See that a socket's folder passes `check_folder`, and that a socket of the user's has the name, if anything does.
-
-    Raises:
-        FileNotFoundError: the folder isn't there.
-        PermissionError: it isn't so.
-    """
+    """See that a socket's folder passes `check_folder`, and that nothing but a socket of the user's has its name."""
     check_folder(os.path.dirname(path))  # noqa: PTH120 - pathlib takes time to import
     try:
         status = os.lstat(path)
@@ -210,12 +178,7 @@ def check_place(path: str) -> None:
 
 
 def check_peer(connection: socket.socket) -> None:
-    """See that the process at the other end is the user's.
-
-    Raises:
-        PermissionError: it is somebody else's.
-        OSError: the system doesn't say.
-    """
+    """See that the process at the other end is the user's."""
     user = int.from_bytes(connection.getsockopt(*_PEER)[4:8], sys.byteorder)
     if user != os.geteuid():
         raise PermissionError(f"the process at the other end belongs to user {user}")

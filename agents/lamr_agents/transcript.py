@@ -1,47 +1,40 @@
-"""What was said last in a host's log, however long it is: its end is read, and what the user said before it looked for.
+"""Reads the last words in a host's log, however long it is: its end, and the user's last message before it.
 
 Sessions grow by hundreds of megabytes, and a hook must answer at once. So each call reads a bounded part: the last
 mebibyte whole; where the user doesn't speak there, the sixteen before it for the user's words alone; else the log's
-beginning, where the session's first task stands. Only regular files are read.
+beginning, where the session's first task stands. Only regular files are opened: another could hold whoever opens it.
 """
 
-from __future__ import annotations
-
 import os
+import stat
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from lamr_agents.regular_files import opened
+from lamr_postprocess import decode
+
 from lamr_agents.sessions import Event, Heard, LogFormat, events_of, read_records
 from lamr_agents.sessions.events import events_on_path
 
-STEP_BYTES = 1 << 20
-"""Of one step; a line that is longer is passed over."""
+STEP_BYTES = 1 << 20  # read in one step; a longer line is passed over
 STEPS_BACK = 16
-MOST_LINES = 4000
-"""Of one step; more are so short that they say nothing."""
+MOST_LINES = 4000  # read in one step; more are too short to say anything
 
 _NOTHING_KNOWN = Event("cleared")
+MOST_BYTES = 4 << 20  # largest file whose text is read
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 
 
 @dataclass(frozen=True)
 class Voice:
-    """Whose words are heard in a log.
+    """Selects the agent whose words are read from a log."""
 
-    Attributes:
-        form: the host's; each line is a record.
-        may_be_users: whether a line can hold words of the user; it may err towards True.
-        agent: the sub-agent; empty for the session's own agent, None for all whose steps the log has.
-        call: the call that is to be answered, where the log holds several branches: what leads to it counts. Where the
-            log doesn't hold it yet, no result counts as being in the context.
-    """
-
-    form: LogFormat
-    may_be_users: Callable[[bytes], bool]
-    agent: str | None = ""
+    form: LogFormat  # the host's; each line is a record
+    may_be_users: Callable[[bytes], bool]  # whether a line can hold words of the user
+    agent: str | None = ""  # the sub-agent; empty for the session's own agent, None for all in the log
     call: str | None = None
+    """The call to answer, in a log of several branches; until the log has it, no result counts as in the context."""
 
     def events(self, lines: Iterable[bytes], *, latest: bool = False) -> list[Event]:
         """The steps that lines tell; `latest` where they are the log's last."""
@@ -55,12 +48,7 @@ class Voice:
 
 
 def last_heard(log: Path, voice: Voice) -> Heard:
-    """What was said last in a log; nothing where it can't be read.
-
-    Args:
-        log: the file; whoever runs the session may still write it.
-        voice: whose words.
-    """
+    """The state at the end of a log; empty if it can't be read."""
     try:
         with opened(log) as stream:
             return _heard_in(stream, voice)
@@ -109,7 +97,6 @@ def _step(stream: BinaryIO, end: int) -> tuple[list[bytes], int]:
 
 
 def _heard_after(earlier: Iterable[bytes], heard: Heard, recent: Sequence[Event], voice: Voice) -> Heard:
-    """What was heard, with what the user said earlier."""
     before = voice.events(filter(voice.may_be_users, earlier))
     return _heard([*before, *recent]) if before else heard
 
@@ -119,3 +106,27 @@ def _heard(events: Iterable[Event]) -> Heard:
     for event in events:
         heard.hear(event)
     return heard
+
+
+def opened(path: Path) -> BinaryIO:
+    if not stat.S_ISREG(path.stat().st_mode):  # opening a device may do something by itself
+        raise FileNotFoundError(path)
+    stream = os.fdopen(os.open(path, os.O_RDONLY | _NO_WAIT), "rb", buffering=0)
+    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+        stream.close()
+        raise FileNotFoundError(path)
+    return stream
+
+
+def text_of(path: str) -> str:
+    """The text of a file on this machine; empty where there is none, it is too large, or it is binary.
+
+    Whether it is the file that somebody means, who may be on another machine, only its content can tell.
+    """
+    try:
+        with opened(Path(path)) as stream:
+            data = stream.read(MOST_BYTES + 1)
+    except (OSError, ValueError):
+        return ""
+    decoded = decode(data) if len(data) <= MOST_BYTES else None
+    return decoded.text if decoded else ""

@@ -110,7 +110,7 @@ def render_files(
 
     lamr front render -o rendered --sockets /run/haproxy
     """
-    from lamr_serving.front.errors import FrontError
+    from lamr_serving.errors import FrontError
     from lamr_serving.front.rendering import FrontPaths, render, write
     from lamr_serving.front.tenants_file import read_fleet
 

@@ -95,10 +95,10 @@ def mcp(
     with needs_extra("mcp"):
         import uvicorn
         from lamr_agents.http.limits import HostMiddleware, HttpLimits, server_options
-        from lamr_agents.mcp.roots import Reach
         from lamr_agents.mcp.server import create_server
+        from lamr_agents.mcp.workspace import Reach
         from mcp.server.transport_security import TransportSecuritySettings
-    from lamr_agents.workspace import Workspace
+    from lamr_agents.mcp.workspace import Workspace
     from lamr_client import AsyncPruner
     from lamr_repositories import default_cache_file
 

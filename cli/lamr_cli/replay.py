@@ -70,7 +70,7 @@ def replay(  # one argument an option
     if len(logs) > len(report.sessions) + len(report.passed_over):
         say(f"replayed the latest {len(report.sessions)} sessions; --limit takes more", err=True)
     if html:
-        from lamr_agents.replay.page import render_page
+        from lamr_agents.replay.report import render_page
 
         write_page(html, render_page(report))
         say(f"{html}: {sum(len(session.reads) for session in report.sessions)} reads", err=True)
@@ -84,8 +84,7 @@ def _report(
     progress: Callable[[str, int, int], None],
 ) -> Report:
     """Replay the latest sessions, the oldest of them first, so that what others copy of it is counted once."""
-    from lamr_agents.errors import NoSessionError
-    from lamr_agents.replay import Report, record_of, replay, shown_by_hooks
+    from lamr_agents.replay import NoSessionError, Report, record_of, replay, shown_by_hooks
 
     passed_over: dict[Path, str] = {}
     latest: list[Path] = []

@@ -16,45 +16,28 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lamr_serving.errors import ModelRepositoryError, ServerStartError
-    from lamr_serving.launcher.foreground import serve
-    from lamr_serving.launcher.server import TritonServer
+    from lamr_serving.launcher.server import TritonServer, serve
     from lamr_serving.launcher.server_options import ServerOptions
     from lamr_serving.repository_check import check_repository
     from lamr_serving.status import LocalStatus, ModelStatus, ServerStatus, local_status, server_status
 
-__all__ = [
-    "LocalStatus",
-    "ModelRepositoryError",
-    "ModelStatus",
-    "ServerOptions",
-    "ServerStartError",
-    "ServerStatus",
-    "TritonServer",
-    "check_repository",
-    "local_status",
-    "serve",
-    "server_status",
-]
+__all__ = ["ModelRepositoryError", "ServerOptions", "ServerStartError", "TritonServer", "check_repository"]
+__all__ += ["LocalStatus", "ModelStatus", "ServerStatus", "local_status", "serve", "server_status"]
 
 _HOMES = {
-    "LocalStatus": "status",
-    "ModelRepositoryError": "errors",
-    "ModelStatus": "status",
-    "ServerOptions": "launcher.server_options",
-    "ServerStartError": "errors",
-    "ServerStatus": "status",
-    "TritonServer": "launcher.server",
-    "check_repository": "repository_check",
-    "local_status": "status",
-    "serve": "launcher.foreground",
-    "server_status": "status",
+    "errors": ("ModelRepositoryError", "ServerStartError"),
+    "launcher.server": ("TritonServer", "serve"),
+    "launcher.server_options": ("ServerOptions",),
+    "repository_check": ("check_repository",),
+    "status": ("LocalStatus", "ModelStatus", "ServerStatus", "local_status", "server_status"),
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    home = next((module for module, names in _HOMES.items() if name in names), None)
+    if home is None:
         raise AttributeError(f"module 'lamr_serving' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"lamr_serving.{_HOMES[name]}"), name)
+    return getattr(importlib.import_module(f"lamr_serving.{home}"), name)
 
 
 def __dir__() -> list[str]:

@@ -1,10 +1,8 @@
-"""Which execution provider and precision suit a machine. This is the one place that decides it and gives the reasons.
+"""Chooses the execution provider and precision for a machine, and gives the reasons.
 
 `lamr status` shows the choice for this machine, and `lamr export --precision` writes a row into a model's
 `config.pbtxt`, in Triton's terms.
 """
-
-from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable
@@ -40,7 +38,6 @@ class Engine:
         return {} if self.provider == "cpu" else {"CPU": {self.provider: dict(self.options)}}
 
     def pbtxt(self) -> str:
-        """The lines of a `config.pbtxt` that ask for this engine, with its reason."""
         provider = "onnxruntime's own CPU provider" if self.provider == "cpu" else self.provider
         text = f"# {self.precision} on {provider}: {self.reason}\n"
         for name, options in self.accelerators.get("CPU", {}).items():
@@ -104,5 +101,4 @@ def choose(features: Collection[str] | None = None, width: int = 0) -> Engine:
 
 
 def engine_for(precision: str) -> Engine:
-    """The engine that serves a precision."""
     return {engine.precision: engine for engine in reversed(ENGINES)}[precision]

@@ -4,8 +4,6 @@ Triton would find many of these faults too, some after half a minute and some at
 or tokenizer of another model. Whether graphs and programs are whole is left to it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path
@@ -13,27 +11,8 @@ from typing import Any
 
 from lamr_base.errors import ModelMismatchError
 from lamr_base.files import MOST_TOKENIZER_BYTES, check_regular, read_regular
+from lamr_model import names
 from lamr_model.encoder.part_spec import PartSpec
-from lamr_model.names import (
-    DECODER,
-    ENCODER,
-    ENSEMBLE,
-    FINGERPRINT_PARAMETER,
-    FUSED,
-    FUSION_FILE,
-    MODELS,
-    ONNX_FILE,
-    PART_FILE,
-    PERPLEXITY,
-    PROGRAM_FILE,
-    SPEC_FILE,
-    SPEC_PARAMETER,
-    TOKENIZER_FILE,
-    TOKENIZER_PARAMETER,
-    WEIGHTS_FILE,
-    config_file,
-    version_folder,
-)
 from lamr_model.perplexity.causal_spec import CausalSpec, causal_files, from_parameter, load_causal_spec
 from lamr_model.scoring.scorer import Scorer
 from lamr_model.spec import ModelSpec, client_files, load_spec
@@ -57,8 +36,8 @@ def check_repository(repository: Path) -> ModelSpec | CausalSpec:
             f"{repository} is not a folder; name a model repository written by `lamr export`", path=repository
         )
     try:
-        causal = _check_causal(repository) if (repository / PERPLEXITY).is_dir() else None
-        if causal is not None and not (repository / ENSEMBLE).is_dir():
+        causal = _check_causal(repository) if (repository / names.PERPLEXITY).is_dir() else None
+        if causal is not None and not (repository / names.ENSEMBLE).is_dir():
             return causal
         return _check_pruner(repository)
     except ModelRepositoryError:
@@ -68,37 +47,37 @@ def check_repository(repository: Path) -> ModelSpec | CausalSpec:
 
 
 def _check_pruner(repository: Path) -> ModelSpec:
-    configs = {name: read_config(config_file(repository, name)) for name in MODELS}
-    onnx = version_folder(repository, ENCODER) / (configs[ENCODER].default_model_filename or ONNX_FILE)
-    tokenizer = client_files(repository) / TOKENIZER_FILE
-    program, weights = (version_folder(repository, DECODER) / name for name in (PROGRAM_FILE, WEIGHTS_FILE))
-    for path in (client_files(repository) / SPEC_FILE, tokenizer, onnx, program, weights):
+    configs = {name: read_config(names.config_file(repository, name)) for name in names.MODELS}
+    file = configs[names.ENCODER].default_model_filename or names.ONNX_FILE
+    onnx, decoder = (names.version_folder(repository, name) for name in (names.ENCODER, names.DECODER))
+    onnx, program, weights = onnx / file, decoder / names.PROGRAM_FILE, decoder / names.WEIGHTS_FILE
+    tokenizer = client_files(repository) / names.TOKENIZER_FILE
+    for path in (client_files(repository) / names.SPEC_FILE, tokenizer, onnx, program, weights):
         _check_readable(path)
     spec = load_spec(repository)
     _check_tokenizer(tokenizer, spec.tokenizer_sha256)
     Scorer.from_repository(repository, spec)
-    path = config_file(repository, ENSEMBLE)
-    _check_carried(configs[ENSEMBLE], path, FINGERPRINT_PARAMETER, spec.fingerprint)
-    if onnx.name == ONNX_FILE and PartSpec.load(onnx.parent) is not None:  # it reads query and code apart
-        for name in (PART_FILE, FUSION_FILE):
-            _check_readable(onnx.with_name(name))
-    widths = [
-        int(output.dims[-1]) for output in configs[ENCODER].output if output.name == FUSED and output.dims
-    ]
+    path = names.config_file(repository, names.ENSEMBLE)
+    _check_carried(configs[names.ENSEMBLE], path, names.FINGERPRINT_PARAMETER, spec.fingerprint)
+    apart = onnx.name == names.ONNX_FILE and PartSpec.load(onnx.parent) is not None
+    for name in (names.PART_FILE, names.FUSION_FILE) if apart else ():  # it reads query and code apart
+        _check_readable(onnx.with_name(name))
+    outputs = configs[names.ENCODER].output
+    widths = [int(output.dims[-1]) for output in outputs if output.name == names.FUSED and output.dims]
     _check_weights(weights, spec, widths[0] if widths else -1)  # -1 where it isn't fixed, too
     return spec
 
 
 def _check_causal(repository: Path) -> CausalSpec:
-    path, folder = config_file(repository, PERPLEXITY), causal_files(repository)
+    path, folder = names.config_file(repository, names.PERPLEXITY), causal_files(repository)
     config = read_config(path)
-    for name in (SPEC_FILE, TOKENIZER_FILE, config.default_model_filename or ONNX_FILE):
+    for name in (names.SPEC_FILE, names.TOKENIZER_FILE, config.default_model_filename or names.ONNX_FILE):
         _check_readable(folder / name)
     spec = load_causal_spec(repository)
-    from_parameter(config.parameters[TOKENIZER_PARAMETER].string_value, spec, str(path))
-    _check_carried(config, path, FINGERPRINT_PARAMETER, spec.fingerprint)
-    _check_carried(config, path, SPEC_PARAMETER, spec.to_json())
-    _check_tokenizer(folder / TOKENIZER_FILE, spec.tokenizer_sha256)
+    from_parameter(config.parameters[names.TOKENIZER_PARAMETER].string_value, spec, str(path))
+    _check_carried(config, path, names.FINGERPRINT_PARAMETER, spec.fingerprint)
+    _check_carried(config, path, names.SPEC_PARAMETER, spec.to_json())
+    _check_tokenizer(folder / names.TOKENIZER_FILE, spec.tokenizer_sha256)
     return spec
 
 
@@ -107,8 +86,8 @@ def _check_carried(config: Any, path: Path, parameter: str, expected: str) -> No
     stored = config.parameters[parameter].string_value
     if stored != expected:
         raise ModelRepositoryError(
-            f"{path} carries {parameter} {stored or '(none)'}, but {SPEC_FILE} makes {expected}: they are of different "
-            f"models; {AGAIN}",
+            f"{path} carries {parameter} {stored or '(none)'}, but {names.SPEC_FILE} makes {expected}: they are of "
+            f"different models; {AGAIN}",
             path=path,
         )
 
@@ -133,16 +112,12 @@ def _check_weights(path: Path, spec: ModelSpec, width: int) -> None:
         )
     if width > 0 and features != width:
         raise ModelRepositoryError(
-            f"{path} takes {features} features a token, but {ENCODER} makes {width}; {AGAIN}", path=path
+            f"{path} takes {features} features a token, but {names.ENCODER} makes {width}; {AGAIN}", path=path
         )
 
 
 def read_config(path: Path) -> Any:
-    """Read a `config.pbtxt` as Triton's ModelConfig message.
-
-    Raises:
-        ModelRepositoryError: it is missing, unreadable or cut.
-    """
+    """Read a `config.pbtxt` as Triton's ModelConfig message."""
     # The messages come with a gRPC client that takes a while to import.
     from google.protobuf import text_format  # type: ignore[import-untyped]  # noqa: PLC0415
     from tritonclient.grpc import model_config_pb2  # noqa: PLC0415
@@ -180,5 +155,6 @@ def _check_tokenizer(path: Path, sha256: str) -> None:
     except (ValueError, RecursionError) as error:
         raise ModelRepositoryError(f"{path} is damaged ({error}); {AGAIN}", path=path) from error
     raise ModelRepositoryError(
-        f"{path} is not the tokenizer that {path.with_name(SPEC_FILE)} was written for; {AGAIN}", path=path
+        f"{path} is not the tokenizer that {path.with_name(names.SPEC_FILE)} was written for; {AGAIN}",
+        path=path,
     )

@@ -1,6 +1,4 @@
-"""What a running server says about itself, and what is installed here: the facts behind `lamr status`."""
-
-from __future__ import annotations
+"""The facts of `lamr status`: what a running server says about itself, and what is installed here."""
 
 import importlib.metadata
 import importlib.util
@@ -20,25 +18,14 @@ from lamr_base.errors import (
 from lamr_base.silence import import_onnxruntime
 from lamr_client import triton_wire as wire
 from lamr_client.connection import Connection, parse_connection
-from lamr_model.names import (
-    ENCODER,
-    ENSEMBLE,
-    FINGERPRINT_PARAMETER,
-    NAME_PARAMETER,
-    PERPLEXITY,
-    PRECISION_PARAMETER,
-    VERSION_PARAMETER,
-    config_file,
-)
+from lamr_model import names
 from lamr_model.spec import bundled_repository, load_spec
 
 from lamr_serving.engines import PRECISIONS, WIDE, choose, engine_for
 from lamr_serving.repository_check import read_config
 
-MOST_ANSWER_BYTES = 64 << 20
-"""Of one answer: the configuration of a causal model holds its tokenizer."""
-MOST_MODELS = 64
-"""Each is asked about by itself; a server of lamr's has three."""
+MOST_ANSWER_BYTES = 64 << 20  # largest answer: a causal model's configuration holds its tokenizer
+MOST_MODELS = 64  # each is asked about by itself; a server of lamr's has three
 UNSUITED = (
     "the bundled model's own; this machine has no integer dot products, so that it is slow: say --effort instant where "
     "time is short"
@@ -48,85 +35,53 @@ PROVIDER_TITLES = {"cuda": "CUDA", "tensorrt": "TensorRT", "openvino": "OpenVINO
 
 @dataclass(frozen=True)
 class ModelStatus:
-    """One model of a server.
+    """One model of a server."""
 
-    Attributes:
-        name, version: the model's name and version in the server's words.
-        state: READY or UNAVAILABLE.
-        requests, executions, failures: counts since the model was loaded; an execution runs a batch of requests.
-        mean_batch: the mean number of requests in an execution; None before the first one.
-        compute_ms: the mean over successful requests, in milliseconds; None before the first one.
-    """
-
-    name: str
+    name: str  # as the server says, like its version
     version: str
-    state: str
-    requests: int = 0
+    state: str  # READY or UNAVAILABLE
+    requests: int = 0  # counts since the model was loaded; an execution runs a batch of requests
     executions: int = 0
     failures: int = 0
-    mean_batch: float | None = None
-    compute_ms: float | None = None
+    mean_batch: float | None = None  # the mean number of requests in an execution; None before the first one
+    compute_ms: float | None = None  # the mean of successful requests; None before the first one
 
 
 @dataclass(frozen=True)
 class ServerStatus:
-    """A server's answer.
+    """A server's answer."""
 
-    Attributes:
-        address: `host:port` of the gRPC endpoint that was asked.
-        live: whether the server answers.
-        ready: whether all of its models are ready.
-        server, server_version: the server's name and version in its own words.
-        model, model_version, fingerprint: which model the `lamr` ensemble is; None when it doesn't serve one.
-        provider: the execution provider that the encoder's configuration asks onnxruntime for.
-        precision: the precision of the encoder's products, as the configuration says.
-        models: all models that the server has loaded, with statistics.
-    """
-
-    address: str
-    live: bool
-    ready: bool
-    server: str
+    address: str  # `host:port` of the gRPC endpoint that was asked
+    live: bool  # whether the server answers
+    ready: bool  # whether all of its models are ready
+    server: str  # as the server says, like its version
     server_version: str
-    model: str | None
+    model: str | None  # which model the `lamr` ensemble is; None, as the next two, where there is none
     model_version: str | None
     fingerprint: str | None
-    provider: str | None
-    precision: str | None
-    models: tuple[ModelStatus, ...]
+    provider: str | None  # the execution provider that the encoder's configuration asks for
+    precision: str | None  # the precision of the encoder's products, as the configuration says
+    models: tuple[ModelStatus, ...]  # all models that the server has loaded, with statistics
 
 
 @dataclass(frozen=True)
 class LocalStatus:
-    """What this installation can do without a server.
+    """The abilities of this installation without a server."""
 
-    Attributes:
-        lamr, python, numpy: their versions.
-        onnxruntime, providers: its version and its execution providers; None and empty when it isn't installed.
-        triton: the version of the `nvidia-pytriton` wheel; None when it isn't installed.
-        model, model_version, fingerprint: which model the bundled one is; None when it is missing or broken.
-        problem: why the bundled model can't be used; None when it can.
-        engine: the provider and precision of the bundled model's encoder, and what that means on this machine's CPUs;
-            None where the model has a problem.
-        small_engine, wide_engine: those that suit these CPUs best, and why, to export a small encoder for, and one that
-            is at least as wide as Qwen3-0.6B's.
-        threads: the number of CPUs that this process may use, which sizes thread pools.
-    """
-
-    lamr: str | None
+    lamr: str | None  # versions; None where a package isn't installed
     python: str
     numpy: str | None
-    onnxruntime: str | None
-    providers: tuple[str, ...]
-    triton: str | None
-    model: str | None
+    onnxruntime: str | None  # its version
+    providers: tuple[str, ...]  # its execution providers
+    triton: str | None  # the version of the `nvidia-pytriton` wheel
+    model: str | None  # which model the bundled one is; None, as the next two, where it is missing or broken
     model_version: str | None
     fingerprint: str | None
-    problem: str | None
-    engine: str | None
-    small_engine: str
-    wide_engine: str
-    threads: int
+    problem: str | None  # why the bundled model can't be used; None when it can
+    engine: str | None  # provider and precision of the bundled encoder, and what they mean on these CPUs
+    small_engine: str  # what suits these CPUs best for a small encoder, and why
+    wide_engine: str  # the same for an encoder at least as wide as Qwen3-0.6B's
+    threads: int  # CPUs that this process may use
 
 
 def server_status(  # noqa: PLR0913  # keyword-only, each with a default
@@ -165,12 +120,12 @@ def server_status(  # noqa: PLR0913  # keyword-only, each with a default
 
 
 def local_status() -> LocalStatus:
-    """What this installation can do. onnxruntime is imported when it is installed."""
+    """Find out what this installation can do. onnxruntime is imported if it is installed."""
     spec, engine, problem = None, None, None
     try:
         spec = load_spec(bundled_repository())
-        config = read_config(config_file(bundled_repository(), ENCODER))
-        precision = config.parameters[PRECISION_PARAMETER].string_value
+        config = read_config(names.config_file(bundled_repository(), names.ENCODER))
+        precision = config.parameters[names.PRECISION_PARAMETER].string_value
         engine = engine_for(precision) if precision in PRECISIONS else None
     except LamrError as error:
         problem = str(error)
@@ -207,24 +162,24 @@ def _ask(client: Any, connection: Connection, timeout: float) -> ServerStatus:
     }
     parameters: dict[str, str] = {}
     provider, precision = None, None
-    if not statistics and client.is_model_ready(ENSEMBLE, **options):
-        loaded.add(ENSEMBLE)
-    if entry := _first(loaded, ENSEMBLE, PERPLEXITY):
+    if not statistics and client.is_model_ready(names.ENSEMBLE, **options):
+        loaded.add(names.ENSEMBLE)
+    if entry := _first(loaded, names.ENSEMBLE, names.PERPLEXITY):
         config = client.get_model_config(entry, **options).config
         parameters = {key: value.string_value for key, value in config.parameters.items()}
-    if computing := _first(loaded, ENCODER, PERPLEXITY):
+    if computing := _first(loaded, names.ENCODER, names.PERPLEXITY):
         config = client.get_model_config(computing, **options).config
         provider = provider_of(config)
-        precision = config.parameters[PRECISION_PARAMETER].string_value or None
+        precision = config.parameters[names.PRECISION_PARAMETER].string_value or None
     return ServerStatus(
         address=connection.address,
         live=bool(live),
         ready=bool(ready),
         server=metadata.name,
         server_version=metadata.version,
-        model=parameters.get(NAME_PARAMETER),
-        model_version=parameters.get(VERSION_PARAMETER),
-        fingerprint=parameters.get(FINGERPRINT_PARAMETER),
+        model=parameters.get(names.NAME_PARAMETER),
+        model_version=parameters.get(names.VERSION_PARAMETER),
+        fingerprint=parameters.get(names.FINGERPRINT_PARAMETER),
         provider=provider,
         precision=precision,
         models=tuple(_model(entry, entry.name in loaded) for entry in statistics),

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from lamr_agents import thin
 from lamr_agents.claude_code import HOOK, hear, read_call
-from lamr_agents.errors import HostSettingsError
+from lamr_agents.host import HostSettingsError
 from lamr_agents.hosts import HOSTS
 from lamr_agents.installing import hook_command, installed, removed
 from lamr_agents.local.server import LocalServer

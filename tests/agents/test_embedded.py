@@ -13,7 +13,7 @@ from lamr_agents.embedded import Own, Reading, Reads
 from lamr_agents.intent import Known
 from lamr_agents.local.texts import MOST_DAYS
 from lamr_agents.policy import DEFAULT, PROFILES, Policy
-from lamr_agents.sessions.commands import Read
+from lamr_agents.sessions.tools import Read
 from lamr_client import MissingPackageError, Pruner, ServerUnavailableError
 
 from tests.agents.samples import CODE, SAID, TASK, pruner, set_by_the_user

@@ -23,7 +23,7 @@ from lamr_agents.javascript import HOOK_OPENCODE, HOOK_PI
 from lamr_agents.local.texts import Texts
 from lamr_agents.messages import Conversations
 from lamr_agents.policy import PROFILES, SHORTENED
-from lamr_agents.sessions import Read, notices
+from lamr_agents.sessions import Read
 from lamr_agents.skim import asked_for, skim
 from lamr_agents.skimmed import Skim
 from lamr_agents.thin import NOTE
@@ -92,10 +92,6 @@ def test_words_that_look_like_lamrs_are_shown() -> None:
         "# [lamr: lines 1-90 are as you read lines 1-90 of a.py above]"
     ]
     assert not lossless("\n".join(rows), dict(enumerate(rows, 1))).cut
-
-
-def test_the_marks_of_both_packages_are_one() -> None:
-    assert notices.NOTE == NOTE
 
 
 def test_hosts_whose_logs_dont_tell_what_a_request_holds_get_no_names() -> None:

@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from lamr_agents.errors import LogError, NoSessionError, PriceError
 from lamr_agents.replay import (
+    LogError,
+    NoSessionError,
+    PriceError,
     PriceTable,
     Replayed,
     Report,
@@ -15,9 +17,8 @@ from lamr_agents.replay import (
     find_logs,
     read_prices,
 )
-from lamr_agents.replay.bill import CALL_OUTPUT, Bill
-from lamr_agents.replay.page import render_page
-from lamr_agents.replay.prices import Price
+from lamr_agents.replay.bill import CALL_OUTPUT, Bill, Price
+from lamr_agents.replay.report import render_page
 from lamr_agents.sessions import FORMATS, Request, read_records, recognize, requests_of
 from lamr_cli.main import app
 from typer.testing import CliRunner

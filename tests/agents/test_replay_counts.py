@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lamr_agents.errors import NoSessionError
 from lamr_agents.policy import FOR_A_SCRIPT, Policy
 from lamr_agents.replay import (
+    NoSessionError,
     PriceTable,
     Replayed,
     Report,
@@ -22,8 +22,7 @@ from lamr_agents.replay import (
     record_of,
     replay,
 )
-from lamr_agents.replay.bill import CALL_OUTPUT, Bill
-from lamr_agents.replay.prices import Price
+from lamr_agents.replay.bill import CALL_OUTPUT, Bill, Price
 from lamr_agents.skim import skim, untouched
 from lamr_agents.skimmed import Skim
 from lamr_cli.main import app

@@ -14,9 +14,18 @@ import pytest
 from lamr_agents import Known, codex, gemini_cli, intent_of, skim
 from lamr_agents.local.server import LocalServer
 from lamr_agents.local.store import Store, StoredResult
-from lamr_agents.policy import FOR_A_SCRIPT, PROFILES, PRUNED, SHORTENED, TOO_LONG, Policy
+from lamr_agents.policy import (
+    FOR_A_SCRIPT,
+    PROFILES,
+    PRUNED,
+    SHORTENED,
+    TOO_LONG,
+    Policy,
+    ShownLimits,
+    utf8_bytes,
+    utf16_units,
+)
 from lamr_agents.sessions import Read
-from lamr_agents.shown_limits import ShownLimits, utf8_bytes, utf16_units
 from lamr_agents.skim import asked_for
 from lamr_agents.skimmed import Skim
 from lamr_postprocess import approximate_tokens

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lamr_agents.local.database import Database
+from lamr_agents.local.store import Database
 from lamr_agents.local.texts import (
     Archive,
     Place,

@@ -6,16 +6,16 @@ import re
 from pathlib import Path
 
 import pytest
-from lamr_agents import words
-from lamr_agents.words import BY_NAME, BY_RANGE, note
+from lamr_agents import skimmed
+from lamr_agents.skimmed import BY_NAME, BY_RANGE, note
 from lamr_postprocess import approximate_tokens
 
-AGENTS = Path(words.__file__).parent
-WORDS = {name: value for name, value in vars(words).items() if isinstance(value, str) and name.isupper()}
+AGENTS = Path(skimmed.__file__).parent
+WORDS = {name: value for name, value in vars(skimmed).items() if isinstance(value, str) and name.isupper()}
 NOTES = [
     note(220, 800, BY_RANGE, numbers=[(1, 800)]),
     note(220, 800, BY_NAME, unseen=2),
-    note(220, 800, BY_RANGE, numbers=[(1, 352), (2290, 2631)], why=words.AN_OUTLINE, alike=3),
+    note(220, 800, BY_RANGE, numbers=[(1, 352), (2290, 2631)], why=skimmed.AN_OUTLINE, alike=3),
 ]
 ABOUT_LAMR = re.compile(
     r"\b(?:disabl|switch|turn(?:ed)? off|uninstall|install|setting|config|hook|environment|option|skip|bypass|avoid|"
@@ -45,6 +45,6 @@ def test_a_note_counts_in_the_files_numbers_where_they_are_known() -> None:
 
 def test_no_other_module_has_words_for_agents() -> None:
     """But for the hook's own process, which can't import anything."""
-    others = [path for path in AGENTS.rglob("*.py") if path.name not in ("words.py", "thin.py")]
+    others = [path for path in AGENTS.rglob("*.py") if path.name not in ("skimmed.py", "thin.py")]
     said = re.compile(r"[\"'](?:\[lamr:|read a range)|are shown\"")
     assert [path.name for path in others if said.search(path.read_text(encoding="utf-8"))] == []

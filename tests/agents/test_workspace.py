@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from lamr_agents.workspace import MOST_MATCHES, Match, OutsideRootsError, Workspace
+from lamr_agents.mcp.workspace import MOST_MATCHES, Match, OutsideRootsError, Workspace
 from lamr_client import InvalidInputError
 from lamr_postprocess import patterns
 

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from lamr_agents.workspace import Workspace
+from lamr_agents.mcp.workspace import Workspace
 from lamr_repositories import PackOptions, PackResult, pack
 from lamr_repositories.errors import RepositoryError
 

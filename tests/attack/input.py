@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from lamr_agents.workspace import Workspace
+from lamr_agents.mcp.workspace import Workspace
 from lamr_client import LamrError, Pruner, bundled_repository
 from lamr_postprocess.patterns import LineSearch, check_expressions
 

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Callable
 
 import psutil
-from lamr_serving.launcher.addresses import free_ports
+from lamr_serving.launcher.server_options import free_ports
 
 from tests.attack.case import Case
 from tests.attack.place import Place

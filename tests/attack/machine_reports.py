@@ -9,7 +9,7 @@ import time
 import urllib.request
 from collections.abc import Callable
 
-from lamr_serving.launcher.addresses import free_ports
+from lamr_serving.launcher.server_options import free_ports
 
 from tests.attack.case import Case
 from tests.attack.place import LAMR, Place

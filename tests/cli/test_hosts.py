@@ -15,8 +15,7 @@ from typing import Any
 
 import pytest
 from lamr_agents import thin
-from lamr_agents.errors import HostSettingsError
-from lamr_agents.host import Way
+from lamr_agents.host import HostSettingsError, Way
 from lamr_agents.hosts import HOSTS
 from lamr_agents.installing import shared_command
 from lamr_agents.local.store import Store, StoredResult, default_socket

@@ -8,7 +8,7 @@ from lamr_base.cpus import cpu_features
 from lamr_cli.export import Precision
 from lamr_model.names import PRECISION_PARAMETER
 from lamr_serving.engines import ENGINES, PRECISIONS, WIDE, choose, engine_for
-from lamr_serving.onnx_backend.config import read_config
+from lamr_serving.onnx_backend.session import read_config
 from tritonclient.grpc import model_config_pb2
 
 ZEN5 = ("avx2", "avx512f", "avx512_vnni", "avx512_bf16")

@@ -1,4 +1,4 @@
-"""The application: paths, the `AsyncPruner` behind them, errors as statuses, and metrics."""
+"""The application: bodies and paths, the `AsyncPruner` behind them, errors as statuses, and metrics."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
 from lamr_base.admission import TRACE_METADATA
+from lamr_base.choices import TokenizerName
 from lamr_base.errors import visible
 from lamr_client import (
     AccessDeniedError,
@@ -29,25 +30,17 @@ from lamr_client import (
     ServerUnavailableError,
 )
 from lamr_client.tracing import in_trace, is_traceparent
-from lamr_postprocess import split_lines
+from lamr_postprocess import LEAST_CUT, split_lines
 from lamr_postprocess.render import SWE_PRUNER
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from starlette.exceptions import HTTPException
 
-from lamr_agents.errors import words_of
-from lamr_agents.http.bodies import (
-    CohereBody,
-    CohereDocument,
-    PruneBody,
-    SwePrunerAnswer,
-    SwePrunerBody,
-    TeiBody,
-)
 from lamr_agents.http.limits import RETRY_SECONDS, HostMiddleware, HttpLimits, LimitMiddleware
 from lamr_agents.local.texts import Archive, Place, Texts, UnknownTextError, default_texts
 from lamr_agents.skim import largest_cut
-from lamr_agents.words import note
+from lamr_agents.skimmed import note
 
 STATUSES: Sequence[tuple[type[LamrError], int]] = (
     (UnknownTextError, 404),
@@ -60,18 +53,137 @@ STATUSES: Sequence[tuple[type[LamrError], int]] = (
     (LamrError, 500),
 )
 """The status of an error; the first that it is one of."""
-MOST_DETAILS = 20
-"""Of what is wrong with one body."""
+MOST_DETAILS = 20  # most errors reported for one body
 _IN_FULL: dict[str, Any] = {"effort": "full", "degrade": False}
 """For answers in others' formats, which can't say what was read."""
-_LATER = (429, 503)
-"""Statuses after which the same request may be sent again."""
+_LATER = (429, 503)  # statuses after which the same request may be sent again
 ASK_SECONDS, KEPT_SECONDS = 2.0, 2.0
 """For the server's answer to whether it is ready, and that it is taken for the present one."""
+MOST_DOCUMENTS = 1000
+MOST_KEPT = 10_000
+_MOST_FIELDS = 100
+_PREFIX = "Value error, "  # pydantic's prefix of our own checks' messages
+
+
+class Body(BaseModel):
+    """A request's body; one of too many fields is refused whole, since each unknown one is an error of its own."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_few_fields(cls, value: Any) -> Any:
+        if isinstance(value, dict) and len(value) > _MOST_FIELDS:
+            raise ValueError(f"{len(value):,} fields; no body has more than {_MOST_FIELDS}")
+        return value
+
+
+class PruneBody(Body):
+    """`POST /v1/prune`: the options of `Pruner.prune` by their names."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    query: str = Field(description="What is looked for: a question, an intention, or words.")
+    code: str = Field(description="One file.")
+    task: str = Field("", description="What the query serves, such as an issue's text; of any length.")
+    history: str = Field(
+        "", description="What the session said before the query, such as the agent's earlier words."
+    )
+    path: str | None = Field(None, description="The file's path, which tells its language.")
+    language: str | None = Field(None, description="The language, instead of the path.")
+    threshold: float | None = Field(None, ge=0, le=1, description="How likely a line must be to answer.")
+    ratio: float | None = Field(None, ge=1, description="A budget: 4 keeps about a quarter.")
+    max_tokens: int | None = Field(None, ge=1, description="Never more tokens than this, by `tokenizer`.")
+    tokenizer: TokenizerName | None = Field(None, description="What counts tokens; o200k by default.")
+    keep: list[int | tuple[int, int] | str] = Field(
+        default_factory=list,
+        max_length=MOST_KEPT,
+        description="Lines to keep: numbers, [first, last] or regular expressions.",
+    )
+    line_numbers: bool = Field(False, description="Write original line numbers before the lines.")
+    min_tokens: int = Field(0, ge=0, description="Code with fewer tokens passes untouched.")
+    repair: bool = Field(True, description="Add the lines that the selection needs.")
+    markers: Literal["comment", "named", "swe-pruner"] = Field("comment", description="How cuts are marked.")
+    min_cut: int = Field(
+        LEAST_CUT, ge=0, description="Characters that a cut between kept lines hides at least."
+    )
+    excerpts: bool = Field(
+        False,
+        description="Of minified code, which has no lines to choose from, show the parts around matches.",
+    )
+    effort: Literal["auto", "instant", "full"] = Field(
+        "auto",
+        description="How much the encoder reads: the chunks that the line model leaves open, nothing, or every chunk.",
+    )
+    within: float | None = Field(
+        None, gt=0, description="Seconds until an answer is wanted, with what was read by then."
+    )
+    degrade: bool = Field(True, description="Let the line model answer where the server behind fails.")
+
+    on_error: Literal["raise", "passthrough"] = Field(
+        "raise", description="passthrough: trouble gives the code as it came, with the error as `reason`."
+    )
+    keep_original: bool = Field(
+        False,
+        description="Keep the code for `GET /v1/show`; the answer gets `key` and, for a cut text, `note`.",
+    )
+
+    def options(self) -> dict[str, Any]:
+        return self.model_dump(exclude={"keep_original"})
+
+
+class SwePrunerBody(Body):
+    """`POST /prune` as SWE-Pruner's service takes it; fields that it doesn't know are let pass, as there."""
+
+    query: str
+    code: str
+    threshold: float | None = Field(None, ge=0, le=1, description="Default: the model's own.")
+    always_keep_first_frags: bool = Field(False, description="Keep the first line.")
+    chunk_overlap_tokens: int = Field(50, description="Taken and not used: the model has its own chunks.")
+
+
+class SwePrunerAnswer(BaseModel):
+    """The answer of SWE-Pruner's service.
+
+    `token_scores` has one entry a line, its text with `Ċ` for the line's end and its score: that is what thresholds are
+    compared with here.
+    """
+
+    score: float = 0.0
+    pruned_code: str
+    token_scores: list[list[str | float]] = []
+    kept_frags: list[int]
+    origin_token_cnt: int = 0
+    left_token_cnt: int = 0
+    model_input_token_cnt: int = 0
+    error_msg: str | None = None
+
+
+class CohereDocument(BaseModel):
+    """A document as an object."""
+
+    text: str
+
+
+class CohereBody(Body):
+    """`POST /v1/rerank` as Cohere's rerank takes it."""
+
+    query: str
+    documents: list[str | CohereDocument] = Field(min_length=1, max_length=MOST_DOCUMENTS)
+    top_n: int | None = Field(None, ge=1)
+    return_documents: bool = False
+    model: str | None = Field(None, description="Taken and not used: there is one model.")
+
+
+class TeiBody(Body):
+    """`POST /rerank` as text-embeddings-inference takes it."""
+
+    query: str
+    texts: list[str] = Field(min_length=1, max_length=MOST_DOCUMENTS)
+    raw_scores: Literal[False] = Field(False, description="Scores are probabilities here.")
+    return_text: bool = False
 
 
 class _Metrics:
-    """What is counted."""
+    """The metrics."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -156,29 +268,25 @@ async def _as_status(_request: Request, error: Exception) -> JSONResponse:
 
 
 async def _as_refused(_request: Request, error: Exception) -> JSONResponse:
-    """What the framework refuses by itself, such as a body that it can't parse, in the form of all errors."""
+    """Errors of the framework, such as a body that it can't parse, in the form of all errors."""
     assert isinstance(error, HTTPException)
     body = {"error": InvalidInputError.__name__, "message": str(error.detail), "facts": {}}
     return JSONResponse(body, error.status_code, error.headers)
 
 
 async def _as_details(_request: Request, error: Exception) -> Response:
-    """What is wrong with a body, in FastAPI's shape but without the body's own values: NaN and half characters among
+    """A body's errors, in FastAPI's shape but without the body's own values: NaN and half characters among
     them couldn't be sent, and code needn't go back."""
     assert isinstance(error, RequestValidationError)
     details = [
-        {"type": each["type"], "loc": each["loc"], "msg": words_of(each)}
+        {"type": each["type"], "loc": each["loc"], "msg": each["msg"].removeprefix(_PREFIX)}
         for each in error.errors()[:MOST_DETAILS]
     ]
     return Response(json.dumps({"detail": details}), 422, media_type="application/json")
 
 
 def _keep(texts: Texts, body: PruneBody, result: PruneResult, url: str) -> dict[str, str]:
-    """Keep a cut text's original where that was asked for; what the answer gets for it.
-
-    Raises:
-        TextsError: it can't be kept.
-    """
+    """Keep a cut text's original where that was asked for; what the answer gets for it."""
     if not body.keep_original or not result.cuts:
         return {}
     archive = Archive(texts, f"curl -s {url}v1/show/", "")
@@ -195,7 +303,6 @@ def _add_state(app: FastAPI, metrics: _Metrics) -> None:
     known: LamrError | None = None
 
     async def trouble() -> LamrError | None:
-        """Why requests wouldn't be answered. The server behind is asked, though not for each that asks."""
         nonlocal until, known
         async with asking:
             if time.monotonic() >= until:
@@ -269,7 +376,6 @@ def _add_paths(app: FastAPI, metrics: _Metrics, texts: Texts) -> None:
         return _swe_pruners(body.code, result)
 
     async def relevances(query: str, documents: Sequence[str]) -> list[tuple[int, float]]:
-        """Index and relevance of each document, the most relevant first."""
         results = await asyncio.gather(
             *(app.state.pruner.prune(query, each, **_IN_FULL) for each in documents)
         )

@@ -1,10 +1,8 @@
-"""How much strangers may ask of `lamr http`: of the application, and of connections, which uvicorn doesn't bound.
+"""Limits of `lamr http` for requests and for connections, which uvicorn doesn't limit.
 
 Two ASGI middlewares spare the application web pages of other places, bodies that are too large or too slow, and more
 requests at once than it can do. A connection may be kept without asking for so long, and there may be so many of them.
 """
-
-from __future__ import annotations
 
 import asyncio
 import ipaddress
@@ -23,8 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 RETRY_SECONDS = 1
-_FREE = ("/health", "/livez", "/readyz", "/metrics")
-"""Paths that are answered however much there is to do."""
+_FREE = ("/health", "/livez", "/readyz", "/metrics")  # paths that are answered however much there is to do
 _ERRORS = {403: "AccessDeniedError", 408: "DeadlineExceededError", 429: "OverloadedError"}
 _HEADERS = {408: {"Connection": "close"}, 429: {"Retry-After": str(RETRY_SECONDS)}}
 BODY_SECONDS, BODY_RATE = 5.0, 16 << 10
@@ -33,21 +30,13 @@ BODY_SECONDS, BODY_RATE = 5.0, 16 << 10
 
 @dataclass(frozen=True)
 class HttpLimits:
-    """The limits.
+    """The limits."""
 
-    Attributes:
-        body: bytes of a request's body.
-        requests: that are under way at once.
-        seconds: for one request, and for its body to arrive.
-        stop_seconds: that requests under way are given when the server stops.
-        hosts: the server's names and addresses beside those of loopback; with 0.0.0.0 or ::, every address is one.
-    """
-
-    body: int = 8 << 20
-    requests: int = 64
-    seconds: float = 30.0
-    stop_seconds: float = 10.0
-    hosts: tuple[str, ...] = ()
+    body: int = 8 << 20  # bytes of a request's body
+    requests: int = 64  # most requests at once
+    seconds: float = 30.0  # limit for one request, and for its body
+    stop_seconds: float = 10.0  # time to finish requests when the server stops
+    hosts: tuple[str, ...] = ()  # names beside those of loopback; 0.0.0.0 or :: stands for every address
 
 
 class _RefusedError(LamrError):
@@ -71,7 +60,6 @@ class HostMiddleware:
         self._any_address = not self._names.isdisjoint({"0.0.0.0", "::"})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
         headers = Headers(scope=scope) if scope["type"] == "http" else Headers()
         host, origin = headers.get("host", ""), headers.get("origin", "")
         if host and not self._is_here(f"//{host}", self._any_address):
@@ -100,7 +88,6 @@ class LimitMiddleware:
         self._under_way = 0  # requests with a whole body
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
         if scope["type"] != "http" or scope["path"] in _FREE:
             await self._app(scope, receive, send)
             return
@@ -160,7 +147,7 @@ class LimitMiddleware:
 
 
 def _replaying(body: bytes, receive: Receive) -> Receive:
-    """What gives a whole body first, and then what the caller does."""
+    """Replays a whole body, then passes on what the caller sends."""
     whole: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:
@@ -171,11 +158,9 @@ def _replaying(body: bytes, receive: Receive) -> Receive:
 
 HEADER_SECONDS = 10.0
 """For a request's line and headers, from the connection's beginning or the last answer's end."""
-SEND_SECONDS = 30.0
-"""That a client may take no byte of an answer."""
+SEND_SECONDS = 30.0  # limit for a client that reads no byte of an answer
 MOST_HEADER_BYTES = 16 << 10
-SPARE_CONNECTIONS = 64
-"""Beside those whose requests are answered."""
+SPARE_CONNECTIONS = 64  # connections beyond those whose requests are answered
 BACKLOG = 128
 """Connections that are accepted in one go, before there is time to end any: a process may have 1,024 in all."""
 _FEW_PIECES, _LEAST_PIECE = 10_000, 256
@@ -230,14 +215,12 @@ class BoundedProtocol(H11Protocol):
         longest.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection."""
         for timer in (self._waits, self._sends):
             if timer is not None:
                 timer.cancel()
         super().connection_lost(exc)
 
     def on_response_complete(self) -> None:
-        """Wait for the next request."""
         self._since = self.loop.time()
         self._wait()
         self.conn.begin_body()
@@ -255,7 +238,6 @@ class BoundedProtocol(H11Protocol):
         self._sends = self.loop.call_later(SEND_SECONDS, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """Go on sending."""
         super().resume_writing()
         if self._sends is not None:
             self._sends.cancel()
@@ -276,11 +258,9 @@ class _CountingConnection(h11.Connection):
     _pieces = _size = 0
 
     def begin_body(self) -> None:
-        """Count from the beginning."""
         self._pieces = self._size = 0
 
     def next_event(self) -> Any:
-        """See h11's."""
         event = super().next_event()
         if isinstance(event, h11.Data):
             self._pieces += 1

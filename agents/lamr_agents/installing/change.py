@@ -1,7 +1,5 @@
 """A change of a host's settings: how it is written, and what was put in, so that it comes out to the last character."""
 
-from __future__ import annotations
-
 import contextlib
 import difflib
 import json
@@ -23,22 +21,16 @@ from lamr_base.private_files import (
     write_whole,
 )
 
-from lamr_agents.errors import HostSettingsError
+from lamr_agents.host import HostSettingsError
 
 _RECORD, _LOCK = "installed.json", "installed.lock"
-_MOST_SECONDS = 30.0
-"""That one run waits for others."""
-MOST_BYTES = 4 << 20
-"""Of settings that are read."""
+_MOST_SECONDS = 30.0  # longest wait for another run
+MOST_BYTES = 4 << 20  # largest settings file that is read
 UNCHANGED = "nothing was changed"
 
 
 def read_settings(path: Path) -> str | None:
-    """A file's text; None where there is none.
-
-    Raises:
-        SettingsError: it is no text of an allowed size.
-    """
+    """A file's text; None where there is none."""
     try:
         status = path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -53,26 +45,16 @@ def read_settings(path: Path) -> str | None:
 
 @dataclass(frozen=True)
 class WrittenPiece:
-    """What was put into a file.
+    """A piece that was put into a file."""
 
-    Attributes:
-        text: the piece that was put in.
-        instead: what had stood in its place.
-        at: where, in characters.
-        new: whether the file was made.
-        made: how many containers were made for the entry.
-        folders: the folders that were made for the file, the innermost first.
-    """
-
-    text: str
-    instead: str
-    at: int
-    new: bool = False
-    made: int = 0
-    folders: tuple[str, ...] = ()
+    text: str  # the piece that was put in
+    instead: str  # what had stood in its place
+    at: int  # where, in characters
+    new: bool = False  # whether the file was made
+    made: int = 0  # how many containers were made for the entry
+    folders: tuple[str, ...] = ()  # the folders that were made for the file, the innermost first
 
     def put_in(self, text: str) -> str:
-        """The text with the piece."""
         return text[: self.at] + self.text + text[self.at + len(self.instead) :]
 
     def taken_out(self, text: str) -> str | None:
@@ -84,7 +66,7 @@ class WrittenPiece:
 
 
 def recall(host: str, path: Path) -> tuple[WrittenPiece, ...]:
-    """What was put into a file for a host, the latest first; an earlier piece stands there if a run was killed."""
+    """Pieces that were put into a file for a host, the latest first; a killed run leaves an earlier one there."""
     try:
         return tuple(
             WrittenPiece(**{**each, "folders": tuple(each["folders"])})
@@ -102,12 +84,6 @@ def remember(
     The record is written before a piece is put in, and after it was taken out, so that a run that is killed in between
     leaves a record of whatever stands there. Where nothing can be recorded, the entry is found by its form later, and
     comes out with the blanks that it needs.
-
-    Args:
-        host: whose settings they are.
-        path: the file.
-        written: what is put in; None where nothing is in it any more.
-        write: writes the file.
     """
     with _locked() as folder:
         if folder is not None:
@@ -176,26 +152,17 @@ def _all() -> Mapping[str, Any]:
 
 @dataclass(frozen=True)
 class SettingsChange:
-    """What a file of settings says, and what it is to say.
+    """A settings file before and after a change."""
 
-    Attributes:
-        host: whose settings they are.
-        path: the file.
-        before, after: its text; None where there is no file. They are equal where there is nothing to do.
-        written: what lamr has put in afterwards; None for nothing.
-        folders: folders to remove if they are empty, the innermost first.
-    """
-
-    host: str
-    path: Path
-    before: str | None
+    host: str  # the host's name
+    path: Path  # the file
+    before: str | None  # the text; None where there is no file; equal to `after` where there is nothing to do
     after: str | None
-    written: WrittenPiece | None = None
-    folders: tuple[str, ...] = ()
+    written: WrittenPiece | None = None  # what lamr has put in afterwards; None for nothing
+    folders: tuple[str, ...] = ()  # folders to remove if they are empty, the innermost first
 
     @property
     def diff(self) -> str:
-        """The difference between both, as a unified diff; empty where there is none."""
         before, after = ((text or "").splitlines(keepends=True) for text in (self.before, self.after))
         lines = difflib.unified_diff(before, after, str(self.path), str(self.path))
         return "".join(
@@ -204,16 +171,9 @@ class SettingsChange:
 
     @property
     def is_one(self) -> bool:
-        """Whether there is something to do."""
         return self.before != self.after
 
     def write(self) -> None:
-        """Write the file whole or not at all, or remove it; see `remember`.
-
-        Raises:
-            SettingsError: it is read-only or was changed meanwhile, or another run doesn't end.
-            OSError: it can't be written.
-        """
         target = self.path.resolve()  # it may be a link into a folder of dotfiles
         if not self.is_one and self.written:
             return

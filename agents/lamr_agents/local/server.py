@@ -4,16 +4,15 @@ The socket lies in a folder where nobody else can put anything, and calls of oth
 makes sure that one server listens; it ends after a time without calls.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import logging
 import math
 import os
+import socketserver
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FuturesTimeoutError
 from dataclasses import dataclass, replace
@@ -27,38 +26,36 @@ from lamr_client import DeadlineExceededError, LamrError
 from lamr_agents.calls import Call, HookHost
 from lamr_agents.hosts import FIRST, hook_named
 from lamr_agents.intent import Intent
-from lamr_agents.judge import Prunes
-from lamr_agents.local.listener import Listener, Turns
 from lamr_agents.local.store import Store, StoredResult
 from lamr_agents.local.texts import key_of
 from lamr_agents.policy import DEFAULT, HIDING, PROFILES, Policy, ToolResult
-from lamr_agents.skim import TextArchive, skim, unjudged
+from lamr_agents.skim import Prunes, TextArchive, skim, unjudged
 from lamr_agents.skimmed import Skim
-from lamr_agents.thin import AS_IT_CAME, BESIDE, HOST, LEFT, MOST_BYTES, NOTE, beside, check_place, unpruned
+from lamr_agents.thin import (
+    AS_IT_CAME,
+    BESIDE,
+    HOST,
+    LEFT,
+    MOST_BYTES,
+    NOTE,
+    beside,
+    check_peer,
+    check_place,
+    unpruned,
+)
 
 IDLE_SECONDS = 3600.0
 SPARE_SECONDS = 1.5
 """Of what a hook has left: the way back, and the end of what a timeout doesn't interrupt at once."""
-_OF_THE_HOOK = 1 << 10
-"""Bytes that the hook may add to a call."""
+_OF_THE_HOOK = 1 << 10  # bytes that the hook may add to a call
 _LEAST_SECONDS = 0.05
 _SHY_SECONDS = 300.0
-"""How long no text is tried that is as large as one that took too long: an agent shouldn't wait in vain each time."""
+"""After a text took too long, texts of its size pass for so many seconds: an agent shouldn't wait in vain each time."""
 _log = logging.getLogger("lamr.agents")
 
 
 class LocalServer:
-    """The server behind a socket.
-
-    Args:
-        path: of the socket.
-        store: remembers what was shown.
-        make_pruner: gives the pruner; called once, after the socket listens, so that callers wait rather than fail.
-        policy: when a result is pruned.
-        archive: keeps the originals of what lies in no file; such results pass without one.
-        seconds: for one pruning, at the most; a hook that has less says so in its call.
-        effort: how much the encoder reads; it isn't loaded for `instant`. A model without a line model reads all.
-    """
+    """The server behind a socket."""
 
     def __init__(  # noqa: PLR0913  # keyword-only but for the parts
         self,
@@ -86,16 +83,12 @@ class LocalServer:
         self._stopped = threading.Event()
 
     def stop(self) -> None:
-        """End `run` soon."""
         self._stopped.set()
 
     def run(self, idle: float = IDLE_SECONDS, ready: Callable[[], None] | None = None) -> bool:
         """Serve until `stop` or `idle` seconds without a call; False where another server listens already.
 
         A server whose socket somebody removes ends, too, so that the next call gets a new one.
-
-        Raises:
-            OSError: the socket can't be made, or its folder or what lies there isn't the user's alone.
         """
         if not self._path.parent.exists():
             private_folder(self._path.parent)
@@ -121,7 +114,7 @@ class LocalServer:
         return time.monotonic() - self._last_call < idle and not self._stopped.is_set()
 
     def answer(self, call: bytes) -> bytes:
-        """What a hook prints for a host's call; nothing where the result stays as it is without a word."""
+        """The hook's output for a host's call; empty if the result stays as it is without a message."""
         self._last_call = time.monotonic()
         shape = BESIDE
         try:
@@ -253,17 +246,14 @@ class _GaveUp:
     at: float = -math.inf
 
     def on(self, characters: int) -> bool:
-        """Whether a text would most likely take too long as well."""
         return characters >= self.characters and time.monotonic() - self.at < _SHY_SECONDS
 
 
 def lock_of(path: Path) -> Path:
-    """The file beside a socket that its server locks; it holds the server's process id."""
     return path.with_suffix(".lock")
 
 
 def _is_still(path: Path, made: os.stat_result) -> bool:
-    """Whether a path leads to the file that was made there."""
     try:
         there = path.lstat()
     except OSError:
@@ -272,14 +262,59 @@ def _is_still(path: Path, made: os.stat_result) -> bool:
 
 
 def _sign(lock: BinaryIO) -> None:
-    """Write this process's id into a lock.
-
-    Raises:
-        PermissionError: the file holds something else, so that it is no lock.
-    """
+    """Write this process's id into a lock."""
     held = lock.read(32)
     if held and not held.isdigit():
         raise PermissionError("the lock beside the socket is another program's file; name another socket")
     lock.truncate(0)
     lock.seek(0)
     lock.write(str(os.getpid()).encode())
+
+
+class Listener(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+    """Listens at a path and hands each connection of the same user to a function, in a thread."""
+
+    daemon_threads = True
+    timeout = 0.5  # seconds until `run` looks whether it is still wanted
+    request_queue_size = 64
+
+    def __init__(self, path: str, handle: Callable[[Any], None]) -> None:
+        class Handler(socketserver.BaseRequestHandler):
+            def handle(self) -> None:
+                handle(self.request)
+
+        super().__init__(path, Handler)
+
+    def verify_request(self, request: Any, client_address: Any) -> bool:  # noqa: ARG002 - the base's
+        try:
+            check_peer(request)
+        except OSError as error:
+            _log.warning("a call isn't heard: %s", error)
+            return False
+        return True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - the base's signature
+        _log.exception("a connection broke off")
+
+
+class Turns:
+    """Lets one call at a time through for each file of an agent: of two at once, the second is a second look."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._taken: set[Hashable] = set()
+
+    @contextlib.contextmanager
+    def of(self, key: Hashable, seconds: float) -> Iterator[None]:
+        """Wait for other calls of a key, at most so many seconds; one that waited in vain goes on beside them."""
+        with self._changed:
+            alone = self._changed.wait_for(lambda: key not in self._taken, seconds)
+            if alone:
+                self._taken.add(key)
+        try:
+            yield
+        finally:
+            if alone:
+                with self._changed:
+                    self._taken.discard(key)
+                    self._changed.notify_all()

@@ -1,35 +1,33 @@
-"""What was decided about each result of a tool: which session saw which file, what was saved and what read again.
+"""The record of decisions about tool results: which session saw which file, what was saved, what was read again.
 
 One SQLite file of the user's; old rows go. It holds no code. Each cut has a row in the table `cuts`, with the hidden
 lines' numbers and what later reads showed of them.
 """
 
-from __future__ import annotations
-
+import contextlib
 import hashlib
 import os
 import re
+import sqlite3
 import sys
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lamr_base.private_files import cache_folder
+from lamr_base.private_files import cache_folder, private_file, private_folder, set_aside
 from lamr_client import InvalidInputError, LamrError
 
-from lamr_agents.local.database import Database
 from lamr_agents.policy import IN_PARTS
-from lamr_agents.thin import NOT_PRUNED, SOCKET
+from lamr_agents.thin import NOT_PRUNED, SOCKET, check_folder
 
 MOST_ROWS = 50_000
 MOST_DAYS = 90
 MOST_NAME = 1000
 """Characters of a session's name and of a path; of a longer one, its beginning and a digest are kept."""
-MOST_HIDDEN = 4000
-"""Characters of a cut's hidden ranges that are kept."""
-MOST_SOCKET_BYTES = 103 if sys.platform == "darwin" else 107
-"""Of a Unix socket's path."""
+MOST_HIDDEN = 4000  # characters of a cut's hidden ranges that are kept
+MOST_SOCKET_BYTES = 103 if sys.platform == "darwin" else 107  # limit of a Unix socket's path
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS shown (
@@ -51,51 +49,109 @@ CREATE TRIGGER IF NOT EXISTS cuts_go AFTER DELETE ON shown BEGIN DELETE FROM cut
 """
 Ranges = Sequence[tuple[int, int]]
 _RANGE = re.compile(r"(\d+)-(\d+)")
+_BUSY_SECONDS = 2.0
+_OTHER_TABLES = re.compile(r"no such column|has \d+ columns|may not be indexed|Could not decode")
+"""SQLite's errors for a file with other tables than the script's; its other errors may be temporary."""
+
+
+class Database:
+    """A SQLite file of the user's alone, opened when it is first needed; threads and processes may share it.
+
+    A file that is broken is set aside, once, with an error that says so; the next call begins a new one. After every
+    other error it is opened anew, since somebody may have removed or mended it meanwhile. Nobody waits until the disk
+    has what is written: the system keeps it even if the process is killed.
+    """
+
+    def __init__(self, path: Path, script: str, error: Callable[[str], Exception]) -> None:
+        self._path = path
+        self._script = script
+        self._error = error
+        self._lock = threading.Lock()
+        self._opened: sqlite3.Connection | None = None
+        self._file = (0, 0)
+
+    @contextlib.contextmanager
+    def rows(self) -> Iterator[sqlite3.Connection]:
+        """The file, for one transaction."""
+        with self._lock:
+            try:
+                if self._opened is None:
+                    self._opened = self._open()
+                with self._opened as rows:
+                    yield rows
+            except (sqlite3.Error, OSError) as error:
+                self._close()
+                raise self._error(f"{error}{self._set_aside(error)}") from error
+
+    def close(self) -> None:
+        with self._lock:
+            self._close()
+
+    def _close(self) -> None:
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            with contextlib.suppress(sqlite3.Error):
+                opened.close()
+
+    def _set_aside(self, error: Exception) -> str:
+        """Set the file aside if it is broken, and say so; one that another process has begun meanwhile stays."""
+        if type(error) is not sqlite3.DatabaseError and not _OTHER_TABLES.search(str(error)):
+            return ""
+        try:
+            status = self._path.lstat()
+            if (status.st_dev, status.st_ino) != self._file:
+                return ""
+            return f"; it is set aside as {set_aside(self._path).name}, and a new one is begun"
+        except OSError as other:
+            return f"; delete it, since it is broken and can't be set aside: {other}"
+
+    def _open(self) -> sqlite3.Connection:
+        folder = self._path.parent
+        if not folder.exists():
+            private_folder(folder)
+        check_folder(str(folder))
+        private_file(self._path)
+        status = self._path.lstat()
+        self._file = status.st_dev, status.st_ino
+        rows = sqlite3.connect(self._path, check_same_thread=False, timeout=_BUSY_SECONDS)
+        try:
+            rows.execute("PRAGMA synchronous = OFF")
+            with rows:
+                rows.executescript(self._script)
+        except sqlite3.Error:
+            rows.close()
+            raise
+        return rows
 
 
 class StoreError(LamrError):
-    """What was decided can't be kept or read."""
+    """The record can't be written or read."""
 
 
 @dataclass(frozen=True)
 class StoredResult:
-    """One result of a tool.
+    """One result of a tool."""
 
-    Attributes:
-        host, session, tool, path: whose, and of what.
-        reason: `pruned`, `outlined`, or why the result passed.
-        tokens_in, tokens_out: as `Skim` counts them.
-        seconds: that it took.
-        place: where a cut hides lines, the file's path or the key of the kept text; else empty.
-        hidden: first and last line of each run of these, by the file's own numbers.
-    """
-
-    host: str
+    host: str  # the host's name
     session: str
     tool: str
     path: str
-    reason: str
-    tokens_in: int
+    reason: str  # `pruned`, `outlined`, or why the result passed
+    tokens_in: int  # see `Skim`
     tokens_out: int
-    seconds: float
-    place: str = ""
-    hidden: Ranges = ()
+    seconds: float  # time that it took
+    place: str = ""  # where a cut hides lines, the file's path or the key of the kept text; else empty
+    hidden: Ranges = ()  # first and last line of each run of these, by the file's own numbers
 
 
 @dataclass(frozen=True)
 class Decision(StoredResult):
-    """A result as it was recorded.
+    """A result as it was recorded."""
 
-    Attributes:
-        at: when, in seconds since 1970.
-        ranges, wholes: later reads of lines that this cut had hidden, by range and of the whole file.
-        tokens_again: that these brought.
-    """
-
-    at: float = 0.0
-    ranges: int = 0
+    at: float = 0.0  # when, in seconds since 1970
+    ranges: int = 0  # later reads of lines that this cut had hidden, by range and of the whole file
     wholes: int = 0
-    tokens_again: int = 0
+    tokens_again: int = 0  # tokens of these later reads
 
 
 _AS_THEY_STAND = ("host", "session", "tool", "path", "reason", "tokens_in", "tokens_out", "seconds", "at")
@@ -105,33 +161,23 @@ _DECIDED = {
     "wholes": "coalesce(wholes, 0)",
     "tokens_again": "coalesce(tokens, 0)",
 }
-"""What a `Decision` is made of: the expression of each field."""
+"""The SQL expression of each field of a `Decision`."""
 
 
 @dataclass(frozen=True)
 class LastCall:
-    """A host's last call, and the last that failed.
+    """A host's last call, and the last that failed."""
 
-    Attributes:
-        host: its name.
-        at: seconds since 1970.
-        error: why one failed; empty where none did.
-        failed_at: when that was; None where none did.
-    """
-
-    host: str
-    at: float
-    error: str = ""
-    failed_at: float | None = None
+    host: str  # the host's name
+    at: float  # seconds since 1970
+    error: str = ""  # why one failed; empty where none did
+    failed_at: float | None = None  # when that was; None where none did
 
 
 class Store:
     """The file, which is opened when it is first needed; threads and processes may share it.
 
     Its methods raise a `StoreError` where it can't be used.
-
-    Args:
-        path: where it lies or is made; its folder is made for the user alone.
     """
 
     def __init__(self, path: Path) -> None:
@@ -151,14 +197,7 @@ class Store:
         return found is not None
 
     def look(self, session: str, since: float, path: str, ranges: Ranges, tokens: int) -> None:
-        """Record a read, where it shows something that the latest cut of the file hid from this agent.
-
-        Args:
-            session, since: the agent's context; see `lamr_agents.calls.Call`.
-            path: of the file.
-            ranges: first and last line that it asks for; none where it asks for the whole file.
-            tokens: that it brings.
-        """
+        """Record a read, where it shows something that the latest cut of the file hid from this agent."""
         with self._database.rows() as rows:
             found = rows.execute(
                 "SELECT cuts.shown, hidden FROM shown JOIN cuts ON cuts.shown = shown.rowid WHERE path = ? "
@@ -183,7 +222,6 @@ class Store:
             )
 
     def add(self, shown: StoredResult, now: float | None = None) -> None:
-        """Record a result, and forget those that are too old or too many."""
         now = time.time() if now is None else now
         known = replace(shown, session=_name(shown.session), path=_name(shown.path))
         row = (now, *(getattr(known, name) for name in _AS_THEY_STAND[:-1]))
@@ -198,7 +236,7 @@ class Store:
             rows.execute("DELETE FROM shown WHERE rowid <= (SELECT max(rowid) FROM shown) - ?", (MOST_ROWS,))
 
     def decisions(self, since: float = 0.0) -> Sequence[Decision]:
-        """What was decided since a time, in seconds since 1970, the oldest first."""
+        """The decisions since a time, in seconds since 1970, the oldest first."""
         with self._database.rows() as rows:
             found = rows.execute(
                 f"SELECT {', '.join(_DECIDED.values())} FROM shown LEFT JOIN cuts ON cuts.shown = shown.rowid "
@@ -208,7 +246,6 @@ class Store:
             return [Decision(**dict(zip(_DECIDED, row, strict=True))) for row in found.fetchall()]
 
     def last_calls(self) -> Sequence[LastCall]:
-        """The last call of each host."""
         with self._database.rows() as rows:
             found = rows.execute(
                 "SELECT host, max(at), coalesce((SELECT reason FROM shown AS failed WHERE failed.host = shown.host "
@@ -219,7 +256,6 @@ class Store:
             return [LastCall(*row) for row in found.fetchall()]
 
     def close(self) -> None:
-        """Close the file."""
         self._database.close()
 
 
@@ -241,16 +277,10 @@ def _read(text: str) -> list[tuple[int, int]]:
 
 
 def _meet(some: Ranges, others: Ranges) -> bool:
-    """Whether any two ranges have a line in common."""
     return any(a <= d and c <= b for a, b in some for c, d in others)
 
 
 def default_folder() -> Path:
-    """Where the socket and the store lie: `agents` in lamr's cache folder.
-
-    Raises:
-        StoreError: the user has no home.
-    """
     try:
         return cache_folder() / "agents"
     except RuntimeError as error:
@@ -258,21 +288,15 @@ def default_folder() -> Path:
 
 
 def default_store() -> Path:
-    """The store's file."""
     return default_folder() / "shown.sqlite3"
 
 
 def default_socket() -> Path:
-    """The local server's socket."""
     return default_folder().parent / SOCKET
 
 
 def check_socket(path: Path) -> Path:
-    """Return a socket's path that the system can take.
-
-    Raises:
-        InvalidInputError: it is too long.
-    """
+    """Return a socket's path that the system can take."""
     length = len(os.fsencode(path.absolute()))
     if length > MOST_SOCKET_BYTES:
         raise InvalidInputError(

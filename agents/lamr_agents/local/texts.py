@@ -19,13 +19,11 @@ from pathlib import Path
 from lamr_client import InvalidInputError, LamrError
 from lamr_postprocess import split_lines
 
-from lamr_agents.local.database import Database
-from lamr_agents.local.store import default_folder
-from lamr_agents.words import BY_COMMAND
+from lamr_agents.local.store import Database, default_folder
+from lamr_agents.skimmed import BY_COMMAND
 
 MOST_DAYS = 7.0
-MOST_BYTES = 128 << 20
-"""Of all texts together, as they are kept: compressed."""
+MOST_BYTES = 128 << 20  # limit for all texts together, compressed
 SHOW = "lamr show"
 _KEY_BYTES = 6
 _PLACE = re.compile(r"(?P<key>[0-9a-f]{12})(?::(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?)?")
@@ -58,11 +56,7 @@ class Place:
 
     @staticmethod
     def parse(words: str) -> Place:
-        """Read `KEY`, `KEY:155` or `KEY:155-326`.
-
-        Raises:
-            UnknownTextError: it is none of them.
-        """
+        """Read `KEY`, `KEY:155` or `KEY:155-326`."""
         found = _PLACE.fullmatch(words.strip())
         first = int((found and found["first"]) or 1)
         last = int(found["last"]) if found and found["last"] else first if found and found["first"] else None
@@ -75,18 +69,11 @@ class Place:
 
 
 def key_of(text: str) -> str:
-    """The key of a text: twelve hexadecimal digits."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_KEY_BYTES).hexdigest()
 
 
 class Texts:
-    """The file, which is opened when it is first needed; threads and processes may share it.
-
-    Args:
-        path: where it lies or is made, for the user alone.
-        most_bytes: of all texts, compressed; the oldest go.
-        most_days: that a text is kept.
-    """
+    """The file, which is opened when it is first needed; threads and processes may share it."""
 
     def __init__(self, path: Path, most_bytes: int = MOST_BYTES, most_days: float = MOST_DAYS) -> None:
         self._most_bytes, self._most_days = most_bytes, most_days
@@ -95,11 +82,7 @@ class Texts:
         )
 
     def keep(self, text: str, now: float | None = None) -> str:
-        """Keep a text and return its key; others that are too old, or too much with it, go.
-
-        Raises:
-            TextsError: it is too large, or can't be written.
-        """
+        """Keep a text and return its key; others that are too old, or too much with it, go."""
         key = key_of(text)
         self.put(key, text, now)
         return key
@@ -115,11 +98,7 @@ class Texts:
             rows.execute(_TOO_MUCH, (now - self._most_days * 86_400, self._most_bytes))
 
     def find(self, key: str, now: float | None = None) -> str | None:
-        """The text under a key; None where none is kept.
-
-        Raises:
-            TextsError: the file can't be read.
-        """
+        """The text under a key; None where none is kept."""
         oldest = (time.time() if now is None else now) - self._most_days * 86_400
         with self._database.rows() as rows:
             query = "SELECT text FROM texts WHERE key = ? AND at >= ?"
@@ -130,12 +109,7 @@ class Texts:
             return None
 
     def lines(self, place: Place, now: float | None = None) -> str:
-        """The lines of a place as they were, ends included.
-
-        Raises:
-            UnknownTextError: the text isn't kept (any more), or has fewer lines.
-            TextsError: the file can't be read.
-        """
+        """The lines of a place as they were, ends included."""
         text = self.find(place.key, now)
         if text is None:
             raise UnknownTextError(
@@ -149,40 +123,28 @@ class Texts:
         return "".join(lines[place.first - 1 : place.last])
 
     def close(self) -> None:
-        """Close the file."""
         self._database.close()
 
 
 @dataclass(frozen=True)
 class Archive:
-    """Keeps texts, and tells agents how to get their lines back.
+    """Keeps texts, and tells agents how to get their lines back."""
 
-    Attributes:
-        texts: where they are kept.
-        command: prints lines of a kept text; a place follows it.
-        between: what stands between both.
-    """
-
-    texts: Texts
-    command: str = SHOW
-    between: str = " "
+    texts: Texts  # where they are kept
+    command: str = SHOW  # prints lines of a kept text; a place follows it
+    between: str = " "  # what stands between both
 
     def keep(self, text: str) -> str:
         """See `Texts.keep`."""
         return self.texts.keep(text)
 
     def how_to_show(self, text: str, first: int, last: int) -> str:
-        """Say how these lines of a text are shown."""
         place = {"command": self.command, "between": self.between, "key": key_of(text)}
         return BY_COMMAND.format(**place, first=first, last=last)
 
 
 def show_command(texts: Path | None = None) -> str:
-    """The command line that prints kept lines, as a shell of this machine finds it.
-
-    Args:
-        texts: the file, where it isn't the user's own.
-    """
+    """The command line that prints kept lines, as a shell of this machine finds it."""
     beside = Path(sys.executable).parent / "lamr"
     words = ["lamr"] if shutil.which("lamr") else [str(beside)]
     if not shutil.which("lamr") and not beside.exists():
@@ -191,5 +153,4 @@ def show_command(texts: Path | None = None) -> str:
 
 
 def default_texts() -> Path:
-    """The user's own file."""
     return default_folder() / "texts.sqlite3"

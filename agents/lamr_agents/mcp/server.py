@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import wraps
 from importlib.metadata import version
+from pathlib import Path
 from typing import Annotated, Any
 
 from lamr_base.choices import EffortName
@@ -22,7 +23,9 @@ from lamr_client import AsyncPruner, InvalidInputError, LamrError, PruneResult
 from lamr_postprocess import BudgetError, split_lines
 from lamr_postprocess.prune import FAILURES_SHOWN, UNSEEN_SHOWN
 from lamr_postprocess.render import NAMED
-from lamr_repositories import Using
+from lamr_repositories import PackResult, Using, WalkOptions
+from lamr_repositories import pack as pack_of
+from lamr_repositories.ignoring import literal
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.resolve import Resolve
@@ -31,21 +34,23 @@ from mcp.shared.message import SessionMessage
 from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, ListRootsResult, Tool
 from pydantic import ValidationError
 
-from lamr_agents.errors import words_of
-from lamr_agents.mcp.answers import LONGEST_PRUNED, bounded, numbered, packed, ranged
-from lamr_agents.mcp.roots import Reach, ask_for_roots
+from lamr_agents.mcp.workspace import OutsideRootsError, Reach, Workspace, ask_for_roots
 from lamr_agents.policy import Policy
 from lamr_agents.skim import haste
 from lamr_agents.skim import outline as outline_of
+from lamr_agents.skimmed import FILE_ENDS, MORE_LINES, MORE_MATCHES
 from lamr_agents.thin import NOT_PRUNED, NOTE
-from lamr_agents.words import FILE_ENDS, MORE_MATCHES
 
-MOST_LINES = 800
-"""Of one answer of `expand`."""
-MOST_UNPRUNED_LINES = 2000
-"""Of a file that couldn't be pruned."""
-MOST_FAULTS = 10
-"""Of a call's arguments that are named."""
+MOST_CHARACTERS = 60_000
+"""Of one answer: hosts take 25,000 tokens, and a token of code has hardly ever fewer than 2.4 characters."""
+LONGEST_PRUNED = MOST_CHARACTERS - 500  # characters of a text that was pruned, beside what is said below it
+MOST_OF_A_LINE = 2_000  # characters of a line that is shown as it is in the file
+MOST_TOKENS = 16_000  # largest pack; a larger one is longer than an answer may be
+MOST_PATHS = 100
+_PREFIX = "Value error, "  # pydantic's prefix of our own checks' messages
+MOST_LINES = 800  # most lines of one answer of `expand`
+MOST_UNPRUNED_LINES = 2000  # most lines shown of a file that couldn't be pruned
+MOST_FAULTS = 10  # most argument errors that are named
 Roots = Annotated[ListRootsResult, Resolve(ask_for_roots)]
 _ONE_MESSAGE = (
     "a message is one request, notification or answer of JSON-RPC; send those of a batch one by one"
@@ -106,7 +111,7 @@ class _Server(MCPServer):
             await self._lowlevel_server.run(messages, write, options)
 
     async def list_tools(self) -> list[Tool]:
-        """The tools without the titles that a generator makes from names: a model pays for them in each request."""
+        """The tools without titles made from names, which a model would pay for in each request."""
         tools = await super().list_tools()
         return [tool.model_copy(update={"input_schema": _untitled(tool.input_schema)}) for tool in tools]
 
@@ -117,7 +122,9 @@ class _Server(MCPServer):
             if not isinstance(error.__cause__, ValidationError):
                 raise
             faults = error.__cause__.errors(include_input=False, include_url=False)[:MOST_FAULTS]
-            said = "; ".join(f"{'.'.join(map(str, each['loc']))}: {words_of(each)}" for each in faults)
+            said = "; ".join(
+                f"{'.'.join(map(str, each['loc']))}: {each['msg'].removeprefix(_PREFIX)}" for each in faults
+            )
             raise ToolError(visible(f"the arguments of {name} can't be used: {said}")) from error
 
 
@@ -323,3 +330,70 @@ def _beside(result: PruneResult) -> str:
 
 def _not_pruned(error: LamrError) -> str:
     return f"{NOTE} {NOT_PRUNED}: {type(error).__name__}: {visible(str(error))}]\n"
+
+
+def bounded(answer: str) -> str:
+    """The beginning of an answer that is longer than hosts take, in whole lines, with a line that says so."""
+    if len(answer) <= MOST_CHARACTERS:
+        return answer
+    end = answer.rfind("\n", 0, MOST_CHARACTERS) + 1 or MOST_CHARACTERS
+    break_ = "" if answer[end - 1] == "\n" else "\n"
+    return (
+        f"{answer[:end]}{break_}{NOTE} these are {end:,} of the answer's {len(answer):,} characters; ask for less: "
+        "expand shows a range of lines, search the lines that match]\n"
+    )
+
+
+def ranged(code: str, first: int, last: int, wanted: int | None = None) -> str:
+    """Numbered lines, and a line that says so where there are more of those that were wanted (None: of all)."""
+    lines = split_lines(code)
+    missing = min(len(lines) if wanted is None else wanted, len(lines)) > last
+    more = MORE_LINES.format(lines=last - first + 1) if missing else ""
+    return numbered("".join(lines[first - 1 : last]), first) + more
+
+
+def numbered(text: str, first: int) -> str:
+    return "".join(f"{number}\t{_shortened(line)}" for number, line in enumerate(split_lines(text), first))
+
+
+def _shortened(line: str) -> str:
+    if len(line) <= MOST_OF_A_LINE:
+        return line
+    end = "\n" if line.endswith("\n") else ""
+    return f"{line[:MOST_OF_A_LINE]} {NOTE} {MOST_OF_A_LINE:,} of the line's {len(line):,} characters]{end}"
+
+
+def packed(workspace: Workspace, using: Using, question: str, max_tokens: int, paths: Sequence[str]) -> str:
+    """The lines of the files below some paths (none: all) that answer a question, and what a caller should know."""
+    if not 1 <= max_tokens <= MOST_TOKENS:
+        raise InvalidInputError(f"max_tokens: 1 to {MOST_TOKENS}", argument="max_tokens")
+    root, inside = _root_of(workspace, paths)
+    walk = WalkOptions(include=tuple(f"/{literal(path)}" for path in inside))
+    shape: Using = {"walk": walk, "form": "markdown", "line_numbers": True}
+    result = pack_of(root, question, max_tokens, **(using | shape))
+    return result.text + "".join(f"{NOTE} {words}]\n" for words in _remarks(result, root, workspace))
+
+
+def _root_of(workspace: Workspace, paths: Sequence[str]) -> tuple[Path, list[str]]:
+    """The root that the paths lie in, and their names below it; the first root and none where it is meant whole."""
+    if len(paths) > MOST_PATHS:
+        raise InvalidInputError(f"paths: {MOST_PATHS} at the most; name folders", argument="paths")
+    meant = [workspace.resolve(path) for path in paths]
+    missing = next((path for path, place in zip(paths, meant, strict=True) if not place.exists()), None)
+    if missing is not None:
+        raise InvalidInputError(f"{missing:.200}: no such file or folder", argument="paths")
+    for root in workspace.roots:
+        if all(place == root or root in place.parents for place in meant):
+            inside = [place.relative_to(root).as_posix() for place in meant]
+            return root, [] if "." in inside else inside
+    raise OutsideRootsError("paths: they lie in several roots; ask for one at a time", argument="paths")
+
+
+def _remarks(result: PackResult, root: Path, workspace: Workspace) -> list[str]:
+    left_out = ", ".join(f"{count:,} {reason}" for reason, count in result.counts.left_out.items())
+    remarks = list(map(visible, result.notes))
+    if left_out and not result.files:
+        remarks.append(f"files left out: {left_out}")
+    if root != workspace.roots[0]:
+        remarks.append(f"paths start from {visible(str(root))}")
+    return remarks

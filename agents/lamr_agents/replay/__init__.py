@@ -1,25 +1,14 @@
-"""What pruning would have saved in sessions that people have recorded, and what it would have cost.
+"""Replays recorded sessions: what pruning would have saved, and what it would have cost.
 
-`recorded` finds and reads logs. `session` cuts the results of one as hooks would have, and counts by what came later
-what that comes to; `bill` turns tokens into money by a price table (`prices`). `report` writes a table and JSON, and
-`page` one HTML page.
+`recorded` finds and reads logs, `session` cuts the results of one and counts what came of it, `bill` turns tokens into
+money by a price table, and `report` writes a table, JSON and one HTML page.
 """
 
-from lamr_agents.replay.prices import PriceTable, bundled_prices, read_prices
-from lamr_agents.replay.recorded import Recorded, Result, find_logs, record_of
+from lamr_agents.replay.bill import PriceError, PriceTable, bundled_prices, read_prices
+from lamr_agents.replay.recorded import LogError, NoSessionError, Recorded, Result, find_logs, record_of
 from lamr_agents.replay.report import Report
 from lamr_agents.replay.session import Replayed, replay, shown_by_hooks
 
-__all__ = [
-    "PriceTable",
-    "Recorded",
-    "Replayed",
-    "Report",
-    "Result",
-    "bundled_prices",
-    "find_logs",
-    "read_prices",
-    "record_of",
-    "replay",
-    "shown_by_hooks",
-]
+__all__ = ["LogError", "NoSessionError", "Recorded", "Result", "find_logs", "record_of"]
+__all__ += ["PriceError", "PriceTable", "bundled_prices", "read_prices"]
+__all__ += ["Replayed", "Report", "replay", "shown_by_hooks"]

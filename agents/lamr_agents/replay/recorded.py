@@ -5,8 +5,6 @@ still in the context showed it, and not just a range of it. Nothing is made up f
 requests: it has an empty bill, and one context from its beginning to its end.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re
@@ -17,33 +15,15 @@ from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 
+from lamr_client import InvalidInputError
 from lamr_postprocess import approximate_tokens
 
-from lamr_agents.errors import LogError, NoSessionError
+from lamr_agents import sessions
 from lamr_agents.hosts import HOSTS
 from lamr_agents.intent import Intent, Known, intent_of
 from lamr_agents.policy import FOR_A_SCRIPT, Policy, ToolResult
-from lamr_agents.replay.bill import Bill
-from lamr_agents.replay.prices import PriceTable
-from lamr_agents.sessions import (
-    FORMATS,
-    About,
-    BigRead,
-    Event,
-    LaterUse,
-    Read,
-    Use,
-    about_of,
-    big_reads,
-    events_of,
-    is_conversation,
-    later_uses,
-    read_log,
-    read_records,
-    recognize,
-    requests_of,
-    use_in_all,
-)
+from lamr_agents.replay.bill import Bill, PriceTable
+from lamr_agents.sessions import BigRead, Event, Read
 from lamr_agents.sessions.reads import answered
 from lamr_agents.sessions.shown import shown_lines
 from lamr_agents.sessions.tools import question_of, read_of, same_file
@@ -52,13 +32,18 @@ from lamr_agents.skim import asked_for
 _ENDINGS = (".jsonl", ".json", ".traj")
 
 
+class LogError(InvalidInputError):
+    """No log of a known host was found."""
+
+
+class NoSessionError(InvalidInputError):
+    """A file holds nothing that can be replayed; the message says why."""
+
+
 def find_logs(paths: Iterable[Path], home: Path | None = None) -> list[Path]:
-    """What may be logs: what is named, what named folders hold, and without a name what every host has in the home.
+    """Possible logs: the named files, files in named folders, or without names those of every host in the home.
 
     A conversation of OpenHands is a folder, and one log.
-
-    Raises:
-        LogError: a path doesn't exist, or there is no file.
     """
     paths = list(paths)
     for path in paths:
@@ -90,7 +75,9 @@ def _under(paths: Iterable[Path]) -> Iterator[Path]:
             yield path
             continue
         folders = {
-            folder for folder in (path, *path.rglob("*")) if folder.is_dir() and is_conversation(folder)
+            folder
+            for folder in (path, *path.rglob("*"))
+            if folder.is_dir() and sessions.is_conversation(folder)
         }
         yield from folders
         for file in path.rglob("*"):
@@ -98,8 +85,7 @@ def _under(paths: Iterable[Path]) -> Iterator[Path]:
                 yield file
 
 
-LEAST_TOKENS = 200
-"""A smaller result that is no big read isn't looked at: no cut of it pays for its marker."""
+LEAST_TOKENS = 200  # a smaller result that is no big read isn't looked at: no cut of it pays for its marker
 _HOSTS = Policy()
 _UNKNOWN = Intent("", "", "nothing")
 _OF_THE_MODEL = ("assistant", "thought", "call")
@@ -107,55 +93,34 @@ _OF_THE_MODEL = ("assistant", "thought", "call")
 
 @dataclass(frozen=True)
 class Result:
-    """A tool's result.
+    """A tool's result."""
 
-    Attributes:
-        place: its index among the session's events.
-        record: the index of the log's record that it is from.
-        asked: its text, and what was asked for; of a read the file's lines alone, of another result all.
-        intent: what the agent is after; nothing where the result is no big read.
-        big: the read; None where the result doesn't show much of one source file.
-        uses: what later events do with its lines; only of a big read.
-    """
-
-    place: int
-    record: int
-    asked: ToolResult
-    intent: Intent = _UNKNOWN
-    big: BigRead | None = None
-    uses: Sequence[Use] = ()
+    place: int  # its index among the session's events
+    record: int  # the index of the log's record that it is from
+    asked: ToolResult  # its text and what was asked for; a read holds only the file's lines
+    intent: Intent = _UNKNOWN  # what the agent is after; nothing where the result is no big read
+    big: BigRead | None = None  # the read; None where the result doesn't show much of one source file
+    uses: Sequence[sessions.Use] = ()  # what later events do with its lines; only of a big read
 
     @property
-    def later(self) -> LaterUse:
+    def later(self) -> sessions.LaterUse:
         """The lines that the session needed later."""
-        return use_in_all(self.uses)
+        return sessions.use_in_all(self.uses)
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """A session as it was.
+    """A session as it was."""
 
-    Attributes:
-        log: the file, or a conversation's folder.
-        host: which wrote it.
-        about: its name and folder.
-        model: that answered most requests; empty where the log doesn't say.
-        bill: its requests and their prices; empty where the log doesn't say what its requests read.
-        events: what happened.
-        own: the first record that isn't a copy from another log.
-        broken: lines of the log that can't be read, but for a last one that is being written.
-        by_a_script: see `Format`.
-    """
-
-    log: Path
-    host: str
-    about: About
-    model: str
-    bill: Bill
-    events: Sequence[Event] = field(default=(), repr=False)
-    own: int = 0
-    broken: int = 0
-    by_a_script: re.Pattern[str] | None = None
+    log: Path  # the file, or a conversation's folder
+    host: str  # the host that wrote it
+    about: sessions.About  # its name and folder
+    model: str  # the model of most requests; empty where the log doesn't say
+    bill: Bill  # its requests and their prices; empty where the log doesn't say what its requests read
+    events: Sequence[Event] = field(default=(), repr=False)  # what happened
+    own: int = 0  # the first record that isn't a copy from another log
+    broken: int = 0  # lines of the log that can't be read, but for a last one that is being written
+    by_a_script: re.Pattern[str] | None = None  # see `LogFormat`
 
     @cached_property
     def results(self) -> Sequence[Result]:
@@ -178,28 +143,16 @@ class Recorded:
 
 
 def record_of(log: Path, prices: PriceTable, known: Collection[str] = ()) -> Recorded:
-    """Read a log.
-
-    Args:
-        log: the file, or a conversation's folder.
-        prices: of tokens.
-        known: the names of answers that other logs have been read to hold; a resumed or forked session's log begins
-            with a copy of them, which was paid for once.
-
-    Raises:
-        NoSessionError: no known host wrote it, it can't be parsed, or it holds no request of its own.
-        OSError: it can't be read.
-        PriceError: the table has no row for a model.
-    """
-    text = read_log(log)
-    form = recognize(text, FORMATS)
+    """Read a log."""
+    text = sessions.read_log(log)
+    form = sessions.recognize(text, sessions.FORMATS)
     if form is None:
         raise NoSessionError("no log of a known host" if _is_json(text) else "no JSON, or cut off")
     try:
-        records = read_records(text, form)
+        records = sessions.read_records(text, form)
     except ValueError as error:
         raise NoSessionError(f"a log of {form.name} that can't be read: {error}") from error
-    events, requests = events_of(records, form), requests_of(records, form)
+    events, requests = sessions.events_of(records, form), sessions.requests_of(records, form)
     if not requests and not any(event.kind in _OF_THE_MODEL for event in events):
         raise NoSessionError(f"a session of {form.name} without a request")
     copied = [request.record for request in requests if request.answer in known and request.answer]
@@ -212,7 +165,7 @@ def record_of(log: Path, prices: PriceTable, known: Collection[str] = ()) -> Rec
     return Recorded(
         log=log,
         host=form.name,
-        about=about_of(records, form),
+        about=sessions.about_of(records, form),
         model=max(set(names), key=lambda name: (names.count(name), name), default=""),
         bill=bill if _is_complete(bill, [each for each in events if each.record >= first]) else Bill((), ()),
         events=events,
@@ -249,7 +202,7 @@ def _is_complete(bill: Bill, events: Iterable[Event]) -> bool:
 
 
 def _results(events: Sequence[Event], bill: Bill, by_a_script: re.Pattern[str] | None) -> Iterator[Result]:
-    big = {read.place: read for read in big_reads(events)}
+    big = {read.place: read for read in sessions.big_reads(events)}
     calls = {result: events[call] for call, result in answered(events).items()}
     seen: list[tuple[str, range]] = []
     for place, event in enumerate(events):
@@ -273,26 +226,12 @@ def _results(events: Sequence[Event], bill: Bill, by_a_script: re.Pattern[str] |
             asked = replace(asked, uncut=FOR_A_SCRIPT)
         if read or asked.tokens >= LEAST_TOKENS:
             yield Result(
-                place,
-                event.record,
-                asked,
-                intent,
-                read,
-                later_uses(read, events) if read else (),
+                place, event.record, asked, intent, read, sessions.later_uses(read, events) if read else ()
             )
         if opened is not None and not _HOSTS.ranges(asked):
             seen.append((opened.path, readers))
 
 
 def _intent(read: BigRead) -> Intent:
-    return intent_of(
-        Known(
-            question_of(read.call.arguments),
-            read.intent,
-            read.description,
-            read.searched,
-            read.task,
-            read.pointed,
-            read.history,
-        )
-    )
+    said = (read.intent, read.description, read.searched, read.task, read.pointed, read.history)
+    return intent_of(Known(question_of(read.call.arguments), *said))

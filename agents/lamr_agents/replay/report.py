@@ -1,9 +1,7 @@
-"""Writes a replay as a table for a terminal and as JSON.
+"""Writes a replay as a table for a terminal, as JSON, and as an HTML page on which each read can be opened.
 
 The interval of the net share draws whole sessions, with the logs of their sub-agents.
 """
-
-from __future__ import annotations
 
 import json
 import math
@@ -15,34 +13,34 @@ from typing import Any
 
 from lamr_base.resampling import Interval, ratio
 from lamr_base.tables import align, without_nan
+from lamr_postprocess.static_page import shown, shown_lines, static_page
 
-from lamr_agents.replay.outcome import Totals, added
-from lamr_agents.replay.session import Replayed
+from lamr_agents.replay.session import Replayed, ReplayedRead, Totals, added
 
 _NAME = 28  # characters of a session in a table
-MOST_NAMED = 5
-"""Files that are named for each reason why they weren't counted."""
+MOST_NAMED = 5  # files that are named for each reason why they weren't counted
 _HEADINGS = (
     *("session", "model", "reads", "cut", "tokens", "cut", "needed kept"),
     *("again", "bill", "saved", "read again", "net"),
 )
+_STYLE = """summary b { font-weight:600 } .bad { color:var(--red) }
+.cut code { color:var(--cut) } .cut { border-color:var(--line) }
+.needed { border-color:var(--green) }
+.regret { border-color:var(--red) } .regret code { color:var(--red); font-weight:600 }
+"""
+_KINDS = {(True, True): "needed", (True, False): "", (False, True): "regret", (False, False): "cut"}
+"""By whether a line is kept, and whether it was needed."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """Replayed sessions, and the files that were none.
+    """Replayed sessions, and the files that were none."""
 
-    Attributes:
-        sessions: in the order of their files.
-        passed_over: why each other file wasn't counted.
-    """
-
-    sessions: tuple[Replayed, ...]
-    passed_over: Mapping[Path, str] = field(default_factory=dict)
+    sessions: tuple[Replayed, ...]  # in the order of their files
+    passed_over: Mapping[Path, str] = field(default_factory=dict)  # why each other file wasn't counted
 
     @property
     def totals(self) -> Totals:
-        """What the cuts of all sessions come to."""
         return added(session.totals for session in self.sessions)
 
     @property
@@ -54,9 +52,8 @@ class Report:
 
     def table(self) -> str:
         """The sessions, what they come to, and what isn't counted."""
-        return "\n\n".join(
-            filter(None, [_session_table(self.sessions), self.summary(), self.said_of_others()])
-        )
+        parts = (_session_table(self.sessions), self.summary(), self.said_of_others())
+        return "\n\n".join(filter(None, parts))
 
     def summary(self) -> str:
         """The net share with its interval, the agents' waiting, and for how many sessions dollars can't be told."""
@@ -74,7 +71,7 @@ class Report:
         return "\n".join(said)
 
     def said_of_others(self) -> str:
-        """Why files weren't counted, and some of their names; nothing where all were."""
+        """Reasons why files weren't counted, with some names; empty if all were."""
         said = []
         for reason, count in Counter(self.passed_over.values()).most_common():
             paths = [path for path, why in self.passed_over.items() if why == reason]
@@ -109,15 +106,11 @@ def _session_table(sessions: Sequence[Replayed]) -> str:
     with_reads = [session for session in sessions if session.totals.reads]
     others = [session for session in sessions if not session.totals.reads]
     rows: list[Sequence[str]] = [_HEADINGS]
-    rows += [_row(_short(session), session.model, session.totals) for session in with_reads]
+    rows += [_row(f"{each.project}/{each.log.stem}"[-_NAME:], each.model, each.totals) for each in with_reads]
     if others:
         rows.append(_row(f"{len(others)} without a big read", "", added(each.totals for each in others)))
     rows.append(_row(f"all {len(sessions)}", "", added(each.totals for each in sessions)))
     return align(rows)
-
-
-def _short(session: Replayed) -> str:
-    return f"{session.project}/{session.log.stem}"[-_NAME:]
 
 
 def _row(name: str, model: str, totals: Totals) -> tuple[str, ...]:
@@ -140,28 +133,60 @@ def _with_net(totals: Totals) -> dict[str, Any]:
 
 
 def _as_dict(session: Replayed) -> dict[str, Any]:
+    about = ("project", "host", "model", "accounted", "broken")
     return {
         "log": str(session.log),
         "session": session.name,
-        "project": session.project,
-        "host": session.host,
-        "model": session.model,
-        "accounted": session.accounted,
-        "broken": session.broken,
+        **{name: getattr(session, name) for name in about},
         "totals": _with_net(session.totals),
-        "reads": [
-            {
-                "path": read.path,
-                "first": read.first,
-                "lines": len(read.lines),
-                "query": read.query,
-                "edited": read.later.edited,
-                "quoted": read.later.quoted,
-                "reread": read.later.reread,
-                "cuts": read.cuts,
-                "regretted": read.regretted,
-                **{name: value for name, value in asdict(read.outcome).items() if name != "kept_lines"},
-            }
-            for read in session.reads
-        ],
+        "reads": [_read_as_dict(read) for read in session.reads],
     }
+
+
+def _read_as_dict(read: ReplayedRead) -> dict[str, Any]:
+    return {
+        **{"path": read.path, "first": read.first, "lines": len(read.lines), "query": read.query},
+        **{name: getattr(read.later, name) for name in ("edited", "quoted", "reread")},
+        **{"cuts": read.cuts, "regretted": read.regretted},
+        **{name: value for name, value in asdict(read.outcome).items() if name != "kept_lines"},
+    }
+
+
+def render_page(report: Report) -> str:
+    parts = ["<h1>lamr replay</h1>\n", f"<pre>{shown_lines(report.table())}</pre>\n"]
+    parts.append(
+        "<p class=quiet>Grey lines would have been cut. Red ones were cut and needed later: the session edited or "
+        "quoted them, or read them again by range. Green marks are lines that were needed and kept.</p>\n"
+    )
+    parts += [_session_part(session) for session in report.sessions if session.reads]
+    return static_page("lamr replay", _STYLE, "".join(parts))
+
+
+def _session_part(session: Replayed) -> str:
+    totals = session.totals
+    money = f"{totals.requests} requests · ${totals.bill:,.2f} · net {share(totals.net, totals.bill)}"
+    bill = money if session.accounted else "bill unknown"
+    facts = " · ".join((session.project, session.host, session.model or "model unknown", bill))
+    reads = "".join(map(_read_part, session.reads))
+    return f"<h2>{shown(str(session.log))}</h2>\n<div class=quiet>{shown(facts)}</div>\n{reads}"
+
+
+def _read_part(read: ReplayedRead) -> str:
+    outcome, regretted = read.outcome, len(read.regretted)
+    cut = share(outcome.tokens_in - outcome.tokens_out, outcome.tokens_in) if outcome.cut else "nothing"
+    regret = f" · <span class=bad>{regretted} regretted</span>" if regretted else ""
+    money = f" · saved ${outcome.saved:.4f}, read again ${outcome.fetching:.4f}" if outcome.saved else ""
+    return (
+        f"<details><summary><b>{shown(read.path)}</b> · {shown(outcome.reason)} · {len(read.lines)} lines, "
+        f"{cut} cut{regret}{money}</summary>\n<p class=quiet>{shown(read.query)}</p>\n"
+        f"<ol>\n{_lines(read)}</ol></details>\n"
+    )
+
+
+def _lines(read: ReplayedRead) -> str:
+    kept, needed = {*read.outcome.kept_lines}, {*read.later.lines}
+    return "".join(
+        f'<li class="{_KINDS[number in kept, number in needed]}" value="{read.first + number - 1}">'
+        f"<code>{shown(line) or ' '}</code></li>\n"
+        for number, line in enumerate(read.lines, 1)
+    )

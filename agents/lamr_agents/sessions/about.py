@@ -1,17 +1,12 @@
-"""The text of a log, and what it says of its session: its name, its folder, when it began, and its requests.
+"""Reads the text of a log, and what it says of its session: name, folder, and the tokens of each request.
 
-Of a request it says how many tokens were read, written and taken from the cache. What differs between hosts is an
-`AboutRule` and a `UsageRule`, tables like a `LogFormat`. A log that says nothing is known by its place, and one of a
-host that keeps no accounts has no requests. A log is a file, or a folder: OpenHands keeps a file an event, and its
-accounts in another.
+What differs between hosts is an `AboutRule` and a `UsageRule`, tables like a `LogFormat`. A log is a file, or a folder:
+OpenHands keeps a file an event, and its accounts in another.
 """
-
-from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -30,11 +25,7 @@ def is_conversation(folder: Path) -> bool:
 
 
 def read_log(log: Path) -> str:
-    """The text of a log; of a conversation, a line an event, with its accounts where it keeps any.
-
-    Raises:
-        OSError: it can't be read.
-    """
+    """The text of a log; of a conversation, a line an event, with its accounts where it keeps any."""
     if not log.is_dir():
         return log.read_text(encoding="utf-8", errors="replace")
     used = dict(_accounts(log / _STATE))
@@ -48,7 +39,6 @@ def read_log(log: Path) -> str:
 
 
 def _accounts(state: Path) -> Iterator[tuple[str, Any]]:
-    """The accounts of each request, by the answer's name."""
     if not state.exists():
         return
     metrics = first_at(_parsed(state), "stats.usage_to_metrics")
@@ -66,27 +56,15 @@ def _parsed(file: Path) -> Any:
         return None
 
 
-_MILLISECONDS = 1e11
-"""A moment that is a larger number is in thousandths of a second."""
-
-
 @dataclass(frozen=True)
 class About:
-    """What is known of a session.
+    """A session's name and folder."""
 
-    Attributes:
-        name: the host's for it, which sub-agents of a session share with it; empty where the log doesn't say.
-        folder: that it worked in; empty where the log doesn't say.
-        began: seconds since 1970; None where the log doesn't say.
-    """
-
-    name: str = ""
-    folder: str = ""
-    began: float | None = None
+    name: str = ""  # the host's, which sub-agents share; empty where the log doesn't say
+    folder: str = ""  # working folder; empty where the log doesn't say
 
     @property
     def project(self) -> str:
-        """The last part of the folder; empty without one."""
         return PurePath(self.folder.replace("\\", "/")).name
 
 
@@ -96,7 +74,6 @@ class AboutRule:
 
     name: str = ""
     folder: str = ""
-    began: str = "timestamp"
 
 
 ABOUT: Mapping[str, AboutRule] = {
@@ -104,80 +81,48 @@ ABOUT: Mapping[str, AboutRule] = {
     "codex": AboutRule("payload.id", "payload.cwd"),
     "copilot-cli": AboutRule("data.sessionId", "data.context.cwd"),
     "pi": AboutRule("id", "cwd"),
-    "opencode": AboutRule("info.sessionID", "info.path.cwd", "info.time.created"),
-    "openhands-sdk": AboutRule(),
-    "openhands": AboutRule(),
-    "gemini-cli": AboutRule(),
-    "entire": AboutRule(began="ts"),
+    "opencode": AboutRule("info.sessionID", "info.path.cwd"),
 }
 """By the name of the format."""
 
 
 def about_of(records: Sequence[Any], form: LogFormat) -> About:
-    """What records say of their session."""
-    rule = ABOUT.get(form.name)
-    if rule is None:
-        return About()
-    name, folder, began = (_first(records, way) for way in (rule.name, rule.folder, rule.began))
-    return About(
-        name if isinstance(name, str) else "", folder if isinstance(folder, str) else "", _moment(began)
-    )
+    rule = ABOUT.get(form.name, AboutRule())
+    return About(_first_text(records, rule.name), _first_text(records, rule.folder))
 
 
-def _first(records: Sequence[Any], way: str) -> Any:
+def _first_text(records: Sequence[Any], way: str) -> str:
     found = (first_at(record, way) for record in records) if way else ()
-    return next((value for value in found if value not in (None, "")), None)
-
-
-def _moment(value: Any) -> float | None:
-    """A moment as hosts write it: ISO 8601, or a number of seconds or milliseconds since 1970."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return value / 1000 if value > _MILLISECONDS else float(value)
-    try:
-        moment = datetime.fromisoformat(value.replace("Z", "+00:00"))
-        return (moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)).timestamp()
-    except (AttributeError, ValueError, OverflowError):
-        return None
+    value = next((value for value in found if value not in (None, "")), "")
+    return value if isinstance(value, str) else ""
 
 
 @dataclass(frozen=True)
 class Request:
-    """One request to a model.
+    """One request to a model."""
 
-    Attributes:
-        record: index of the log's record that accounts for it; a result in an earlier record was part of its input.
-        fresh: input tokens that no cache was written with or read for.
-        written: input tokens that the cache was written with.
-        cached: input tokens that the cache was read for.
-        output: tokens that the model gave.
-        model: its name; empty where the log doesn't say.
-        answer: what names its answer in all logs of the host, so that a log that begins with a copy of another's is
-            told from it; empty where the host names none.
-    """
-
-    record: int
-    fresh: int
-    written: int
-    cached: int
-    output: int
-    model: str = ""
+    record: int  # index of the log's record that accounts for it; a result in an earlier record was part of its input
+    fresh: int  # input tokens that no cache was written with or read for
+    written: int  # input tokens that the cache was written with
+    cached: int  # input tokens that the cache was read for
+    output: int  # tokens that the model gave
+    model: str = ""  # its name; empty where the log doesn't say
     answer: str = field(default="", compare=False)
+    """Names its answer in all logs of the host, so that copies in others are found; empty where there is no name."""
 
     @property
     def context(self) -> int:
-        """All input tokens."""
         return self.fresh + self.written + self.cached
 
 
 @dataclass(frozen=True)
 class UsageRule:
-    """Where a host's records account for a request."""
+    """Ways to the token counts in a host's records."""
 
     record: Mapping[str, str | None]  # ways and values that mark such a record; None is any value
-    fresh: str  # the ways to input tokens, from the record; an empty way is 0
-    written: str
-    cached: str
-    output: tuple[str, ...]  # the ways to output tokens, which are added
+    at: str  # the way to the counts, below which the others are
+    input: tuple[str, str, str]  # to tokens that are fresh, written to the cache, read from it; empty is 0
+    output: tuple[str, ...]  # to output tokens, which are added
     model: str  # the way to the model's name, in this or else in an earlier record
     key: str = ""  # the way to what several records about one request share; the last of them counts
     key_names_answer: bool = False  # no other answer of any session has the same key
@@ -188,57 +133,51 @@ class UsageRule:
 USAGE: Mapping[str, UsageRule] = {
     "claude-code": UsageRule(
         {"message.role": "assistant", "message.usage": None},
-        "message.usage.input_tokens",
-        "message.usage.cache_creation_input_tokens",
-        "message.usage.cache_read_input_tokens",
-        ("message.usage.output_tokens",),
+        "message.usage.",
+        ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
+        ("output_tokens",),
         "message.model",
         key="message.id",
         key_names_answer=True,
     ),
     "codex": UsageRule(
         {"payload.type": "token_count", "payload.info.last_token_usage": None},
-        "payload.info.last_token_usage.input_tokens",
-        "",
-        "payload.info.last_token_usage.cached_input_tokens",
-        ("payload.info.last_token_usage.output_tokens",),
+        "payload.info.last_token_usage.",
+        ("input_tokens", "", "cached_input_tokens"),
+        ("output_tokens",),
         "payload.model",
         key="payload.info.total_token_usage.total_tokens",
         fresh_holds_cached=True,
     ),
     "pi": UsageRule(
         {"message.role": "assistant", "message.usage": None},
-        "message.usage.input",
-        "message.usage.cacheWrite",
-        "message.usage.cacheRead",
-        ("message.usage.output",),
+        "message.usage.",
+        ("input", "cacheWrite", "cacheRead"),
+        ("output",),
         "message.model",
     ),
     "opencode": UsageRule(
         {"info.role": "assistant", "info.tokens": None},
-        "info.tokens.input",
-        "info.tokens.cache.write",
-        "info.tokens.cache.read",
-        ("info.tokens.output", "info.tokens.reasoning"),
+        "info.tokens.",
+        ("input", "cache.write", "cache.read"),
+        ("output", "reasoning"),
         "info.modelID",
         key="info.id",
         key_names_answer=True,
     ),
     "gemini-cli": UsageRule(
         {"type": "gemini", "tokens": None},
-        "tokens.input",
-        "",
-        "tokens.cached",
-        ("tokens.output", "tokens.thoughts"),
+        "tokens.",
+        ("input", "", "cached"),
+        ("output", "thoughts"),
         "model",
         fresh_holds_cached=True,
     ),
     "openhands-sdk": UsageRule(
         {"usage.prompt_tokens": None},
-        "usage.prompt_tokens",
-        "usage.cache_write_tokens",
-        "usage.cache_read_tokens",
-        ("usage.completion_tokens",),
+        "usage.",
+        ("prompt_tokens", "cache_write_tokens", "cache_read_tokens"),
+        ("completion_tokens",),
         "usage.model",
         fresh_holds_cached=True,
         fresh_holds_written=True,
@@ -270,14 +209,12 @@ def requests_of(records: Iterable[Any], form: LogFormat) -> list[Request]:
 
 
 def _request(rule: UsageRule, record: Any, place: int, model: str) -> Request:
-    cached, written = _tokens(record, rule.cached), _tokens(record, rule.written)
-    fresh = (
-        _tokens(record, rule.fresh) - cached * rule.fresh_holds_cached - written * rule.fresh_holds_written
-    )
-    output = sum(_tokens(record, way) for way in rule.output)
+    fresh, written, cached = (_tokens(record, rule.at, way) for way in rule.input)
+    fresh -= cached * rule.fresh_holds_cached + written * rule.fresh_holds_written
+    output = sum(_tokens(record, rule.at, way) for way in rule.output)
     return Request(place, max(0, fresh), written, cached, output, model)
 
 
-def _tokens(record: Any, way: str) -> int:
-    value = first_at(record, way) if way else 0
+def _tokens(record: Any, at: str, way: str) -> int:
+    value = first_at(record, at + way) if way else 0
     return value if isinstance(value, int) and value > 0 else 0

@@ -5,8 +5,6 @@ user, words of the assistant, a tool's call or its result. A *way* leads to thos
 which one that ends on `[]` opens a list.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re
@@ -15,8 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 Kind = Literal["user", "assistant", "thought", "call", "result", "compacted", "cleared"]
-SHELL = "shell"
-"""The tool of a call that names none: hosts that know one tool only run commands."""
+SHELL = "shell"  # the tool of a call that names none: hosts that know one tool only run commands
 _RECORDS_LOOKED_AT = 200
 
 
@@ -24,81 +21,54 @@ _RECORDS_LOOKED_AT = 200
 class Event:
     """One step of a session.
 
-    Attributes:
-        kind: words of the user, words of the assistant aloud or in thought, a tool's call, or its result; that the
-            context was compacted, so that nothing from before is in it word for word; or that the host cleared results.
-        text: the words, or the result's text, or when it was compacted; empty for a call.
-        call: the name that joins a call and its result; empty where the host gives none. Of `cleared`, the call whose
-            result went; empty where the log doesn't say which results went.
-        tool, arguments: the called tool and its input; only for a call.
-        agent: the sub-agent whose step it is; empty for the session's own.
-        record: index of the log's record that it is from; -1 for an event that no log gave.
+    `compacted` says that nothing from before is in the context word for word, and `cleared` that the host took results
+    out of it: that of `call`, or any where the log doesn't say which.
     """
 
     kind: Kind
-    text: str = ""
-    call: str = ""
-    tool: str = ""
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-    agent: str = ""
-    record: int = field(default=-1, compare=False)
+    text: str = ""  # the words, or the result's text, or when it was compacted; empty for a call
+    call: str = ""  # the name that joins a call and its result; empty where the host gives none
+    tool: str = ""  # the called tool
+    arguments: Mapping[str, Any] = field(default_factory=dict)  # its input
+    agent: str = ""  # the sub-agent whose step it is; empty for the session's own
+    record: int = field(default=-1, compare=False)  # index of the log's record; -1 where no log gave it
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Which parts of a record become events of one kind.
-
-    Attributes:
-        kind: the kind of the events.
-        at: the way from the record to the parts; empty for the record itself.
-        record, part: ways and the values that must stand there, in the record and in each part; None is any value.
-        without: keys that a part must not have, or with a false value.
-        text, call, tool, arguments: the ways from a part to the event's fields.
-        pattern: what the text must match; its first group, if it has one, becomes the text. A call whose text matches
-            runs that text as a command.
-        unless: what the text must not match.
-        named: what the call's name must match at its beginning.
-    """
+    """Selects the parts of a record that become events of one kind."""
 
     kind: Kind
-    at: str = ""
+    at: str = ""  # the way from the record to the parts; empty for the record itself
     record: Mapping[str, str | None] = field(default_factory=dict)
-    part: Mapping[str, str | None] = field(default_factory=dict)
-    without: Sequence[str] = ()
-    text: str = "text"
+    """Ways and the values that must stand there in the record; None is any value."""
+    part: Mapping[str, str | None] = field(default_factory=dict)  # the same for each part
+    without: Sequence[str] = ()  # keys that a part must not have, or with a false value
+    text: str = "text"  # the ways from a part to the event's fields
     call: str = "id"
     tool: str = "name"
     arguments: str = "input"
     pattern: re.Pattern[str] | None = None
-    unless: re.Pattern[str] | None = None
-    named: re.Pattern[str] | None = None
+    """The text must match it; its first group, if any, becomes the text. A call runs that text as a command."""
+    unless: re.Pattern[str] | None = None  # what the text must not match
+    named: re.Pattern[str] | None = None  # what the call's name must match at its beginning
 
 
 @dataclass(frozen=True)
 class LogFormat:
-    """One host's log.
+    """One host's log."""
 
-    Attributes:
-        name: the host.
-        records: the way to the list of records in a log that is one JSON value; None where each line is a record.
-        mark: ways in a record, and the values there, by which the log is recognized; None is any value.
-        rules: which parts become events, in the order that a record's events have.
-        renewed: the way to what records have in common of which the last counts; empty where each stands for itself.
-        agents: ways to what names the sub-agent that a record is of; the first that leads to something counts.
-        parents: ways to a record's own name and to that of the record before it, where a log holds several branches;
-            empty where it holds one.
-        by_a_script: how the names of calls begin that a script of the model's made, whose results the model is given
-            only where the script prints them; None where there are none.
-    """
-
-    name: str
-    records: str | None
-    mark: Mapping[str, str | None]
-    rules: Sequence[Rule]
-    renewed: str = ""
-    agents: Sequence[str] = ()
+    name: str  # the host
+    records: str | None  # the way to the records in a log that is one JSON value; None where each line is one
+    mark: Mapping[str, str | None]  # ways and values in a record by which the log is recognized; None is any
+    rules: Sequence[Rule]  # which parts become events, in the order that a record's events have
+    renewed: str = ""  # the way to what records have in common of which the last counts; empty for none
+    agents: Sequence[str] = ()  # ways to the name of a record's sub-agent; the first that leads to one counts
     parents: tuple[str, str] | None = None
+    """Ways to a record's own name and to that of the record before it, in a log that holds several branches."""
     by_a_script: re.Pattern[str] | None = None
+    """How the names of calls begin that a script of the model's made: the model gets of their results what the script
+    prints."""
 
 
 def recognize(log: str, formats: Iterable[LogFormat]) -> LogFormat | None:
@@ -114,13 +84,7 @@ def recognize(log: str, formats: Iterable[LogFormat]) -> LogFormat | None:
 
 
 def read_events(log: str, form: LogFormat) -> list[Event]:
-    """The session's events in the order in which they happened.
-
-    A line of a log that isn't JSON is passed over: the last one of a running session may be cut off.
-
-    Raises:
-        ValueError: a log that is one JSON value can't be parsed.
-    """
+    """The session's events in their order; a ValueError where a log that is one JSON value can't be parsed."""
     return events_of(read_records(log, form), form)
 
 
@@ -157,10 +121,7 @@ def events_on_path(records: Sequence[Any], form: LogFormat, call: str) -> list[E
     """The events on the way from the session's root to a call: what the model was given when it made the call.
 
     A branch that was left, as by a rewind, isn't on that way. Of calls that were made at once, the results may stand
-    beside it in the log; the model is given these as well.
-
-    Returns:
-        the events in the log's order; None where no record makes the call, or that record has no name.
+    beside it in the log; the model is given these as well. None where no named record makes the call.
     """
     assert form.parents is not None
     own, parent = form.parents
@@ -207,11 +168,7 @@ def _events_of_one(record: Any, form: LogFormat) -> Iterator[Event]:
 
 
 def read_records(log: str, form: LogFormat) -> list[Any]:
-    """The records of a log; lines that aren't JSON, or nested too deeply, are passed over.
-
-    Raises:
-        ValueError: a log that is one JSON value can't be parsed.
-    """
+    """The records of a log; lines that aren't JSON are passed over, as the last of a running session may be."""
     if form.records is not None:
         try:
             return list(_follow(json.loads(log), form.records + "[]"))
@@ -253,7 +210,6 @@ def _follow(value: Any, way: str) -> Iterator[Any]:
 
 
 def first_at(value: Any, way: str) -> Any:
-    """The first thing that a way leads to; None where it leads to nothing."""
     return next(_follow(value, way), None)
 
 

@@ -1,7 +1,5 @@
 """The logs of the hosts that are known, one table each. How tables are read is `events`' matter."""
 
-from __future__ import annotations
-
 import re
 
 from lamr_agents.sessions.events import LogFormat, Rule
@@ -15,8 +13,7 @@ _OBSERVATION = re.compile(
 )
 _FENCED_COMMAND = re.compile(r"```(?:bash|sh|mswea_bash_command)\n(.*?)\n```", re.DOTALL)
 _MESSAGE = {"payload.type": "message"}
-BY_A_SCRIPT = re.compile("exec-")
-"""How the names of calls begin that a script of Codex's model makes."""
+BY_A_SCRIPT = re.compile("exec-")  # how the names of calls begin that a script of Codex's model makes
 _COMMAND = {"payload.type": "item_completed", "payload.item.type": "CommandExecution"}
 _CLEARS_RESULTS = re.compile(r"^clear_tool_uses")
 

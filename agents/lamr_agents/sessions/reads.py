@@ -1,90 +1,151 @@
-"""The big reads of a session: results that show much of one source file, with the words that came before each."""
+"""Tracks what a session said, showed and pointed at before a call, and finds its big reads of one file."""
 
-from __future__ import annotations
-
+import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
+from lamr_model.scoring.named_lines import named_ranges
 from lamr_postprocess.detection import detect_language
 
-from lamr_agents.sessions.commands import Read
 from lamr_agents.sessions.events import Event
-from lamr_agents.sessions.pointed import Pointers, SeenResults
-from lamr_agents.sessions.shown import ShownLines, shown_lines
-from lamr_agents.sessions.tools import description_of, pattern_of, read_of
-from lamr_agents.sessions.user_messages import spoken
+from lamr_agents.sessions.notices import gaps, spoken, stated
+from lamr_agents.sessions.shown import ShownLines, framed, shown_lines
+from lamr_agents.sessions.tools import (
+    Read,
+    description_of,
+    pattern_of,
+    read_of,
+    same_file,
+    searched_file,
+    shown_by,
+)
+from lamr_agents.thin import NOTE
 
 LEAST_LINES = 80
-LEAST_CHARACTERS = 4000
-"""Some 1,000 tokens: a read is big by its lines or by its characters."""
+LEAST_CHARACTERS = 4000  # some 1,000 tokens: a read is big by its lines or by its characters
 FEWEST_LINES = 20
 MOST_LINES = 4000
 MOST_HISTORY = 3000
 """Characters of what was said before: 2,000 to 4,000 brought as much on validation sessions, 1,000 less."""
 _MOST_STATEMENTS = 60
-_SHORT_MESSAGE = 80
-"""Characters up to which a message such as "yes, go on" is joined to the one before it."""
+_SHORT_MESSAGE = 80  # characters up to which a message such as "yes, go on" is joined to the one before it
+RECENT = 60  # how many events back a session still has a line in mind
+_LONGEST = 200_000  # characters of one text; what is longer is no answer to a question about lines
+_HIT = re.compile(r"^(\d{1,7}):", re.MULTILINE)
+_SPEAKING = frozenset({"user", "assistant", "thought", "result"})
+MOST_ASIDE = 4000
+"""Characters of a result that shows no file: an error, or the beginning of an output that the host put aside."""
 
 
 @dataclass(frozen=True)
-class BigRead:
-    """A tool's result that shows at least 80 lines, or 4,000 characters, of one source file.
+class _Said:
+    """A text of a session, and the one file whose lines its numbers are; empty where it isn't a search of one file."""
 
-    Attributes:
-        place: the result's index among the session's events.
-        call: the call that asked for it.
-        read: the file, and the range that was asked for.
-        shown: the lines.
-        task: what the user wants.
-        intent: the assistant's last words before the call, aloud or else in thought, since the user spoke.
-        searched: what the assistant last searched for; empty where it didn't.
-        description: what the call itself says of its purpose.
-        pointed: lines of the file that the session had pointed at, 1-based.
-        history: what the assistant said before its last words; see `Heard.history`.
-    """
+    text: str
+    file: str
 
-    place: int
-    call: Event
-    read: Read
-    shown: ShownLines
-    task: str
-    intent: str
-    searched: str
-    description: str
-    pointed: tuple[int, ...] = ()
-    history: str = ""
 
-    @property
-    def own_words(self) -> str:
-        """What the assistant itself says before it reads: its last words, the call's purpose, its last search."""
-        return "\n".join(filter(None, (self.intent, self.description, self.searched)))
+class Pointers:
+    """Line numbers that the latest events of a session name."""
+
+    def __init__(self) -> None:
+        self._recent: deque[_Said] = deque(maxlen=RECENT)
+        self._searched: dict[str, str] = {}
+
+    def hear(self, event: Event) -> None:
+        if event.kind == "call":
+            self._searched[event.call] = searched_file(event.tool, event.arguments)
+        file = self._searched.get(event.call, "") if event.kind == "result" else ""
+        text = event.text if event.kind in _SPEAKING else ""
+        self._recent.append(_Said(text[:_LONGEST], file))
+
+    def at(self, path: str) -> tuple[int, ...]:
+        return tuple(sorted({number for said in self._recent for number in _numbers(said, path)} - {0}))
+
+
+def _numbers(said: _Said, path: str) -> Iterator[int]:
+    if said.file and same_file(said.file, path):
+        yield from map(int, _HIT.findall(said.text))
+    # A number without a path may be that of any file that the session has read.
+    yield from (first for first, _ in named_ranges(said.text, path, bare=False))
+
+
+class SeenResults:
+    """The results that stand in a session's context."""
+
+    def __init__(self) -> None:
+        self._asked: dict[str, Event] = {}
+        self._answered: list[tuple[Event, str]] = []
+        self._held = 0  # place of the first result that is surely in the context
+
+    def hear(self, event: Event) -> None:
+        if event.kind == "call":
+            self._asked[event.call] = event
+        elif event.kind == "result":
+            call = self._asked.pop(event.call, None)
+            if call:
+                self._answered.append((call, event.text))
+        elif event.kind == "compacted":
+            self._answered.clear()
+            self._held = 0
+        elif event.kind == "cleared":
+            gone = [event.call in ("", call.call) for call, _ in self._answered]
+            self._held = max((place for place, went in enumerate(gone, 1) if went), default=self._held)
+
+    def has(self, label: str) -> bool:
+        return any(
+            same_file(label, name or read.path)
+            for read, name, text in _naming(self._answered, label)
+            if not read.ranged and (len(text) > MOST_ASIDE or NOTE in text)
+        )
+
+    def lines_of(self, path: str) -> dict[int, str]:
+        """The lines of a file that its latest results show, by their numbers.
+
+        A result in which something was left out, or whose lines have no known numbers, takes away what was known: which
+        of two results shows a line last couldn't be told any more.
+        """
+        known: dict[int, str] = {}
+        for read, name, text in _naming(self._answered[self._held :], path):
+            if name or read.path != path:
+                continue
+            before, code, after = framed(text)
+            said = stated(before, after)
+            if NOTE in text or gaps(code) or said.tail:
+                known.clear()
+                continue
+            shown = shown_lines(text)
+            first = shown.first or said.first or max(read.first or 1, 1)
+            known.update(enumerate(shown.lines, first))
+        return known
+
+
+def _naming(answered: Sequence[tuple[Event, str]], label: str) -> Iterator[tuple[Read, str, str]]:
+    """The reads whose calls hold the last part of a name, each with its own name and what it showed."""
+    last = re.split(r"[/\\]", label)[-1]
+    for call, text in answered:
+        if last in str(call.arguments):  # most name another file
+            seen = shown_by(call.tool, call.arguments)
+            if seen is not None:
+                yield (*seen, text)
 
 
 @dataclass
 class Heard:
-    """What was said up to a place in a session; `hear` takes one event after the other.
+    """The state of a session up to an event; `hear` takes the events in order."""
 
-    Attributes:
-        aloud, thought: the assistant's last words since the user spoke.
-        searched: what the assistant last searched for since then; empty where it didn't.
-        pointers: the lines that were pointed at.
-        seen: the files that were shown.
-        compacted: when the context was last compacted, as the log writes times; empty where it wasn't.
-    """
-
-    aloud: str = ""
+    aloud: str = ""  # the assistant's last words since the user spoke
     thought: str = ""
-    searched: str = ""
-    pointers: Pointers = field(default_factory=Pointers)
-    seen: SeenResults = field(default_factory=SeenResults)
-    compacted: str = ""
+    searched: str = ""  # what the assistant last searched for since then; empty where it didn't
+    pointers: Pointers = field(default_factory=Pointers)  # the lines that were pointed at
+    seen: SeenResults = field(default_factory=SeenResults)  # the files that were shown
+    compacted: str = ""  # when the context was last compacted, as the log writes times; empty where it wasn't
     _messages: list[str] = field(default_factory=list)
     _statements: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_STATEMENTS))
 
     def hear(self, event: Event) -> None:
-        """Take in the next event."""
         self.pointers.hear(event)
         self.seen.hear(event)
         if event.kind == "user" and (words := spoken(event.text)):
@@ -112,7 +173,6 @@ class Heard:
 
     @property
     def said(self) -> str:
-        """The assistant's last words, aloud or else in thought."""
         return self.aloud or self.thought
 
     @property
@@ -124,6 +184,27 @@ class Heard:
             if len(task) >= _SHORT_MESSAGE:
                 break
         return task
+
+
+@dataclass(frozen=True)
+class BigRead:
+    """A tool's result that shows at least 80 lines, or 4,000 characters, of one source file."""
+
+    place: int  # the result's index among the session's events
+    call: Event  # the call that asked for it
+    read: Read  # the file, and the range that was asked for
+    shown: ShownLines  # the lines
+    task: str  # what the user wants
+    intent: str  # the assistant's last words before the call, aloud or else in thought, since the user spoke
+    searched: str  # what the assistant last searched for; empty where it didn't
+    description: str  # what the call itself says of its purpose
+    pointed: tuple[int, ...] = ()  # lines of the file that the session had pointed at, 1-based
+    history: str = ""  # what the assistant said before its last words; see `Heard.history`
+
+    @property
+    def own_words(self) -> str:
+        """The assistant's last words, the call's purpose, and the last search."""
+        return "\n".join(filter(None, (self.intent, self.description, self.searched)))
 
 
 def big_reads(session: Sequence[Event]) -> Iterator[BigRead]:
@@ -146,23 +227,12 @@ def big_reads(session: Sequence[Event]) -> Iterator[BigRead]:
             continue
         shown = shown_lines(session[answer].text)
         if _big(shown):
-            description = description_of(event.arguments)
-            yield BigRead(
-                answer,
-                event,
-                read,
-                shown,
-                heard.task,
-                heard.said,
-                heard.searched,
-                description,
-                heard.pointers.at(read.path),
-                heard.history,
-            )
+            said = (heard.task, heard.said, heard.searched, description_of(event.arguments))
+            yield BigRead(answer, event, read, shown, *said, heard.pointers.at(read.path), heard.history)
 
 
 def _begun(agent: str, before: Sequence[Event]) -> Heard:
-    """What an agent has heard when it begins: the prompt, where a call started it that the log names it by."""
+    """An agent's state when it starts: its prompt, where the log names the call that started it."""
     heard = Heard()
     prompt = next((event.arguments.get("prompt") for event in before if agent and event.call == agent), None)
     if isinstance(prompt, str):

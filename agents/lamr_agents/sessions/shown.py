@@ -1,7 +1,5 @@
 """The lines of a file that a tool's result shows, freed from what the host puts around and before them."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import dataclass
@@ -12,8 +10,7 @@ from lamr_postprocess.listing import NUMBERED_BLANK, NUMBERS
 
 from lamr_agents.sessions.notices import above, is_below
 
-OUTPUT, EXIT_CODE = "output", "returncode"
-"""Keys of `packed_output`."""
+OUTPUT, EXIT_CODE = "output", "returncode"  # keys of `packed_output`
 _HEAD, _TAIL, _LEFT_OUT = "output_head", "output_tail", "elided_chars"
 """Keys of an output that mini-swe-agent shortened, in its default configuration."""
 _GAP = "\n</output_head>\n<elided_chars>\n{} characters elided\n</elided_chars>\n<output_tail>\n"
@@ -84,7 +81,7 @@ def framed(result: str) -> tuple[str, str, str]:
 
 
 def _above_notices(result: str, begin: int, tag: str) -> tuple[int, bool]:
-    """Where a file's text ends above what the host puts below it, and whether the open tag, if any, is closed there.
+    """The end of a file's text above the host's words below it, and whether the open tag, if any, is closed there.
 
     Below a notice of the host, another tag may be closed, because not every host opens what it closes.
     """
@@ -111,7 +108,7 @@ def _above_notices(result: str, begin: int, tag: str) -> tuple[int, bool]:
 
 
 def _reminder(result: str, begin: int, end: int) -> int:
-    """Where the reminder begins that ends there, if it begins a line; negative otherwise."""
+    """The start of the reminder that ends at `end`, if it begins a line; negative otherwise."""
     start = result.rfind(_REMINDER, begin, end)
     return start if start == begin or result[start - 1 : start] == "\n" else -1
 

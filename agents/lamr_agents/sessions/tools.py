@@ -1,22 +1,26 @@
-"""What the tools of coding agents do to files: a table of names, and which keys of their input say what.
-
-Reads by shell commands are told from the command.
-"""
-
-from __future__ import annotations
+"""Reads and edits of files by the tools of coding agents: tool names, input keys, and shell commands."""
 
 import json
+import posixpath
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lamr_agents.sessions.commands import Print, Read, print_by_command, read_by_command
 from lamr_agents.sessions.events import SHELL
 
 READERS = frozenset(
-    {"read", "view", "read_file", "view_file", "open", "file_editor"}
-    | {"str_replace_editor", "str_replace_based_edit_tool"}
+    [
+        "read",
+        "view",
+        "read_file",
+        "view_file",
+        "open",
+        "file_editor",
+        "str_replace_editor",
+        "str_replace_based_edit_tool",
+    ]
 )
 _EDITORS = """
     edit multiedit replace write write_file create create_file edit_file file_editor str_replace search_replace
@@ -24,10 +28,11 @@ _EDITORS = """
     """
 EDITORS = frozenset(_EDITORS.split())
 PATCHERS = frozenset({"apply_patch", "patch"})
-SHELLS = frozenset(
-    {SHELL, "bash", "exec_command", "execute_bash", "powershell", "run_shell_command", "shell_command"}
-    | {"container.exec", "run_terminal_cmd", "terminal", "local_shell"}
-)
+_SHELLS = """
+    bash exec_command execute_bash powershell run_shell_command shell_command container.exec run_terminal_cmd terminal
+    local_shell
+    """
+SHELLS = frozenset({SHELL, *_SHELLS.split()})
 SEARCHERS = frozenset({"grep", "rg", "grep_search", "search", "codesearch", "search_file_content"})
 
 _PATH = ("file_path", "path", "filePath", "absolute_path", "target_file", "filename")
@@ -44,9 +49,38 @@ _DESCRIPTION = ("description", "explanation", "instruction", "intent", "summary"
 _QUESTION = "context_focus_question"
 _SEARCH = re.compile(r"(?:cd\s+\S+\s*&&\s*)?(?:grep|rg|ag|git\s+grep)\s.*\s(\S+)$", re.DOTALL)
 _ENDING = re.compile(r"\w\.\w+$")
-_FARTHEST = 1 << 31
-"""The last line that a range can name."""
+_FARTHEST = 1 << 31  # the last line that a range can name
 _BEGIN_PATCH = "*** Begin Patch"
+_CHANGE_FOLDER = re.compile(r"^\s*cd\s+(?P<folder>'[^'\n]+'|\"[^\"\n]+\"|\S+)\s*&&\s*")
+_QUIET = re.compile(r"\s?2>\s*(?:/dev/null|&1)")
+_COMPOUND = re.compile(r"[;&<>`\n]|\$\(|\|\|")
+_LINES = re.compile(r"(\d+),(\d+|\$)p;?$")
+_LONGEST = 20_000  # characters of a command that is looked at; a longer one is a script
+_PRINTERS = frozenset({"cat", "nl", "bat", "less", "get-content"})
+_SEPARATORS = frozenset({"&&", ";", "\n"})
+_SILENT = frozenset({"true"})
+_SPEAKERS = frozenset({"echo", "printf", "pwd"})  # commands that print a line or so between files
+
+
+@dataclass(frozen=True)
+class Read:
+    """A read of a file, and the range that was asked for: 1-based, None where the tool was free."""
+
+    path: str
+    first: int | None = None
+    last: int | None = None
+
+    @property
+    def ranged(self) -> bool:
+        return self.first is not None or self.last is not None
+
+
+@dataclass(frozen=True)
+class Print:
+    """Code that a command prints and that no read of one file shows again: several files, or another revision."""
+
+    name: str  # equal for equal files
+    path: str  # the first file's; all files have the same ending
 
 
 @dataclass(frozen=True)
@@ -62,7 +96,7 @@ def read_of(tool: str, arguments: Mapping[str, Any]) -> Read | None:
     """The file that a call reads; None where it reads none or more than one."""
     command = command_of(tool, arguments)
     if command is not None:
-        return read_by_command(command)
+        return _read_by(command)
     if tool.lower() not in READERS or arguments.get("command", "view") != "view":
         return None
     path = _value(arguments, _PATH)
@@ -79,9 +113,26 @@ def read_of(tool: str, arguments: Mapping[str, Any]) -> Read | None:
 
 
 def print_of(tool: str, arguments: Mapping[str, Any]) -> Print | None:
-    """The code that a call prints where it isn't one file (see `read_of`); None where it prints other things."""
+    """The files that a call prints in a row by `cat` and `git show REVISION:PATH`, all of one ending and whole."""
     command = command_of(tool, arguments)
-    return None if command is None else print_by_command(command)
+    if command is None or len(command) > _LONGEST:
+        return None
+    files: list[str] = []
+    folder = ""
+    for words in _commands(_QUIET.sub("", command)):
+        name, operands = words[0].lower(), [word for word in words[1:] if not word.startswith("-")]
+        if name in ("cat", "bat"):
+            files += [_within(folder, operand) for operand in operands]
+        elif name == "git" and (shown := _revision(words)):
+            files.append(_within(folder, shown))
+        elif name == "cd":
+            folder = _within(folder, _plain(operands[0])) if operands else ""
+        elif name not in _SILENT | _SPEAKERS:
+            return None
+    endings = {re.sub(r".*[./:]", "", file.lower()) for file in files}
+    if len(endings) != 1 or any("$" in file for file in files):
+        return None
+    return Print(" ".join(files), files[0].rpartition(":")[2])
 
 
 def shown_by(tool: str, arguments: Mapping[str, Any]) -> tuple[Read, str] | None:
@@ -119,7 +170,6 @@ def command_of(tool: str, arguments: Mapping[str, Any]) -> str | None:
 
 
 def pattern_of(tool: str, arguments: Mapping[str, Any]) -> str:
-    """What a call searches files for; empty where it searches none."""
     pattern = _value(arguments, _PATTERN) if tool.lower() in SEARCHERS else None
     return pattern if isinstance(pattern, str) else ""
 
@@ -143,7 +193,7 @@ def same_file(one: str, other: str) -> bool:
 
 
 def description_of(arguments: Mapping[str, Any]) -> str:
-    """What the assistant says of a call in the call's own input; empty where it says nothing."""
+    """The description that the assistant gives in a call's input; empty if none."""
     description = _value(arguments, _DESCRIPTION)
     return description if isinstance(description, str) else ""
 
@@ -200,3 +250,91 @@ def patch_edits(patch: str) -> Iterator[Edit]:
                 new.append(line[1:])
         elif line[0] == "+":
             new.append(line[1:])
+
+
+def _read_by(command: str) -> Read | None:
+    """The one file whose text a command prints: `cat`, `nl`, `sed -n A,Bp`, `head` or `tail -n +A`, alone or piped."""
+    if len(command) > _LONGEST:
+        return None
+    folder = folder_of(command)
+    command = _QUIET.sub("", _CHANGE_FOLDER.sub("", command.strip()))
+    if _COMPOUND.search(command):
+        return None
+    files: list[str] = []
+    first: int | None = None
+    last: int | None = None
+    for stage in command.split("|"):
+        try:
+            name, *words = shlex.split(stage)
+        except ValueError:
+            return None
+        operands = [word for word in words if not word.startswith("-")]
+        if name.lower() in _PRINTERS:
+            files += [word for word in operands if word != "a" or name != "nl"]
+        elif name == "sed" and "-n" in words and operands and (lines := _LINES.match(operands[0])):
+            first, last = int(lines[1]), None if lines[2] == "$" else int(lines[2])
+            files += operands[1:]
+        elif name in ("head", "tail"):
+            count, operands = _count(words, operands)
+            if name == "head" and count.isdigit():
+                last = (first or 1) + int(count) - 1
+            elif name == "tail" and count.startswith("+"):
+                first = int(count) if count[1:].isdigit() else None
+            else:
+                return None
+            files += operands
+        else:
+            return None
+    return Read(_within(folder, files[0]), first, last) if len(files) == 1 else None
+
+
+def folder_of(command: str) -> str:
+    """The folder that a command changes to first; empty where it stays, or where only a shell knows."""
+    found = _CHANGE_FOLDER.match(command[:_LONGEST])
+    return _plain(found["folder"].strip("'\"")) if found else ""
+
+
+def _plain(folder: str) -> str:
+    return "" if folder.startswith(("~", "-")) or "$" in folder else folder
+
+
+def _within(folder: str, path: str) -> str:
+    return posixpath.join(folder, path) if folder not in ("", ".") else path
+
+
+def _count(words: list[str], operands: list[str]) -> tuple[str, list[str]]:
+    """The number of lines that `head` or `tail` was given, and the operands without it."""
+    if "-n" in words and operands:
+        return operands[0], operands[1:]
+    given = [re.sub(r"^(?:--lines=|-n|-)", "", word) for word in words if re.fullmatch(r"-\D*\+?\d+", word)]
+    return given[0] if given else "10", operands
+
+
+def _revision(words: Sequence[str]) -> str | None:
+    """The `REVISION:PATH` that `git show` is asked for, alone; None where it shows other things."""
+    given = [word for word in words[1:] if word != "--no-pager"]
+    given = given[2:] if given[:1] == ["-C"] else given
+    shown = given[1] if len(given) == 2 and given[0] == "show" else ""
+    return shown if ":" in shown.strip(":") else None
+
+
+def _commands(script: str) -> list[list[str]]:
+    """The words of each command of a script; one word that no table knows for a script that isn't a plain list."""
+    lexer = shlex.shlex(script, posix=True, punctuation_chars=";&|<>()\n")
+    lexer.whitespace = " \t\r"
+    lexer.commenters, lexer.whitespace_split = "", True
+    found: list[list[str]] = [[]]
+    try:
+        words = list(lexer)
+    except ValueError:
+        return [[script]]
+    for word in words:
+        if set(word) <= set(";&|<>()\n"):
+            if word.strip("\n") not in _SEPARATORS | {""}:
+                return [[script]]
+            found.append([])
+        elif "`" in word or "$(" in word:
+            return [[script]]
+        else:
+            found[-1].append(word)
+    return [command for command in found if command]

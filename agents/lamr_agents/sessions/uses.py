@@ -1,9 +1,7 @@
-"""The lines of a big read that the rest of its session needed: edited, quoted, or read again by range.
+"""Finds the lines of a big read that the rest of its session edited, quoted, or read again by range.
 
-Texts are found by their words rather than by line numbers, since edits in between move lines.
+It compares words rather than line numbers, since edits in between move lines.
 """
-
-from __future__ import annotations
 
 import difflib
 import re
@@ -18,8 +16,7 @@ from lamr_agents.sessions.reads import BigRead, answered
 from lamr_agents.sessions.shown import shown_lines
 from lamr_agents.sessions.tools import Edit, edits_of, read_of, same_file
 
-DISTINCT = 12
-"""Characters that a line needs to be told from others by its words alone."""
+DISTINCT = 12  # characters that a line needs to be told from others by its words alone
 LONGEST_AGAIN, LARGEST_AGAIN = 150, 0.6
 """Lines, and share of the read, up to which reading again points at something; more is the whole once more."""
 LEAST_LIKE = 0.3
@@ -32,46 +29,31 @@ _TICKED = re.compile(r"(?<!`)`([^`\n]{20,})`(?!`)")
 
 @dataclass(frozen=True)
 class Use:
-    """What one later event does with lines of a read.
+    """One later event that uses lines of a read."""
 
-    Attributes:
-        place: the event's index in the session; of a read, that of its call.
-        kind: `edited` or `quoted`, as `LaterUse` has them; `reread` for a read of a range that points at something, and
-            `shown` for one that shows the file, or much of it, once more.
-        lines: 1-based numbers of shown lines.
-        changed: those that an edit changes.
-    """
-
-    place: int
+    place: int  # the event's index in the session; of a read, that of its call
     kind: Literal["edited", "quoted", "reread", "shown"]
-    lines: tuple[int, ...]
-    changed: tuple[int, ...] = ()
+    """`reread` for a range that points at something; `shown` for the file, or much of it, once more."""
+    lines: tuple[int, ...]  # 1-based numbers of shown lines
+    changed: tuple[int, ...] = ()  # those that an edit changes
 
 
 @dataclass(frozen=True)
 class LaterUse:
-    """1-based numbers of shown lines, ascending.
+    """1-based numbers of shown lines, ascending."""
 
-    Attributes:
-        edited: the old text of edits holds them.
-        changed: those of `edited` that an edit changes, rather than names to be found by.
-        quoted: the assistant quotes them, or cites them by file and line.
-        reread: a later read of a range shows them.
-    """
-
-    edited: tuple[int, ...] = ()
-    changed: tuple[int, ...] = ()
-    quoted: tuple[int, ...] = ()
-    reread: tuple[int, ...] = ()
+    edited: tuple[int, ...] = ()  # the old text of edits holds them
+    changed: tuple[int, ...] = ()  # those of `edited` that an edit changes, rather than names to be found by
+    quoted: tuple[int, ...] = ()  # the assistant quotes them, or cites them by file and line
+    reread: tuple[int, ...] = ()  # a later read of a range shows them
 
     @property
     def lines(self) -> tuple[int, ...]:
-        """All that were needed."""
         return tuple(sorted({*self.edited, *self.quoted, *self.reread}))
 
 
 def use_in_all(uses: Iterable[Use]) -> LaterUse:
-    """What uses come to; what was only shown once more wasn't needed for that."""
+    """The sum of uses; lines that were only shown again don't count as needed."""
     held: dict[str, set[int]] = {"edited": set(), "changed": set(), "quoted": set(), "reread": set()}
     for use in uses:
         held.get(use.kind, set()).update(use.lines)

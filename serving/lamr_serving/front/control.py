@@ -3,95 +3,155 @@
 The module knows what must happen in which order, so that nothing is lost and a revoked key opens nothing any more.
 """
 
-from __future__ import annotations
-
 import contextlib
+import hashlib
+import os
+import shutil
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from lamr_base.private_files import write_whole
+from lamr_base.private_files import open_private, private_folder, take_lock, write_whole
 
+from lamr_serving.errors import FrontError, FrontStartError
 from lamr_serving.front import haproxy
-from lamr_serving.front.errors import FrontError, FrontStartError
 from lamr_serving.front.fleet import Fleet
 from lamr_serving.front.rendering import CONFIG, FrontPaths, render, write
-from lamr_serving.front.run_folder import RunFolder
 from lamr_serving.front.tenants_file import read_fleet
 
 API = "api"  # where clients come in
 POOL = "replicas"
-VERSION_PREFIX = f"{POOL}-"  # of the pools of one version of the model
+VERSION_PREFIX = f"{POOL}-"  # pools for one version of the model
 TENANT_PREFIX = "tenant-"
 POLL_SECONDS = 0.1
-CROWDED = 0.8  # of the connections that clients may have: `max_connections` and the spare ones
+CROWDED = 0.8  # share of all connections: `max_connections` and the spare ones
+CURRENT = "current"
+KEPT = 2  # generations: the one in force, and the one before it, which an old worker may still name
+FOLDER_VARIABLE = "LAMR_FRONT_DIR"
+MOST_PATH_BYTES = 80
+"""Of the folder. A Unix socket's path has at most 107 bytes, and HAProxy adds a number and an ending while it binds."""
 
 
 @dataclass(frozen=True)
 class ReplicaStatus:
-    """A replica as the front sees it.
-
-    Attributes:
-        state: `up`, `down`, `drained` or HAProxy's own word.
-        why: what the last check found.
-        under_way: requests there now.
-        answered: requests that were sent there since the front was started or reloaded.
-    """
+    """A replica as the front sees it."""
 
     name: str
     address: str
-    state: str
-    why: str
-    under_way: int
+    state: str  # `up`, `down`, `drained` or HAProxy's own word
+    why: str  # what the last check found
+    under_way: int  # requests there now
     capacity: int
-    answered: int
+    answered: int  # requests that were sent there since the front was started or reloaded
 
 
 @dataclass(frozen=True)
 class TenantStatus:
-    """A tenant at a running front.
-
-    Attributes:
-        window: requests that it may have in the pool at once.
-        in_pool, queued: requests there now, and in the tenant's own queue.
-        requests, refused: since the front was started or reloaded; `requests` holds both.
-        queue_ms: mean wait of the last requests.
-    """
+    """A tenant at a running front."""
 
     name: str
-    window: int
-    in_pool: int
+    window: int  # requests that it may have in the pool at once
+    in_pool: int  # requests there now, and in the tenant's own queue
     queued: int
-    requests: int
+    requests: int  # since the front was started or reloaded; `requests` holds both
     refused: int
-    queue_ms: int
+    queue_ms: int  # mean wait of the last requests
 
 
 @dataclass(frozen=True)
 class FrontStatus:
-    """A running front.
-
-    Attributes:
-        waiting: requests in the pool that wait for a replica.
-        refused_strangers: refusals of requests that no known tenant made, or that no client may make.
-    """
+    """A running front."""
 
     replicas: tuple[ReplicaStatus, ...]
     tenants: tuple[TenantStatus, ...]
-    waiting: int
-    refused_strangers: int
+    waiting: int  # requests in the pool that wait for a replica
+    refused_strangers: int  # refusals of requests that no known tenant made, or that no client may make
+
+
+class RunFolder:
+    """The folder of a running front: generations of rendered files, and the sockets through which it is spoken to.
+
+    <temporary folder>/lamr-front-<user>/<hash of the tenants file's path>/
+        lock                       held while a front runs
+        7/haproxy.cfg, 7/*.map     what was rendered, one folder for each reload
+        current                    link to the one in force
+        admin.sock, master.sock    HAProxy's own
+        state                      which replicas are drained or down, for the next generation
+    """
+
+    def __init__(self, tenants: Path) -> None:
+        parent = os.environ.get(FOLDER_VARIABLE)
+        root = Path(parent) if parent else Path(tempfile.gettempdir()) / f"lamr-front-{os.getuid()}"
+        self.path = root / hashlib.sha256(str(tenants.resolve()).encode()).hexdigest()[:12]
+
+    def make(self) -> None:
+        if (length := len(os.fsencode(self.path))) > MOST_PATH_BYTES:
+            raise FrontError(
+                f"{self.path} has {length} bytes, and sockets in it need at most {MOST_PATH_BYTES}; set "
+                f"{FOLDER_VARIABLE} to a folder with a shorter path"
+            )
+        try:
+            if os.environ.get(FOLDER_VARIABLE):  # whoever named it says who may enter it
+                self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            else:
+                private_folder(self.path.parent)
+            private_folder(self.path)
+        except OSError as error:
+            raise FrontError(
+                f"{error.filename}: {error.strerror}; set {FOLDER_VARIABLE} to a folder of this user"
+            ) from error
+
+    def places(self, generation: int) -> FrontPaths:
+        return FrontPaths(self.path / str(generation), self.path)
+
+    @property
+    def current(self) -> FrontPaths:
+        folder = self.path / CURRENT
+        return FrontPaths(folder.resolve() if folder.exists() else folder, self.path)
+
+    @property
+    def config(self) -> Path:
+        return self.path / CURRENT / CONFIG
+
+    def next_generation(self) -> int:
+        return max(self._generations(), default=0) + 1
+
+    def _generations(self) -> list[int]:
+        return sorted(int(each.name) for each in self.path.glob("[0-9]*") if each.name.isdigit())
+
+    def put_in_force(self, folder: Path) -> None:
+        link = self.path / f".{CURRENT}"
+        link.unlink(missing_ok=True)
+        link.symlink_to(folder.name)
+        link.replace(self.path / CURRENT)
+
+    def forget(self, folder: Path) -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+
+    def sweep(self) -> None:
+        """Remove all generations but the latest ones."""
+        in_force = (self.path / CURRENT).resolve()
+        for number in self._generations()[:-KEPT]:
+            if (folder := self.path / str(number)) != in_force:
+                self.forget(folder)
+
+    @contextlib.contextmanager
+    def held(self, name: str = "lock") -> Iterator[None]:
+        descriptor = open_private(self.path / name)
+        try:
+            if not take_lock(descriptor):
+                raise FrontStartError(
+                    "a front of this file runs already, or is being reloaded; `lamr front status` shows it"
+                )
+            yield
+        finally:
+            os.close(descriptor)
 
 
 def prepare(tenants: Path, folder: RunFolder) -> tuple[Fleet, Path]:
-    """Read the file, render it into a new generation and let HAProxy check it. It isn't put in force.
-
-    Returns:
-        the fleet, and the generation's folder.
-
-    Raises:
-        TenantsFileError, FrontStartError: what is wrong.
-    """
+    """Read the file, render it into a new generation and let HAProxy check it. It isn't put in force."""
     fleet = read_fleet(tenants)
     folder.make()
     places = folder.places(folder.next_generation())
@@ -109,11 +169,6 @@ def reload(tenants: Path) -> Fleet:
 
     Keys that the file has no more are revoked first, in the process that serves now, so that connections which outlive
     the reload can't use them. Requests under way are answered by the old process, new ones by the new.
-
-    Raises:
-        TenantsFileError: the file can't be used; nothing was changed.
-        FrontStartError: HAProxy can't start with it; the front goes on as it was, but for revoked keys.
-        FrontNotRunningError: no front of this file runs.
     """
     folder = RunFolder(tenants)
     haproxy.ask(folder.current.admin_socket, "show info")
@@ -140,12 +195,6 @@ def make_room(tenants: Path) -> bool:
 
     HAProxy closes none for another's sake. But a new worker begins with none, and the old one, which answers what it
     has, closes those on which nothing is asked.
-
-    Returns:
-        whether there was need.
-
-    Raises:
-        FrontError: it can't be done now, for instance since the front is being reloaded.
     """
     folder = RunFolder(tenants)
     places = folder.current
@@ -165,12 +214,7 @@ def make_room(tenants: Path) -> bool:
 def drain(
     tenants: Path, replica: str, seconds: float, on_wait: Callable[[int], None] = lambda _: None
 ) -> None:
-    """Send a replica no more requests, and wait until it has answered those that it has.
-
-    Raises:
-        FrontError: there is no such replica, or it didn't get empty in time; it stays drained then.
-        FrontNotRunningError: no front of this file runs.
-    """
+    """Send a replica no more requests, and wait until it has answered those that it has."""
     places = _set_state(tenants, replica, "drain")
     deadline = time.monotonic() + seconds
     while left := _find(places, replica).under_way:
@@ -184,12 +228,10 @@ def drain(
 
 
 def undrain(tenants: Path, replica: str) -> None:
-    """Send a drained replica requests again, once its checks find it ready. It raises what `drain` raises."""
     _set_state(tenants, replica, "ready")
 
 
 def read_status(tenants: Path) -> FrontStatus:
-    """What a running front does."""
     rows = haproxy.read_statistics(RunFolder(tenants).current.admin_socket)
     api = next(row for row in rows if (row["pxname"], row["svname"]) == (API, "FRONTEND"))
     tenant_rows: dict[str, dict[str, dict[str, str]]] = {}

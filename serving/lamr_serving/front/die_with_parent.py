@@ -5,8 +5,6 @@ A process of its own does this, because code between fork and exec isn't safe in
     python die_with_parent.py PARENT PROGRAM ARGUMENT...
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal

@@ -3,8 +3,6 @@
 `tenants_file` reads a fleet, by pydantic and the types here, `rendering` writes HAProxy's configuration for it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import secrets
@@ -16,7 +14,7 @@ from typing import Annotated, Any
 from lamr_base.errors import how_to_install
 from lamr_model.names import ENSEMBLE
 
-from lamr_serving.front.errors import FrontError
+from lamr_serving.errors import FrontError
 
 try:
     from pydantic import (
@@ -119,42 +117,27 @@ _NOTHING_ELSE = ConfigDict(extra="forbid")
 @with_config(_NOTHING_ELSE)
 @dataclass(frozen=True)
 class FrontSettings:
-    """The front itself.
+    """The front itself. Files are PEM."""
 
-    Attributes:
-        listen: `host:port` for clients.
-        operations: `host:port` of `/metrics`, `/ready` and `/live`, for the people who run it.
-        certificate: a PEM file of the server's certificate chain and private key; None listens without TLS.
-        client_ca: a PEM file; a client with a certificate signed by it is the tenant that lists the certificate's name.
-        replica_ca: a PEM file; the front speaks TLS to the replicas and wants certificates signed by it.
-        replica_certificate: a PEM file of the certificate chain and key that the front shows to the replicas.
-        max_request_bytes: the largest request that passes. HAProxy holds each request in a buffer of about this size,
-            so that it can be sent again when a replica dies.
-        max_connections: of clients. When so many are there, those that idle are closed.
-        address_connections: of one address (an IPv6 network of 64 bits), when more than half of `max_connections` are
-            there; None is a quarter of them, and at least 64.
-        quota_seconds: the period that requests and bytes are counted over. It starts at multiples of itself.
-        queue_seconds: how long a request may wait for its turn.
-        answer_seconds: how long a replica may take to answer.
-        busy_tenants: how many tenants of mean weight the pool has room for at once when windows are derived.
-        follow_dns: whether replicas' names are looked up again while the front runs, by the name servers of
-            `/etc/resolv.conf`. A name that has no address yet is a replica that isn't there.
-    """
-
-    listen: _Address = "127.0.0.1:8443"
-    operations: _Address = "127.0.0.1:8405"
-    certificate: _File | None = None
+    listen: _Address = "127.0.0.1:8443"  # for clients
+    operations: _Address = "127.0.0.1:8405"  # serves `/metrics`, `/ready` and `/live` to operators
+    certificate: _File | None = None  # the server's certificate chain and private key; None for no TLS
     client_ca: _File | None = None
-    replica_ca: _File | None = None
-    replica_certificate: _File | None = None
+    """A client with a certificate signed by it is the tenant that lists the certificate's name."""
+    replica_ca: _File | None = None  # the front speaks TLS to replicas and wants certificates signed by it
+    replica_certificate: _File | None = None  # certificate chain and key that the front shows to replicas
     max_request_bytes: Annotated[StrictInt, _between(1_000, 16 << 20)] = 60_000
+    """Of a request that passes. HAProxy holds each in a buffer of such a size, to send it again when a replica dies."""
     max_connections: Annotated[StrictInt, _between(10, 1_000_000)] = 4096
+    """Of clients. When so many are there, those that idle are closed."""
     address_connections: Annotated[StrictInt, _between(1, 1_000_000)] | None = None
-    quota_seconds: Annotated[StrictInt, _between(1, 86_400)] = 10
-    queue_seconds: Annotated[StrictInt, _between(1, 600)] = 15
-    answer_seconds: Annotated[StrictInt, _between(1, 3_600)] = 65
-    busy_tenants: Annotated[StrictInt, _between(1, 10_000)] = 4
+    """Of one address (an IPv6 network of 64 bits), when more than half of all are there; None for a quarter, or 64."""
+    quota_seconds: Annotated[StrictInt, _between(1, 86_400)] = 10  # a period, which starts at multiples of it
+    queue_seconds: Annotated[StrictInt, _between(1, 600)] = 15  # how long a request may wait for its turn
+    answer_seconds: Annotated[StrictInt, _between(1, 3_600)] = 65  # how long a replica may take to answer
+    busy_tenants: Annotated[StrictInt, _between(1, 10_000)] = 4  # tenants that the pool has room for at once
     follow_dns: StrictBool = False
+    """Whether replicas' names are looked up again while the front runs. One without an address is a missing replica."""
 
 
 @with_config(_NOTHING_ELSE)
@@ -162,70 +145,45 @@ class FrontSettings:
 class Replica:
     """A Triton server.
 
-    Attributes:
-        name: in messages, logs and `lamr front drain`.
-        grpc: `host:port` of its gRPC port.
-        capacity: requests that the front has under way there at once; below the server's own queue limit.
-        fingerprint: of the model that it serves. Calls that name a fingerprint go to the replicas that have it; None is
-            a replica that such calls go to only where no replica has it.
+    Calls that name a fingerprint go to the replicas that have it; to those without one only where no replica has it.
     """
 
-    name: str
-    grpc: _Address
-    capacity: Annotated[StrictInt, _between(1, 10_000)] = 6
-    fingerprint: _Fingerprint | None = None
+    name: str  # shown in messages and logs
+    grpc: _Address  # its gRPC port's
+    capacity: Annotated[StrictInt, _between(1, 10_000)] = 6  # requests there at once; below its queue's limit
+    fingerprint: _Fingerprint | None = None  # its model's
 
 
 @with_config(_NOTHING_ELSE)
 @dataclass(frozen=True)
 class ApiKey:
-    """What is stored of an API key.
+    """The stored part of an API key. Keys are random, so a plain hash tells nothing about them."""
 
-    Attributes:
-        sha256: of the key, 64 hexadecimal digits. Keys are random, so a plain hash tells nothing about them.
-        expires: when the key stops opening anything; None never.
-    """
-
-    sha256: _Digest
-    expires: Annotated[datetime, BeforeValidator(_time)] | None = None
+    sha256: _Digest  # 64 hexadecimal digits
+    expires: Annotated[datetime, BeforeValidator(_time)] | None = None  # None for never
 
 
 @with_config(_NOTHING_ELSE)
 @dataclass(frozen=True)
 class TenantLimits:
-    """What a tenant may use; None is no limit.
+    """Limits of a tenant; None is no limit. `requests` and `bytes` count in each period of `quota_seconds`."""
 
-    Attributes:
-        concurrent: requests under way or waiting at once.
-        requests, bytes: in each period of `Settings.quota_seconds`. What was refused isn't counted.
-    """
-
-    concurrent: Annotated[StrictInt, _between(1, 100_000)] = 64
-    requests: Annotated[StrictInt, _between(1, MOST)] | None = None
+    concurrent: Annotated[StrictInt, _between(1, 100_000)] = 64  # requests under way or waiting at once
+    requests: Annotated[StrictInt, _between(1, MOST)] | None = None  # without those that were refused
     bytes: Annotated[StrictInt, _between(1, MOST)] | None = None
 
 
 @with_config(_NOTHING_ELSE)
 @dataclass(frozen=True)
 class Tenant:
-    """Somebody who may ask.
+    """Somebody who may ask. What is more than the window waits in the tenant's own queue."""
 
-    Attributes:
-        name: in logs and metrics.
-        weight: the share that the tenant gets of a busy pool, relative to the others'.
-        window: requests in the pool at once; None derives it from the weight. The rest waits in the tenant's own queue.
-        models: what it may ask for.
-        keys: any of them is the tenant.
-        certificates: common names of client certificates that are the tenant.
-        limits: what it may use.
-    """
-
-    name: str
-    weight: Annotated[StrictFloat, _between(0.01, 100)] = 1.0
-    window: Annotated[StrictInt, _between(1, 10_000)] | None = None
-    models: tuple[_ModelName, ...] = (ENSEMBLE,)
-    keys: tuple[ApiKey, ...] = ()
-    certificates: tuple[_CommonName, ...] = ()
+    name: str  # shown in logs and metrics
+    weight: Annotated[StrictFloat, _between(0.01, 100)] = 1.0  # its share of a busy pool, relative to others'
+    window: Annotated[StrictInt, _between(1, 10_000)] | None = None  # None derives it from the weight
+    models: tuple[_ModelName, ...] = (ENSEMBLE,)  # what it may ask for
+    keys: tuple[ApiKey, ...] = ()  # any of them is the tenant
+    certificates: tuple[_CommonName, ...] = ()  # common names of client certificates that are the tenant
     limits: TenantLimits = field(default_factory=TenantLimits)
 
 
@@ -239,12 +197,10 @@ class Fleet:
 
     @property
     def capacity(self) -> int:
-        """Requests that all replicas together take at once."""
         return sum(replica.capacity for replica in self.replicas)
 
     @property
     def versions(self) -> dict[str, tuple[Replica, ...]]:
-        """The replicas of each fingerprint."""
         found = dict.fromkeys(replica.fingerprint for replica in self.replicas if replica.fingerprint)
         return {
             fingerprint: tuple(each for each in self.replicas if each.fingerprint == fingerprint)
@@ -287,7 +243,7 @@ class Tables:
 
 
 NAME, TABLES = TypeAdapter(Name), TypeAdapter(Tables)
-"""What checks a name, and the file."""
+"""Checks of a name, and of the file."""
 
 
 def _unfairness(weights: list[float], unit: float) -> float:

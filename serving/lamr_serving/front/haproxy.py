@@ -1,7 +1,5 @@
 """The HAProxy program: where it is, what it thinks of a configuration, and what one that runs says at its sockets."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re
@@ -12,7 +10,7 @@ from pathlib import Path
 
 from lamr_base.errors import how_to_install
 
-from lamr_serving.front.errors import FrontError, FrontNotRunningError, FrontStartError
+from lamr_serving.errors import FrontError, FrontNotRunningError, FrontStartError
 
 OLDEST = (2, 8)  # `sc-add-gpc` came with it
 CHECK_SECONDS = 60
@@ -20,11 +18,7 @@ SECONDS = 30.0
 
 
 def find_haproxy() -> Path:
-    """The HAProxy of the extra `front`, or else the machine's own.
-
-    Raises:
-        FrontStartError: there is none, or only one that is too old.
-    """
+    """The HAProxy of the extra `front`, or else the machine's own."""
     bundled = _bundled()
     own = shutil.which("haproxy")
     program = bundled or (Path(own) if own else None)
@@ -47,7 +41,6 @@ def find_haproxy() -> Path:
 
 
 def check_config(program: Path, config: Path) -> None:
-    """Let HAProxy read a configuration and everything that it names."""
     done = subprocess.run(
         [str(program), "-c", "-f", str(config)],
         capture_output=True,
@@ -90,7 +83,6 @@ def _dotted(version: tuple[int, ...]) -> str:
 
 
 def ask(path: Path, command: str, seconds: float = SECONDS) -> str:
-    """Send a command and read the whole answer."""
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(seconds)
@@ -108,13 +100,11 @@ def ask(path: Path, command: str, seconds: float = SECONDS) -> str:
 
 
 def order(path: Path, command: str) -> None:
-    """Send a command that answers nothing when it was obeyed."""
     if answer := ask(path, command).strip():
         raise FrontError(f"HAProxy refuses `{command}`: {answer}")
 
 
 def read_map(path: Path, file: Path) -> dict[str, str]:
-    """The entries of a map as the running HAProxy has them."""
     rows = [
         line.split(" ", 2) for line in ask(path, f"show map {file}").splitlines() if line.startswith("0x")
     ]

@@ -1,11 +1,9 @@
-"""How HAProxy asks a replica over gRPC whether its model is ready, byte by byte.
+"""The bytes by which HAProxy asks a replica over gRPC whether its model is ready.
 
 HAProxy's HTTP checks can't send a gRPC message, since it holds NUL bytes, and Triton's HTTP port stays on loopback. So
 the check is a TCP check that plays one HTTP/2 call. The module knows frames of HTTP/2 (RFC 9113) and uncompressed
 headers of HPACK (RFC 7541).
 """
-
-from __future__ import annotations
 
 from lamr_model.names import ENSEMBLE
 
@@ -25,7 +23,6 @@ BAD = f"^(?!.*{READY}).*({NOT_READY}|{REFUSED})"
 
 
 def request(path: str) -> str:
-    """The bytes of the call of Triton's `ModelReady`, in hexadecimal digits."""
     name = ENSEMBLE.encode()
     message = b"\n" + bytes([len(name)]) + name  # field 1 of a protobuf message, a text
     headers = b"".join(

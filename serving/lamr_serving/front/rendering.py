@@ -1,27 +1,17 @@
 """A fleet as HAProxy's configuration: one file, and the maps that it looks tenants up in."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from lamr_base.admission import (
-    COME_BACK,
-    FINGERPRINT_METADATA,
-    KEY_METADATA,
-    KEY_SCHEME,
-    TRACE_FORM,
-    TRACE_METADATA,
-    TRACE_STATE_METADATA,
-)
+from lamr_base import admission
 from lamr_base.errors import how_to_install
 from lamr_base.private_files import private_file, write_whole
 from lamr_model.names import FINGERPRINT_PARAMETER
 
+from lamr_serving.errors import FrontError
 from lamr_serving.front import health_check
-from lamr_serving.front.errors import FrontError
 from lamr_serving.front.fleet import Fleet, FrontSettings, hash_of
 
 CONFIG = "haproxy.cfg"
@@ -38,18 +28,17 @@ HEADERS_BYTES = 4096
 # the queue before them.
 CLIENT_PARAMETERS = (FINGERPRINT_PARAMETER, "timeout")
 
-PASSED_HEADERS = (
-    "content-length", "user-agent", FINGERPRINT_METADATA, TRACE_METADATA, TRACE_STATE_METADATA,
-)  # fmt: skip
+_TRACE_HEADERS = (admission.TRACE_METADATA, admission.TRACE_STATE_METADATA)
+PASSED_HEADERS = ("content-length", "user-agent", admission.FINGERPRINT_METADATA, *_TRACE_HEADERS)
 MOST_HEADERS = 2048  # bytes of those that pass; a gRPC server breaks a call off that has 8 KiB
 
 SILENT_SECONDS = 5  # until a client has said all that it has to say, and until it has taken some of an answer
-IDLE_SECONDS = 600  # that a connection of a tenant stays without a call
+IDLE_SECONDS = 600  # limit for a tenant's connection without a call
 INNER = 1000  # connections between the two tiers, beside one for each request that windows let through
 OPERATORS = 100  # connections to the address of operations
 SPARE_SHARE, LEAST_SPARE = 4, 64
 """Places beside `max_connections`, for those who come while idle ones give way."""
-REFUSALS, REFUSALS_SECONDS = 20, 10  # of one address, until it gets no more answers
+REFUSALS, REFUSALS_SECONDS = 20, 10  # from one address, until it gets no more answers
 
 # HTTP's status, gRPC's, and what a client reads. HAProxy makes these answers itself.
 HTTP_ERRORS = (
@@ -86,10 +75,10 @@ LOG_FIELDS = {
 
 @dataclass(frozen=True)
 class FrontPaths:
-    """Where the files of a front lie."""
+    """Paths of a front's files."""
 
-    folder: Path  # of the configuration and its maps
-    sockets: Path  # of what HAProxy makes when it runs; a short path, since a socket's has at most 107 bytes
+    folder: Path  # holds the configuration and its maps
+    sockets: Path  # holds what HAProxy makes when it runs; short, since a socket's path has at most 107 bytes
 
     @property
     def admin_socket(self) -> Path:
@@ -130,58 +119,33 @@ def render(fleet: Fleet, places: FrontPaths, source: str) -> dict[str, str]:
     files = _maps(fleet) | {GRPC_REQUEST: (TEMPLATES / GRPC_REQUEST).read_text(encoding="utf-8")}
     settings, windows = fleet.settings, fleet.windows()
     text = environment.get_template(f"{CONFIG}.jinja").render(
+        {name: value for name, value in globals().items() if name.isupper()},
+        admission=admission,
         source=re.sub(r"[^\x20-\x7e]", "?", source),
         s=settings,
         fleet=fleet,
-        tenants=fleet.tenants,
-        replicas=fleet.replicas,
-        versions=fleet.versions,
-        fingerprint_header=FINGERPRINT_METADATA,
-        no_version=NO_VERSION,
+        places=places,
         windows=windows,
         files={name: places.folder / name for name in files},
-        GRPC_REQUEST=GRPC_REQUEST,
-        passed_headers=PASSED_HEADERS,
-        client_parameters=CLIENT_PARAMETERS,
-        SILENT_SECONDS=SILENT_SECONDS,
-        IDLE_SECONDS=IDLE_SECONDS,
-        OPERATORS=OPERATORS,
         most_clients=settings.max_connections + max(LEAST_SPARE, settings.max_connections // SPARE_SHARE),
         most_inner=INNER + sum(windows.values()),
-        REFUSALS=REFUSALS,
-        REFUSALS_SECONDS=REFUSALS_SECONDS,
-        admin_socket=places.admin_socket,
-        pool_socket=places.pool_socket,
-        state_file=places.state_file,
         peer_address=f"unix@{_quoted(places.peer_socket)}",
         bufsize=_buffer_size(settings.max_request_bytes),
         bind_tls=_bind_tls(settings),
         server_tls=_server_tls(settings),
         http_errors=[{"http": http, "grpc": grpc, "message": message} for http, grpc, message in HTTP_ERRORS],
-        gRPC_answers=_answers(),
+        gRPC_answers=_ANSWERS,
         refuse=_refuse,
-        come_back=lambda seconds: COME_BACK.format(seconds=seconds),
+        come_back=lambda seconds: admission.COME_BACK.format(seconds=seconds),
         log_format="{" + ",".join(f"{json.dumps(name)}:{value}" for name, value in LOG_FIELDS.items()) + "}",
-        key_header=KEY_METADATA,
-        key_scheme=KEY_SCHEME,
-        trace_header=TRACE_METADATA,
-        trace_form=TRACE_FORM,
-        trace_state_header=TRACE_STATE_METADATA,
-        MOST_HEADERS=MOST_HEADERS,
-        infer_path=INFER,
         health=health_check,
-        replica_header=REPLICA_HEADER,
         ready_request=health_check.request(f"{SERVICE}ModelReady"),
     )
     return {CONFIG: text, **files}
 
 
 def write(files: dict[str, str], places: FrontPaths) -> list[Path]:
-    """Write HAProxy's files, for their owner alone, into folders that are made likewise if they aren't there.
-
-    Raises:
-        OSError: it can't be done, or a link or somebody else's file is in a file's place.
-    """
+    """Write HAProxy's files, for their owner alone, into folders that are made likewise if they aren't there."""
     for folder in (places.folder, places.sockets):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for name, text in files.items():
@@ -214,17 +178,15 @@ def _refuse(status: int, message: str) -> str:
     return f'http-request deny status 200 hdr grpc-status {status} hdr grpc-message "{message}"'
 
 
-def _answers() -> str:
-    """The rules that make HAProxy's own answers gRPC's: status 200, and a content type even without a body."""
-    return "\n".join(
-        (
-            "http-after-response set-var(txn.grpc) res.hdr(grpc-status)",
-            f'http-after-response set-header grpc-message "{NO_REPLICA}" '
-            "if { status 503 } { nbsrv(replicas) eq 0 }",
-            "http-after-response set-header content-type application/grpc if { res.hdr(grpc-status) -m found }",
-            "http-after-response set-status 200 if { res.hdr(grpc-status) -m found }",
-        )
+_ANSWERS = "\n".join(
+    (
+        "http-after-response set-var(txn.grpc) res.hdr(grpc-status)",
+        f'http-after-response set-header grpc-message "{NO_REPLICA}" if {{ status 503 }} {{ nbsrv(replicas) eq 0 }}',
+        "http-after-response set-header content-type application/grpc if { res.hdr(grpc-status) -m found }",
+        "http-after-response set-status 200 if { res.hdr(grpc-status) -m found }",
     )
+)
+"""The rules that make HAProxy's own answers gRPC's: status 200, and a content type even without a body."""
 
 
 def _buffer_size(max_request_bytes: int) -> int:

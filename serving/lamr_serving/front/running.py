@@ -21,11 +21,10 @@ from typing import IO, TextIO
 
 from lamr_base.errors import visible
 
+from lamr_serving.errors import FrontError, FrontNotRunningError, FrontStartError
 from lamr_serving.front import die_with_parent, haproxy
-from lamr_serving.front.control import POOL, VERSION_PREFIX, make_room, prepare
-from lamr_serving.front.errors import FrontError, FrontNotRunningError, FrontStartError
+from lamr_serving.front.control import POOL, VERSION_PREFIX, RunFolder, make_room, prepare
 from lamr_serving.front.fleet import Fleet
-from lamr_serving.front.run_folder import RunFolder
 
 # What it says at each start and reload, with a line for each tenant; and of a version's pool, whose servers follow
 # those of the pool of all.
@@ -118,12 +117,10 @@ class Front:
 
     @property
     def pid(self) -> int:
-        """The process id of HAProxy's master."""
         assert self._process is not None
         return self._process.pid
 
     def start(self) -> None:
-        """Start HAProxy on the files in force, and wait until it answers."""
         _raise_descriptor_limit()
         self._words.clear()
         self._process = subprocess.Popen(
@@ -153,7 +150,6 @@ class Front:
             time.sleep(POLL_SECONDS)
 
     def poll(self) -> int | None:
-        """HAProxy's exit status; None while it runs."""
         assert self._process is not None
         return self._process.poll()
 
@@ -203,9 +199,6 @@ def run(tenants: Path, report: TextIO | None = None, on_ready: Callable[[Fleet],
     """Run a front until SIGINT or SIGTERM, then let requests under way end. A second signal ends it at once.
 
     Call this from the main thread. HAProxy is started again when it dies.
-
-    Returns:
-        0 after a signal; 1 when HAProxy died again and again.
     """
     out = report or sys.stderr
     signals: list[int] = []
@@ -234,10 +227,7 @@ def _watch(front: Front, signals: list[int], out: TextIO) -> int:
     while True:
         if len(signals) > told:
             told = len(signals)
-            _say(
-                out,
-                "stopping after the requests under way; again to stop at once" if told == 1 else "stopping",
-            )
+            _say(out, "stopping" + " after the requests under way; again to stop at once" * (told == 1))
             front.stop(graceful=told == 1)
         if front.poll() is not None:
             if signals:

@@ -3,8 +3,6 @@
 What the file may say is in the types of `fleet`, and so is what follows from it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import difflib
@@ -15,7 +13,7 @@ from typing import Any
 
 from lamr_base.private_files import write_whole
 
-from lamr_serving.front.errors import FrontError, TenantsFileError
+from lamr_serving.errors import FrontError, TenantsFileError
 from lamr_serving.front.fleet import (
     HASH_SCHEME,
     NAME,
@@ -54,7 +52,7 @@ _WRONG = {
     "dict_type": "must be a table",
     "dataclass_type": "must be a table",
 }
-"""What is said of pydantic's types of errors; those of `fleet` bring their own words."""
+"""Messages for pydantic's types of errors; the checks of `fleet` have their own."""
 _KeyPath = tuple[str | int, ...]  # of a value: names of tables and keys, and indices of arrays of tables
 
 
@@ -85,7 +83,6 @@ class _TomlFile:
 
 
 def read_fleet(path: Path) -> Fleet:
-    """Read a file of tenants."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
@@ -153,7 +150,6 @@ def add_keys(path: Path, keys: dict[str, ApiKey]) -> None:
 
 
 def _first(error: Any) -> Any:
-    """The first of what pydantic finds wrong."""
     return error.errors()[0]
 
 
@@ -173,15 +169,11 @@ def _in_our_words(file: _TomlFile, error: ValueError) -> TenantsFileError:
 
 
 def _said(error: Any) -> str:
-    return (
-        str(error["ctx"]["error"])
-        if error["type"] == "value_error"
-        else _WRONG.get(error["type"], error["msg"])
-    )
+    own = error["type"] == "value_error"
+    return str(error["ctx"]["error"]) if own else _WRONG.get(error["type"], error["msg"])
 
 
 def _known(table: _KeyPath) -> list[str]:
-    """What a table takes."""
     if table[2:3] == ("keys",):
         return ["expires", "hash"]
     kinds: dict[str, Any] = {"front": FrontSettings, "replicas": Replica, "tenants": Tenant}
@@ -212,20 +204,12 @@ def _check_unique(file: _TomlFile, replicas: tuple[Replica, ...], tenants: tuple
         for index, key in enumerate(tenant.keys):
             place = f"{tenant.name} {index}"
             if (other := seen.setdefault(key.sha256, place)) != place:
-                raise file.fail(
-                    f"tenant {other.split()[0]} has the same key",
-                    "tenants",
-                    tenant.name,
-                    "keys",
-                    index,
-                    "hash",
-                )
+                why = f"tenant {other.split()[0]} has the same key"
+                raise file.fail(why, "tenants", tenant.name, "keys", index, "hash")
         for name in tenant.certificates:
             if (other := seen.setdefault(f"cn {name}", tenant.name)) != tenant.name:
-                raise file.fail(
-                    f"tenant {other} has the same certificate {name!r}",
-                    "tenants", tenant.name, "certificates",
-                )  # fmt: skip
+                why = f"tenant {other} has the same certificate {name!r}"
+                raise file.fail(why, "tenants", tenant.name, "certificates")
 
 
 _HEADER = re.compile(r"\s*(?P<array>\[?)\[(?P<key>[^\[\]]+)\]")
@@ -251,7 +235,6 @@ def _key_lines(text: str) -> dict[_KeyPath, int]:
 
 
 def _names(key: str) -> list[str]:
-    """The parts of a key; none of what looks like one within a text of several lines."""
     toml, names = _tomllib(), list[str]()
     with contextlib.suppress(toml.TOMLDecodeError):
         value = toml.loads(f"{key} = 0")

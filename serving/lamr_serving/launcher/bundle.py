@@ -1,10 +1,8 @@
-"""Where the bundled Triton lies: the server binary, its Python backend and stub, and the libraries that they need.
+"""Finds the bundled Triton: the server binary, its Python backend and stub, and the libraries that they need.
 
 Everything comes from the `nvidia-pytriton` wheel. The wheel is never imported, because an import would start machinery
 of its own. It starts nothing but the stub, which prints its usage.
 """
-
-from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
@@ -28,7 +26,6 @@ STUB = "triton_python_backend_stub"
 
 
 def check_machine() -> None:
-    """Refuse a machine that the bundled Triton isn't built for."""
     processor = platform.machine().lower()
     if sys.platform != "linux" or processor not in ("x86_64", "amd64"):
         raise ServerStartError(
@@ -50,11 +47,6 @@ class TritonBundle:
 
 
 def find_bundle() -> TritonBundle:
-    """The bundled server for the running interpreter.
-
-    Raises:
-        ServerStartError: the wheel is absent, lacks a file, has no stub for this Python, or numpy is too new.
-    """
     check_machine()
     wheel = importlib.util.find_spec("pytriton")
     places = list(wheel.submodule_search_locations or []) if wheel else []
@@ -99,9 +91,6 @@ def check_stub(bundle: TritonBundle, environment: dict[str, str]) -> None:
     """Run the stub without arguments. Wherever it can run at all, it prints its usage and exits with 1.
 
     When a library is missing, Triton itself reports an unhealthy stub, and only after half a minute.
-
-    Raises:
-        ServerStartError: a library or bash is missing, or the file can't be executed.
     """
     if shutil.which("bash", path=environment.get("PATH", os.defpath)) is None:
         raise ServerStartError(
@@ -133,12 +122,8 @@ def check_stub(bundle: TritonBundle, environment: dict[str, str]) -> None:
 def _libpython() -> Path | None:
     """The shared library of the running interpreter, if it lies where the interpreter was installed."""
     name = f"libpython{sys.version_info.major}.{sys.version_info.minor}.so.1.0"
-    folders = [
-        sysconfig.get_config_var("LIBDIR"),
-        Path(sys.base_prefix, "lib"),
-        Path(sys.base_exec_prefix, "lib"),
-    ]
-    for folder in folders:
+    bases = (Path(base, "lib") for base in (sys.base_prefix, sys.base_exec_prefix))
+    for folder in (sysconfig.get_config_var("LIBDIR"), *bases):
         if folder and (path := Path(folder, name)).is_file():
             return path
     return None

@@ -1,31 +1,34 @@
 """Starting and stopping the bundled Triton server on a model repository.
 
-`TritonServer` is one running server as a context manager. The module waits for readiness, turns failures into errors
-that say why, and drains a server before it stops. Files are checked in `repository_check`, flags come from
-`command_line`, and processes belong to `process` and `supervisor`, which also starts a server again when it has died.
+`TritonServer` is one running server as a context manager, and `serve` one in the foreground, as `lamr serve` runs it.
+The module waits for readiness, turns failures into errors that say why, and drains a server before it stops. Processes
+belong to `process` and `supervisor`, which also starts a server again when it has died.
 """
 
 from __future__ import annotations
 
 import contextlib
 import http.client
+import queue
 import signal
+import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import TextIO
 
+from lamr_base.errors import visible
 from lamr_model.names import ENSEMBLE, PERPLEXITY
 from lamr_model.perplexity.causal_spec import CausalSpec
 from lamr_model.spec import ModelSpec
 
 from lamr_serving.errors import ServerStartError
-from lamr_serving.launcher import http_api, log
-from lamr_serving.launcher.addresses import Addresses, choose_addresses, ports_are_given
 from lamr_serving.launcher.bundle import find_bundle
-from lamr_serving.launcher.process import ServerProcess, Witness
-from lamr_serving.launcher.server_options import ServerOptions
+from lamr_serving.launcher.process import ServedModel, ServerProcess, Witness, excerpt, port_was_taken
+from lamr_serving.launcher.server_options import Addresses, ServerOptions, choose_addresses, ports_are_given
 from lamr_serving.repository_check import check_repository
 
 ATTEMPTS = 3
@@ -41,7 +44,7 @@ class ServerInfo:
 
     name: str
     version: str
-    models: tuple[http_api.ServedModel, ...]
+    models: tuple[ServedModel, ...]
     spec: ModelSpec | CausalSpec
     repository: Path
     addresses: Addresses
@@ -79,9 +82,7 @@ class TritonServer:
         self._info: ServerInfo | None = None
 
     def start(
-        self,
-        cancelled: Callable[[], bool] = lambda: False,
-        witness: Witness | None = None,
+        self, cancelled: Callable[[], bool] = lambda: False, witness: Witness | None = None
     ) -> ServerInfo:
         """Start the server, and wait until every model is ready.
 
@@ -103,11 +104,11 @@ class TritonServer:
                 models = process.api.read_models()
             except BaseException as error:
                 crashed = process.status is not None and process.status < 0
-                process.kill()
+                process.order("kill")
                 process.wait(KILL_SECONDS)
                 written = process.log()
                 process.close()
-                if log.port_was_taken(written) and attempts_left and not ports_are_given(self.options):
+                if port_was_taken(written) and attempts_left and not ports_are_given(self.options):
                     continue
                 if crashed and attempts_left and not cancelled():
                     witness.failed(process.status or 0)
@@ -117,7 +118,7 @@ class TritonServer:
                 raise
             self._process = process
             self._info = ServerInfo(name, version, models, spec, self.repository, process.addresses)
-            process.ready()
+            process.order("ready")
             return self._info
         raise AssertionError("unreachable: the last attempt returns or raises")
 
@@ -129,9 +130,9 @@ class TritonServer:
         process = self._running()
         if process.status is None:
             self._drain(process)
-            process.stop()
+            process.order("stop")
             if process.wait(self.options.stop_timeout + KILL_SECONDS) is None:
-                process.kill()
+                process.order("kill")
                 process.wait()
         process.close()
         assert process.status is not None
@@ -139,7 +140,7 @@ class TritonServer:
 
     def kill(self) -> None:
         """End the server at once, requests in flight included."""
-        self._running().kill()
+        self._running().order("kill")
 
     def poll(self) -> int | None:
         """The exit status of a server that has ended; None while it runs."""
@@ -155,12 +156,10 @@ class TritonServer:
 
     @property
     def addresses(self) -> Addresses:
-        """Where the server listens."""
         return self._running().addresses
 
     @property
     def info(self) -> ServerInfo:
-        """What the server said about itself when it was ready."""
         self._running()
         assert self._info is not None
         return self._info
@@ -194,11 +193,11 @@ class TritonServer:
             if time.monotonic() > deadline:
                 raise ServerStartError(
                     f"the models of {self.repository} were not ready within {self.options.startup_timeout:g} s:\n"
-                    f"{log.excerpt(process.log())}"
+                    f"{excerpt(process.log())}"
                 )
         raise ServerStartError(
             f"Triton refused to serve {self.repository} ({describe(process.status)}):\n"
-            f"{log.excerpt(process.log())}"
+            f"{excerpt(process.log())}"
         )
 
     def _drain(self, process: ServerProcess) -> None:
@@ -211,7 +210,7 @@ class TritonServer:
         with contextlib.suppress(OSError, http.client.HTTPException, ValueError):  # SIGTERM follows anyway
             entries = {each.name for each in process.api.read_models()} & {ENSEMBLE, PERPLEXITY}
             if PERPLEXITY in entries:  # it has a process of its own
-                process.drain()
+                process.order("drain")
             for name in sorted(entries):
                 process.api.unload(name)
             while time.monotonic() < deadline and not process.ended.wait(POLL_SECONDS):
@@ -221,7 +220,6 @@ class TritonServer:
 
 
 def describe(status: int | None) -> str:
-    """An exit status in words."""
     if status is None:
         return "still running"
     if status >= 0:
@@ -230,3 +228,102 @@ def describe(status: int | None) -> str:
         return f"killed by {signal.Signals(-status).name}"
     except ValueError:
         return f"killed by signal {-status}"
+
+
+def serve(
+    repository: Path | str,
+    options: ServerOptions | None = None,
+    report: TextIO | None = None,
+    on_ready: Callable[[ServerInfo], None] | None = None,
+) -> int:
+    """Serve until SIGINT or SIGTERM, then stop gracefully. A second signal kills. Call this from the main thread.
+
+    Args:
+        repository: a model repository written by `lamr export`.
+        options: its ports, limits and log; the defaults if None.
+        report: the stream that takes messages, of what is served and why it ended; standard error if None.
+        on_ready: called once, when the models are ready.
+
+    Returns:
+        0 after a signal; the server's exit status (128 + signal) when it died by itself.
+
+    Raises:
+        ModelRepositoryError, ServerStartError: as `TritonServer`.
+    """
+    out = sys.stderr if report is None else report
+    events: queue.SimpleQueue[int] = queue.SimpleQueue()  # a signal handler may call put() while get() waits
+    signals: list[int] = []
+
+    def remember(number: int, _: object) -> None:
+        signals.append(number)
+        events.put(number)
+
+    server = TritonServer(repository, options)
+    with _handlers(remember):
+        try:
+            info = server.start(
+                cancelled=lambda: bool(signals),
+                witness=Witness(
+                    ended=lambda: events.put(0),
+                    died=lambda status: _say(out, f"{_death(status, server)}\nIt is started again."),
+                    failed=lambda status: _say(
+                        out, f"the server died while it started ({describe(status)}). It is started again."
+                    ),
+                ),
+            )
+        except ServerStartError:
+            if signals:
+                _say(out, "stopped while starting")
+                return 0
+            raise
+        try:
+            _say(out, f"{info}\nStop with Ctrl-C or SIGTERM.")
+            if on_ready is not None:
+                on_ready(info)
+            return _until_the_end(server, events, out)
+        finally:
+            server.stop()
+
+
+def _until_the_end(server: TritonServer, events: queue.SimpleQueue[int], out: TextIO) -> int:
+    if not _next_event(events, server):
+        status = server.stop()
+        _say(out, _death(status, server))
+        return 128 - status if status < 0 else status or 1
+    _say(out, "stopping; again to kill")
+    stopper = threading.Thread(target=server.stop)
+    stopper.start()
+    if _next_event(events, server):
+        server.kill()
+    stopper.join()
+    _say(out, "stopped")
+    return 0
+
+
+def _death(status: int, server: TritonServer) -> str:
+    why = excerpt(server.log(), errors_only=True)
+    return f"the server died ({describe(status)})" + (f":\n{why}" if why else "; its log doesn't say why")
+
+
+@contextlib.contextmanager
+def _handlers(handle: Callable[[int, object], None]) -> Iterator[None]:
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, handle) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _next_event(events: queue.SimpleQueue[int], server: TritonServer) -> int:
+    """The next signal, or 0 once the server has ended (an attempt that found its port taken has ended, too)."""
+    while not (number := events.get()) and server.poll() is None:
+        pass
+    return number
+
+
+def _say(out: TextIO, text: str) -> None:
+    with contextlib.suppress(OSError):  # a closed terminal must not keep the server from stopping
+        out.write(f"lamr: {visible(text, lines=True)}\n")
+        out.flush()

@@ -13,8 +13,6 @@ forked guard kills the stubs once the server is gone.
     stdout  lines: "pid N" at each start, "died N" before another, last "exit N" (negative: the signal that ended it)
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import errno
@@ -48,7 +46,7 @@ MOST_DESCRIPTORS = 1 << 16
 
 @dataclass(frozen=True)
 class Orders:
-    """What to run and how to end it; passed as JSON in the first argument."""
+    """The supervisor's orders: what to run and how to end it; JSON in the first argument."""
 
     command: list[str]
     root: str  # the server's folder, removed at the end; its name prefixes the shared memory
@@ -57,7 +55,7 @@ class Orders:
     parent: int  # process id of who started us
     stop_timeout: float  # seconds between SIGTERM and SIGKILL
     restart: bool = False  # whether a server that was ready and died is started again
-    log_bytes: int = 64 << 20  # of the log, which is then moved to a file with ".1" behind its name
+    log_bytes: int = 64 << 20  # size at which the log is moved to a file of its name plus ".1"
     sockets: Sequence[str] = ()  # files that a server which has died leaves behind, and the next one makes
     filter: bool = True  # whether the server's shared memory is kept closed by `PRIVATE_MEMORY`
 
@@ -98,7 +96,6 @@ class Supervision:
             self._start()
 
     def _start(self) -> None:
-        """Start a server."""
         self._ready = self._doomed = False
         self._stubs: list[int] = []  # descriptors that become readable when a stub ends
         self._most_stubs, self._lacking_since = 0, 0.0
@@ -174,7 +171,6 @@ class Supervision:
                 self._stubs = [os.pidfd_open(pid) for pid in living_children(self._server.pid)]
 
     def _may_restart(self) -> bool:
-        """Whether a server that has ended is to be started again."""
         if not self._orders.restart or not self._was_ready or self._ending():
             return False
         self._failures += not self._ready
@@ -191,14 +187,12 @@ class Supervision:
         return time.monotonic() - self._lacking_since > GRACE
 
     def _log(self, message: str) -> None:
-        """Add an error to the server's log, in its format."""
         now = time.time()
         stamp = time.strftime("%m%d %H:%M:%S", time.gmtime(now)) + f".{int(now % 1 * 1e6):06d}"
         with Path(self._orders.log).open("a", encoding="utf-8") as log:
             log.write(f"E{stamp} {os.getpid()} supervisor.py] {message}\n")
 
     def _ending(self) -> bool:
-        """Whether the server has been told to stop, or will be when its requests are answered."""
         return self._draining or self._deadline is not None
 
     def _ended(self) -> bool:
@@ -275,16 +269,11 @@ def install_filter(libc: ctypes.CDLL) -> None:
     instructions = ctypes.create_string_buffer(PRIVATE_MEMORY, len(PRIVATE_MEMORY))
     head = struct.pack("HxxxxxxQ", len(PRIVATE_MEMORY) // 8, ctypes.addressof(instructions))
     libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    libc.syscall(
-        SECCOMP,
-        SECCOMP_SET_MODE_FILTER,
-        SECCOMP_FILTER_FLAG_SPEC_ALLOW,
-        ctypes.create_string_buffer(head, 16),
-    )
+    numbers = (SECCOMP, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW)
+    libc.syscall(*numbers, ctypes.create_string_buffer(head, 16))
 
 
 def regions(token: str) -> list[Path]:
-    """This user's regions of shared memory whose names begin with a server's token."""
     paths = []
     with contextlib.suppress(OSError), os.scandir(SHARED_MEMORY) as entries:
         for entry in entries:
@@ -297,7 +286,6 @@ def regions(token: str) -> list[Path]:
 
 
 def remove_shared_memory(token: str) -> None:
-    """Remove this user's regions whose names begin with a server's token."""
     for region in regions(token):
         with contextlib.suppress(OSError):
             region.unlink()
@@ -307,9 +295,6 @@ def fork_guard(server: int) -> int:
     """Fork a process that outlives us if it must, and kills what is left of the server's session when the server ends.
 
     If we are killed the kernel stops the server, but stubs of one that was loading would wait for it for ever.
-
-    Returns:
-        its process id; it's to be killed before the server is reaped.
     """
     guard = os.fork()
     if guard:
@@ -341,7 +326,6 @@ def living_children(pid: int) -> list[int]:
 
 
 def say(line: str) -> None:
-    """Tell whoever started us, if it still listens."""
     with contextlib.suppress(OSError):
         os.write(1, f"{line}\n".encode())
 

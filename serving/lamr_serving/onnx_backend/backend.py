@@ -5,8 +5,6 @@ What Triton's C++ backends do in their input collector and output responder is d
 joined end to end, `batch_input` tensors made from the requests' shapes, and outputs scattered or split.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -22,7 +20,7 @@ from lamr_model.names import (
 )
 from numpy.typing import NDArray
 
-from lamr_serving.onnx_backend.config import ACCUMULATED, BatchInput, OnnxModelConfig, TensorConfig
+from lamr_serving.onnx_backend.session import ACCUMULATED, BatchInput, OnnxModelConfig, TensorConfig
 
 Array = NDArray[Any]
 Request = Mapping[str, Array]
@@ -80,11 +78,7 @@ def cut(config: OnnxModelConfig, requests: Sequence[Request]) -> list[list[int]]
 
 
 def assemble(config: OnnxModelConfig, requests: Sequence[Request]) -> dict[str, Array]:
-    """The model's inputs for one run over all of `requests`, which have passed `check_request`.
-
-    Returns:
-        the inputs by name: `[total elements]`, and batch inputs `[B + 1]` or `[longest]`, as their kinds say.
-    """
+    """The model's inputs for one run over all of `requests`, which have passed `check_request`."""
     feed: dict[str, Array] = {}
     for tensor in config.inputs:
         arrays = [request[tensor.name].reshape(-1) for request in requests]
@@ -106,12 +100,7 @@ def batch_input(item: BatchInput, shapes: Sequence[tuple[int, ...]]) -> Array:
 def split(
     config: OnnxModelConfig, outputs: Mapping[str, Array], requests: Sequence[Request]
 ) -> list[dict[str, Array]]:
-    """Deal the model's outputs out to the requests, in their order.
-
-    Raises:
-        OutputError: an output doesn't have the size that the requests call for. (Triton's C++ backend doesn't check
-            that and returns shifted data.)
-    """
+    """Deal the model's outputs out to the requests, in their order."""
     shares: list[dict[str, Array]] = [{} for _ in requests]
     for tensor in config.outputs:
         if tensor.name not in outputs:
@@ -144,7 +133,6 @@ def _scatter(tensor: TensorConfig, array: Array, sources: list[tuple[int, ...]])
 
 
 def _rows(tensor: TensorConfig, array: Array, rows: int) -> list[Array]:
-    """Cut an output along its first dimension into one row a request."""
     if array.ndim == 0 or array.shape[0] != rows:
         raise OutputSizeError(f"the model returned {tensor.name} of shape {array.shape} for {rows} rows")
     return np.split(array, rows)

@@ -1,23 +1,40 @@
-"""An onnxruntime session as Triton's model configuration describes it, in the terms of Triton's C++ backend."""
+"""An onnxruntime session as Triton's model configuration describes it, in the terms of Triton's C++ backend.
 
-from __future__ import annotations
+A model whose configuration would change results in a way that isn't supported is refused when it is loaded.
+"""
 
+import json
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from lamr_base.cpus import usable_cpus
 from lamr_base.errors import ModelMismatchError, how_to_install
 from lamr_base.silence import import_onnxruntime
+from lamr_model import names
 from lamr_model.encoder.apart_session import ApartSession
 from lamr_model.encoder.encoder_session import SPINNING
 from lamr_model.encoder.kept_states import KeptStates
 from lamr_model.encoder.part_spec import PartSpec
-from lamr_model.names import CONFIG_FILE, FUSION_FILE, KEPT_BYTES_PARAMETER, ONNX_FILE, PART_FILE
+from numpy.typing import DTypeLike
 
-from lamr_serving.onnx_backend.config import ModelConfigError, OnnxModelConfig
-
+DTYPES: dict[str, DTypeLike] = {
+    "TYPE_INT32": np.int32,
+    "TYPE_INT64": np.int64,
+    "TYPE_FP16": np.float16,
+    "TYPE_FP32": np.float32,
+}
+ACCUMULATED, LONGEST = "BATCH_ACCUMULATED_ELEMENT_COUNT_WITH_ZERO", "BATCH_MAX_ELEMENT_COUNT_AS_SHAPE"
+SCATTER = "BATCH_SCATTER_WITH_INPUT_SHAPE"
+LIMITS = (
+    names.MAX_BATCH_TOKENS_PARAMETER,  # elements of one run, counted as sequences times the longest of them
+    names.MAX_SEQUENCE_TOKENS_PARAMETER,  # the longest sequence
+    names.VOCABULARY_PARAMETER,  # the number of ids that sequences may hold
+    names.KEPT_BYTES_PARAMETER,  # bytes of what an instance keeps of the code that it read
+)
 THREADS_VARIABLE = "LAMR_THREADS"
 PROVIDERS = {
     "openvino": ("OpenVINOExecutionProvider", "pip install onnxruntime-openvino in place of onnxruntime"),
@@ -33,14 +50,120 @@ ONNX_TYPES = {
 }
 
 
+class ModelConfigError(ModelMismatchError):
+    """The configuration asks for something that this backend can't do, so the model isn't loaded."""
+
+
+@dataclass(frozen=True)
+class TensorConfig:
+    """One input or output. `dims` leaves out the batch dimension and holds -1 where a size varies."""
+
+    name: str
+    dtype: np.dtype[Any]
+    dims: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class BatchInput:
+    """A tensor that Triton makes for the model from the shapes of `source` in all requests of a batch."""
+
+    kind: str
+    target: str
+    dtype: np.dtype[Any]
+    source: str
+
+
+@dataclass(frozen=True)
+class OnnxModelConfig:
+    """A model as its `config.pbtxt` describes it. One request is one sequence, laid end to end with the others."""
+
+    name: str
+    file: str
+    inputs: tuple[TensorConfig, ...]
+    outputs: tuple[TensorConfig, ...]
+    batch_inputs: tuple[BatchInput, ...]
+    scatter: dict[str, str]  # for an output, the input whose shapes say how it is dealt out to the requests
+    parameters: dict[str, str]
+    accelerators: dict[str, dict[str, dict[str, str]]]  # for "CPU" and "GPU", providers' options by name
+
+    def limit(self, key: str) -> int:
+        """One of `LIMITS`; 0 is none."""
+        text = self.parameters.get(key, "0")
+        if not text.isdecimal():
+            raise ModelConfigError(f"{key} must be a whole number, not {text!r}")
+        return int(text)
+
+
+def read_config(text: str) -> OnnxModelConfig:
+    data: dict[str, Any] = json.loads(text)
+    try:
+        config = OnnxModelConfig(
+            name=data.get("name", ""),
+            file=data.get("default_model_filename") or names.ONNX_FILE,
+            inputs=tuple(_input(item) for item in data.get("input", [])),
+            outputs=tuple(_tensor(item) for item in data.get("output", [])),
+            batch_inputs=tuple(_batch_input(item) for item in data.get("batch_input", [])),
+            scatter=dict(_scatter(item) for item in data.get("batch_output", [])),
+            parameters={key: value["string_value"] for key, value in data.get("parameters", {}).items()},
+            accelerators=_accelerators(data.get("optimization", {}).get("execution_accelerators", {})),
+        )
+    except (LookupError, ValueError) as error:
+        raise ModelConfigError(f"not a configuration that `lamr export` writes: {error!r}") from error
+    known = {tensor.name for tensor in config.inputs}
+    for source in {*(each.source for each in config.batch_inputs), *config.scatter.values()} - known:
+        raise ModelConfigError(f"source_input {source} is not an input of the model")
+    for key in LIMITS:  # refused at load, not at the first request
+        config.limit(key)
+    if int(data.get("max_batch_size", 0)) == 0:
+        raise ModelConfigError("allow_ragged_batch needs max_batch_size > 0")
+    return config
+
+
+def _tensor(item: dict[str, Any]) -> TensorConfig:
+    dims = tuple(int(size) for size in item.get("dims", []))
+    return TensorConfig(item["name"], _dtype(item["name"], item["data_type"]), dims)
+
+
+def _input(item: dict[str, Any]) -> TensorConfig:
+    tensor = _tensor(item)
+    if not item.get("allow_ragged_batch"):
+        raise ModelConfigError(f"{tensor.name}: inputs without allow_ragged_batch are not supported")
+    return tensor
+
+
+def _dtype(name: str, data_type: str) -> np.dtype[Any]:
+    if data_type not in DTYPES:
+        raise ModelConfigError(f"{name}: {data_type} is not supported; use one of {', '.join(DTYPES)}")
+    return np.dtype(DTYPES[data_type])
+
+
+def _batch_input(item: dict[str, Any]) -> BatchInput:
+    kind = item.get("kind", "BATCH_ELEMENT_COUNT")  # protobuf's default
+    if kind not in (ACCUMULATED, LONGEST):
+        raise ModelConfigError(f"batch_input kind {kind} is not supported; known: {ACCUMULATED}, {LONGEST}")
+    (target,), (source,) = item["target_name"], item["source_input"]
+    return BatchInput(kind, target, _dtype(target, item["data_type"]), source)
+
+
+def _scatter(item: dict[str, Any]) -> tuple[str, str]:
+    if (kind := item.get("kind", SCATTER)) != SCATTER:
+        raise ModelConfigError(f"batch_output kind {kind} is not supported; known: {SCATTER}")
+    (target,), (source,) = item["target_name"], item["source_input"]
+    return target, source
+
+
+def _accelerators(data: dict[str, Any]) -> dict[str, dict[str, dict[str, str]]]:
+    kinds = {"CPU": "cpu_execution_accelerator", "GPU": "gpu_execution_accelerator"}
+    return {
+        kind: {item["name"]: dict(item.get("parameters", {})) for item in data.get(key, [])}
+        for kind, key in kinds.items()
+    }
+
+
 def open_session(config: OnnxModelConfig, file: Path, kind: str, device: int = 0) -> Any:
     """An `onnxruntime.InferenceSession` on `file`, checked against the configuration.
 
     `kind` is Triton's instance kind, "CPU" or "GPU", and `device` the GPU's number.
-
-    Raises:
-        ModelConfigError: the provider isn't installed, an option is unknown, the file can't be loaded, or its
-            inputs and outputs aren't those of the configuration. The message names the file.
     """
     onnxruntime = import_onnxruntime()
     providers = choose_providers(config, kind, device, onnxruntime.get_available_providers())
@@ -63,13 +186,13 @@ def open_session(config: OnnxModelConfig, file: Path, kind: str, device: int = 0
 def _apart(config: OnnxModelConfig, file: Path, opened: Callable[[Path], Any]) -> ApartSession | None:
     """An encoder that reads query and code apart, as clients do in process; None where it is one graph."""
     try:
-        spec = PartSpec.load(file.parent) if file.name == ONNX_FILE else None
+        spec = PartSpec.load(file.parent) if file.name == names.ONNX_FILE else None
     except ModelMismatchError as error:
         raise ModelConfigError(str(error), path=error.path) from error
     if spec is None:
         return None
-    part, fusion = opened(file.with_name(PART_FILE)), opened(file.with_name(FUSION_FILE))
-    return ApartSession(part, fusion, spec, KeptStates(config.limit(KEPT_BYTES_PARAMETER)))
+    part, fusion = opened(file.with_name(names.PART_FILE)), opened(file.with_name(names.FUSION_FILE))
+    return ApartSession(part, fusion, spec, KeptStates(config.limit(names.KEPT_BYTES_PARAMETER)))
 
 
 def session_options(config: OnnxModelConfig, onnxruntime: Any) -> Any:
@@ -109,11 +232,7 @@ def run_options(config: OnnxModelConfig, onnxruntime: Any) -> Any:
 
 
 def choose_providers(config: OnnxModelConfig, kind: str, device: int, available: list[str]) -> list[Any]:
-    """Execution providers in order of preference, each as (name, options). The CPU is always the last one.
-
-    Raises:
-        ModelConfigError: a provider that the configuration names isn't part of the installed onnxruntime.
-    """
+    """Execution providers in order of preference, each as (name, options). The CPU is always the last one."""
     chosen: list[Any] = []
     for name, options in config.accelerators.get(kind, {}).items():
         if name not in PROVIDERS:
@@ -141,7 +260,9 @@ def _check_signature(config: OnnxModelConfig, session: Any, file: Path) -> None:
     configured.update({item.target: item.dtype.name for item in config.batch_inputs})
     inputs = {node.name: node.type for node in session.get_inputs()}
     if configured.keys() != inputs.keys():
-        raise ModelConfigError(f"{file} takes {sorted(inputs)}, but {CONFIG_FILE} gives {sorted(configured)}")
+        raise ModelConfigError(
+            f"{file} takes {sorted(inputs)}, but {names.CONFIG_FILE} gives {sorted(configured)}"
+        )
     outputs = {node.name: node.type for node in session.get_outputs()}
     for tensor in config.outputs:
         if tensor.name not in outputs:
@@ -152,4 +273,4 @@ def _check_signature(config: OnnxModelConfig, session: Any, file: Path) -> None:
         **{tensor.name: tensor.dtype.name for tensor in config.outputs},
     }.items():
         if types[name] != ONNX_TYPES[dtype]:
-            raise ModelConfigError(f"{file}: {name} is {types[name]}, but {CONFIG_FILE} says {dtype}")
+            raise ModelConfigError(f"{file}: {name} is {types[name]}, but {names.CONFIG_FILE} says {dtype}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lamr_agents.words import names_lines
+from lamr_agents.skimmed import names_lines
 
 from tests.agents.samples import LINES
 

@@ -17,7 +17,7 @@ import pytest
 from lamr_agents.calls import Call
 from lamr_agents.host import Command
 from lamr_agents.hosts import hook_named
-from lamr_agents.shown_limits import ShownLimits
+from lamr_agents.policy import ShownLimits
 from lamr_postprocess import approximate_tokens
 
 from tests.agents.hosts import probe

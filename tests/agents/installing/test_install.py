@@ -15,11 +15,10 @@ from typing import Any
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from lamr_agents.errors import HostSettingsError
-from lamr_agents.host import Command, Host
+from lamr_agents.host import Command, Host, HostSettingsError
 from lamr_agents.hosts import HOSTS
 from lamr_agents.installing import SettingsScope, change, installed, removed, settings_path
-from lamr_agents.installing.jsonc import read
+from lamr_agents.installing.json_entries import read
 from lamr_base.private_files import state_folder
 
 from tests.agents.installing.documents import texts

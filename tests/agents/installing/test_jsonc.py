@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lamr_agents.installing.jsonc import MOST_DEPTH, JsoncError, Value, read
+from lamr_agents.installing.json_entries import MOST_DEPTH, JsoncError, Value, read
 
 from tests.agents.installing.documents import VALUES, texts
 

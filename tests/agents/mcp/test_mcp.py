@@ -16,9 +16,8 @@ from typing import Any
 import mcp
 import mcp_types
 import pytest
-from lamr_agents.mcp.answers import MOST_CHARACTERS
-from lamr_agents.mcp.roots import Reach
-from lamr_agents.mcp.server import MOST_UNPRUNED_LINES, create_server
+from lamr_agents.mcp.server import MOST_CHARACTERS, MOST_UNPRUNED_LINES, create_server
+from lamr_agents.mcp.workspace import Reach
 from lamr_client import AccessDeniedError, AsyncPruner, ModelMismatchError, ServerUnavailableError
 from lamr_client.mock_transport import AsyncMockTransport, uniform_answer
 from lamr_postprocess import approximate_tokens

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lamr_agents.mcp.answers import MOST_PATHS, MOST_TOKENS
+from lamr_agents.mcp.server import MOST_PATHS, MOST_TOKENS
 from lamr_postprocess import approximate_tokens
 
 from tests.agents.mcp.test_mcp import QUESTION, in_process, listing, text_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from lamr_agents.sessions import Event
-from lamr_agents.sessions.pointed import RECENT, Pointers
+from lamr_agents.sessions.reads import RECENT, Pointers
 
 
 def pointers(*events: Event) -> Pointers:

@@ -15,8 +15,7 @@ from lamr_agents.sessions import (
     recognize,
     use_in_all,
 )
-from lamr_agents.sessions.pointed import SeenResults
-from lamr_agents.sessions.reads import MOST_HISTORY
+from lamr_agents.sessions.reads import MOST_HISTORY, SeenResults
 from lamr_agents.sessions.shown import framed, shown_lines
 from lamr_agents.sessions.tools import (
     Print,

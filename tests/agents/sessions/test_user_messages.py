@@ -6,8 +6,8 @@ import time
 
 import pytest
 from lamr_agents.sessions.events import Event
+from lamr_agents.sessions.notices import INSERTED, spoken
 from lamr_agents.sessions.reads import Heard
-from lamr_agents.sessions.user_messages import INSERTED, spoken
 
 OWN = "The parser drops the last line.\n\n## Steps\n\n1. Run it."
 UPLOADED = "<uploaded_files>\n/repo\n</uploaded_files>\n"

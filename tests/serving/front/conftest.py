@@ -19,7 +19,7 @@ from lamr_model.spec import bundled_repository, load_spec
 from lamr_serving.front import control
 from lamr_serving.front.fleet import hash_of, make_key
 from lamr_serving.front.running import Front
-from lamr_serving.launcher.addresses import free_ports
+from lamr_serving.launcher.server_options import free_ports
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 
 from tests.client.triton_fake import FakeTriton

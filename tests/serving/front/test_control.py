@@ -8,8 +8,8 @@ from collections import Counter
 import grpc
 import pytest
 from lamr_model.spec import bundled_repository, load_spec
+from lamr_serving.errors import FrontError, FrontNotRunningError, FrontStartError, TenantsFileError
 from lamr_serving.front import control
-from lamr_serving.front.errors import FrontError, FrontNotRunningError, FrontStartError, TenantsFileError
 from tritonclient.grpc import service_pb2 as pb
 
 from .conftest import Replica, inference, stub_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from lamr_serving.errors import FrontStartError
 from lamr_serving.front import haproxy
-from lamr_serving.front.errors import FrontStartError
 
 ABOUT = "HAProxy version {version}-1 2026/01/01\nFeature list : -51DEGREES {lua} +PCRE\n"
 

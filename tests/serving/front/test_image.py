@@ -19,9 +19,9 @@ import pytest
 from lamr_client import DeadlineExceededError, LamrError, Pruner, ServerUnavailableError, bundled_repository
 from lamr_serving import ServerOptions
 from lamr_serving.launcher import workspace
-from lamr_serving.launcher.addresses import free_ports
 from lamr_serving.launcher.bundle import find_bundle
-from lamr_serving.launcher.command_line import environment, package_folders
+from lamr_serving.launcher.server_options import free_ports
+from lamr_serving.launcher.workspace import environment, package_folders
 from tritonclient.grpc import service_pb2
 
 from tests.processes import all_end, below, commanded

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lamr_serving.front.errors import FrontError
+from lamr_serving.errors import FrontError
+from lamr_serving.front.control import FOLDER_VARIABLE, MOST_PATH_BYTES, RunFolder
 from lamr_serving.front.fleet import Fleet, FrontSettings, Replica
 from lamr_serving.front.rendering import FrontPaths, render, write
-from lamr_serving.front.run_folder import FOLDER_VARIABLE, MOST_PATH_BYTES, RunFolder
 
 
 def test_a_path_that_is_too_long_for_sockets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import grpc
 import pytest
+from lamr_serving.errors import FrontStartError
 from lamr_serving.front import control
-from lamr_serving.front.errors import FrontStartError
 from lamr_serving.front.running import Front
-from lamr_serving.launcher.addresses import free_ports
+from lamr_serving.launcher.server_options import free_ports
 
 from .conftest import SECONDS, inference, stub_of
 

@@ -6,7 +6,7 @@ import datetime
 from pathlib import Path
 
 import pytest
-from lamr_serving.front.errors import TenantsFileError
+from lamr_serving.errors import TenantsFileError
 from lamr_serving.front.fleet import (
     KEY_PREFIX,
     ApiKey,

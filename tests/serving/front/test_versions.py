@@ -9,8 +9,8 @@ import pytest
 from lamr_base.admission import fingerprint_metadata
 from lamr_client import Pruner
 from lamr_model.spec import ModelSpec, bundled_repository, load_spec
+from lamr_serving.errors import TenantsFileError
 from lamr_serving.front import control
-from lamr_serving.front.errors import TenantsFileError
 from lamr_serving.front.tenants_file import parse_fleet
 from tritonclient.grpc import service_pb2 as pb
 

@@ -1,6 +1,6 @@
 """The lines of Triton's log that say why it failed are the ones that are quoted."""
 
-from lamr_serving.launcher.log import excerpt, port_was_taken
+from lamr_serving.launcher.process import excerpt, port_was_taken
 
 LOG = """\
 I1121 01:56:19.675674 13284 model_lifecycle.cc:472] "loading: lamr_encoder:1"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from lamr_serving.launcher import supervisor
-from lamr_serving.launcher.log import excerpt
+from lamr_serving.launcher.process import excerpt
 from lamr_serving.launcher.supervisor import SHARED_MEMORY, Orders
 
 from tests.processes import runs

@@ -10,9 +10,9 @@ import pytest
 from lamr_serving.errors import ServerStartError
 from lamr_serving.launcher import workspace
 from lamr_serving.launcher.bundle import check_numpy, check_stub, find_bundle
-from lamr_serving.launcher.command_line import environment, package_folders
 from lamr_serving.launcher.server_options import ServerOptions
 from lamr_serving.launcher.supervisor import SHARED_MEMORY
+from lamr_serving.launcher.workspace import environment, package_folders
 
 
 @pytest.fixture

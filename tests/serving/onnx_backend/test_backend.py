@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from lamr_serving.onnx_backend.backend import OnnxBackend
-from lamr_serving.onnx_backend.config import OnnxModelConfig, TensorConfig
+from lamr_serving.onnx_backend.session import OnnxModelConfig, TensorConfig
 
 INT64, FP32 = np.dtype(np.int64), np.dtype(np.float32)
 BOTH = ("twice", "first")

@@ -10,7 +10,7 @@ from lamr_serving.onnx_backend.backend import (
     check_request,
     split,
 )
-from lamr_serving.onnx_backend.config import BatchInput, OnnxModelConfig, TensorConfig
+from lamr_serving.onnx_backend.session import BatchInput, OnnxModelConfig, TensorConfig
 
 INT64, FP32 = np.dtype(np.int64), np.dtype(np.float32)
 

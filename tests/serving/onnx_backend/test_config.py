@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from lamr_serving.onnx_backend.config import ModelConfigError, read_config
+from lamr_serving.onnx_backend.session import ModelConfigError, read_config
 
 
 def config(**changes):

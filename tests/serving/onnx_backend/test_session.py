@@ -10,8 +10,16 @@ from lamr_base.cpus import usable_cpus
 from lamr_model.encoder.apart_session import ApartSession
 from lamr_model.encoder.packed_batch import encoder_feed
 from lamr_model.spec import bundled_repository
-from lamr_serving.onnx_backend.config import BatchInput, ModelConfigError, OnnxModelConfig, TensorConfig
-from lamr_serving.onnx_backend.session import choose_providers, open_session, run_options, session_options
+from lamr_serving.onnx_backend.session import (
+    BatchInput,
+    ModelConfigError,
+    OnnxModelConfig,
+    TensorConfig,
+    choose_providers,
+    open_session,
+    run_options,
+    session_options,
+)
 
 FP32 = np.dtype(np.float32)
 CONFIG = OnnxModelConfig(

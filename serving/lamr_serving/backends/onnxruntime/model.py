@@ -13,8 +13,7 @@ import triton_python_backend_utils as pb_utils
 from lamr_base.silence import import_onnxruntime
 from lamr_base.stalls import StallWatch
 from lamr_serving.onnx_backend.backend import OnnxBackend
-from lamr_serving.onnx_backend.config import ModelConfigError, read_config
-from lamr_serving.onnx_backend.session import open_session, run_options
+from lamr_serving.onnx_backend.session import ModelConfigError, open_session, read_config, run_options
 
 onnxruntime = import_onnxruntime()
 
@@ -23,7 +22,6 @@ class TritonPythonModel:
     """One instance of a model, with one session."""
 
     def initialize(self, args: dict[str, str]) -> None:
-        """Open the session that the model's configuration describes."""
         try:
             config = read_config(args["model_config"])
             file = Path(args["model_repository"], args["model_version"], config.file)
@@ -41,6 +39,5 @@ class TritonPythonModel:
         self._watch.start()
 
     def execute(self, requests: list[Any]) -> list[Any]:
-        """Answer each request, in order."""
         with self._watch.answering():
             return self._backend.execute(requests)

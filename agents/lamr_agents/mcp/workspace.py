@@ -1,14 +1,13 @@
-"""The files that an agent's tools may read: those under the given roots and nothing else.
+"""The files that a client's tools may read: those under the given folders, within the client's own roots.
 
 Links are followed before it is asked where a file lies.
 """
-
-from __future__ import annotations
 
 import errno
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from lamr_client import InvalidInputError
 from lamr_postprocess import decode, split_lines
@@ -16,9 +15,11 @@ from lamr_postprocess.patterns import LineSearch
 from lamr_repositories.folders import Folder
 from lamr_repositories.safe_root import SafeRoot
 from lamr_repositories.walk import WalkCount, WalkOptions, walk
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.resolve import ListRoots
+from mcp_types import ListRootsResult
 
-MOST_BYTES = 4 << 20
-"""Of a file that is read."""
+MOST_BYTES = 4 << 20  # largest file that is read
 MOST_MATCHES = 200
 _LONGEST_MATCH = 300
 
@@ -37,14 +38,7 @@ class Match:
 
 
 class Workspace:
-    """Files under roots.
-
-    Args:
-        roots: folders; the first is what relative paths start from.
-
-    Raises:
-        InvalidInputError: there is no root, or one is no folder.
-    """
+    """Files under roots."""
 
     def __init__(self, roots: Sequence[Path]) -> None:
         self.roots = tuple(root.resolve() for root in roots)
@@ -55,12 +49,7 @@ class Workspace:
             )
 
     def resolve(self, path: str) -> Path:
-        """The file or folder that a path means, wherever links lead.
-
-        Raises:
-            OutsideRootsError: it lies outside the roots.
-            InvalidInputError: there can be no such path.
-        """
+        """The file or folder that a path means, wherever links lead."""
         if "\0" in path:
             raise OutsideRootsError("a path can't hold NUL", argument="path")
         try:
@@ -76,12 +65,7 @@ class Workspace:
         return meant
 
     def read(self, path: str) -> str:
-        """The text of a file, whatever it is encoded in.
-
-        Raises:
-            OutsideRootsError: it lies outside the roots.
-            InvalidInputError: it doesn't exist, isn't a file, is too large, or is binary.
-        """
+        """The text of a file, whatever it is encoded in."""
         meant = self.resolve(path)
         if not meant.is_file():
             raise InvalidInputError(f"{path:.200}: no such file", argument="path")
@@ -105,10 +89,6 @@ class Workspace:
 
         Files that git ignores, that programs wrote or that hold secrets are passed over, as `lamr_repositories.walk`
         does; a file that the path names is searched, whatever it holds.
-
-        Raises:
-            OutsideRootsError: the path lies outside the roots.
-            InvalidInputError: the pattern isn't a regular expression, or searches too long.
         """
         wanted = LineSearch(pattern, argument="pattern")
         matches: list[Match] = []
@@ -135,3 +115,46 @@ class Workspace:
 
 def _shortened(line: str) -> str:
     return line if len(line) <= _LONGEST_MATCH else f"{line[:_LONGEST_MATCH]} \u2026"
+
+
+async def ask_for_roots(context: Context) -> ListRoots | ListRootsResult:
+    """Ask the client for its roots, where it says that it has some."""
+    known = context.client_capabilities
+    has_some = known is not None and known.roots is not None
+    return ListRoots() if has_some else ListRootsResult(roots=[])
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The folders that may be read at the most."""
+
+    folders: Sequence[Path]  # as the command names them; the first is what relative paths start from
+    client_decides: bool = False
+    """Whether the client's roots replace these, as for a client that started this process; else they narrow them."""
+
+    def workspace(self, roots: ListRootsResult) -> Workspace:
+        """The files for a client with these roots; a client that lists none leaves it at the folders."""
+        own = [folder.resolve() for folder in self.folders]
+        theirs = [path for root in roots.roots if (path := _path_of(str(root.uri))) is not None]
+        if not roots.roots:
+            return Workspace(own)
+        common = theirs if self.client_decides else _common(own, theirs)
+        found = [folder for folder in dict.fromkeys(common) if folder.is_dir()]
+        if not found:
+            wanted, here = (", ".join(map(str, each)) or "no folder" for each in (theirs, own))
+            raise OutsideRootsError(
+                f"the client's roots ({wanted}) have no folder in common with what may be read here ({here})",
+                argument="root",
+            )
+        return Workspace(found)
+
+
+def _common(own: Sequence[Path], theirs: Sequence[Path]) -> list[Path]:
+    """The inner one of each two folders of which one lies in the other."""
+    pairs = [pair for root in theirs for ours in own for pair in ((ours, root), (root, ours))]
+    return list(dict.fromkeys(inner for outer, inner in pairs if inner.is_relative_to(outer)))
+
+
+def _path_of(uri: str) -> Path | None:
+    parts = urlsplit(uri)
+    return Path(unquote(parts.path)).resolve() if parts.scheme == "file" and "\0" not in parts.path else None
