@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,21 +18,9 @@ from lamr_agents.policy import Policy, ToolResult
 class Prunes(Protocol):
     """What a judge asks of a pruner; `lamr_client.Pruner` is one."""
 
-    def prune(  # noqa: PLR0913
-        self,
-        query: str,
-        code: str,
-        *,
-        task: str,
-        history: str,
-        path: str,
-        threshold: float | None,
-        keep: Sequence[tuple[int, int]],
-        markers: str,
-        effort: EffortName,
-        within: float | None,
-    ) -> PruneResult:
-        """As `Pruner.prune`."""
+    @property
+    def prune(self) -> Callable[..., PruneResult]:
+        """As `Pruner.prune`, which takes a query, a `SourceFile` and options."""
         ...
 
 
@@ -66,10 +54,9 @@ class Judge:
         """
         return self.pruner.prune(
             self.intent.query,
-            part.text,
+            part.source,
             task=self.intent.task,
             history=self.intent.history,
-            path=asked.path,
             threshold=self.policy.threshold,
             keep=self.pointed(part, asked),
             markers=NAMED,

@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from lamr_postprocess import split_lines
-from lamr_postprocess.listing import read_listing
+from lamr_postprocess import SourceFile, split_lines
 
 from lamr_agents.policy import ToolResult
 from lamr_agents.sessions.notices import TruncationInfo, gaps, stated
@@ -24,23 +23,28 @@ class TextPart:
     """Lines of a tool's text that stand together.
 
     Attributes:
-        text: the lines; a notice of the host's where `code` is false.
+        source: the lines; a notice of the host's where `code` is false.
         row: 0-based place of the first in the whole text.
         first: the file's number of the first; None where it isn't known.
         listed: whether the lines carry these numbers themselves.
         code: whether the lines are the file's.
     """
 
-    text: str
+    source: SourceFile
     row: int
     first: int | None
     listed: bool = False
     code: bool = True
 
     @property
+    def text(self) -> str:
+        """The lines as a text."""
+        return self.source.text
+
+    @property
     def lines(self) -> int:
         """How many there are."""
-        return len(split_lines(self.text))
+        return len(self.source.spans)
 
     def numbered(self, rows: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         """Runs of lines of this part, 1-based, by the file's numbers; none where these aren't known."""
@@ -51,10 +55,8 @@ def parts_of(asked: ToolResult) -> tuple[TextPart, ...]:
     """The parts of a text, which together make it up; mostly one."""
     ends = list(gaps(asked.text))
     if not ends:
-        end = asked.stated.tail and not asked.name
-        return (
-            _part(asked.text, 0, _of_the_end(asked.text, asked, asked.stated) if end else asked.from_line),
-        )
+        end, source = asked.stated.tail and not asked.name, SourceFile(asked.text, asked.path)
+        return (_part(source, 0, _of_the_end(source, asked, asked.stated) if end else asked.from_line),)
     pieces, at, said = list[tuple[str, bool]](), 0, asked.stated
     for gap in ends:
         pieces += [(asked.text[at : gap.start], True), (asked.text[gap.start : gap.stop], False)]
@@ -69,37 +71,38 @@ def _placed(
 ) -> Iterator[TextPart]:
     row, before = 0, None
     for place, (text, code) in enumerate(pieces):
+        source = SourceFile(text, asked.path)
         if not code:
-            yield TextPart(text, row, None, code=False)
+            yield TextPart(source, row, None, code=False)
         elif asked.name:  # it is kept as it came, under the numbers of its own lines
-            yield TextPart(text, row, row + 1)
+            yield TextPart(source, row, row + 1)
         else:
             first = asked.from_line if row == 0 else None
             if place and place == len(pieces) - 1:
-                first = _of_the_end(text, asked, said)
-            before = _part(text, row, first, before)
+                first = _of_the_end(source, asked, said)
+            before = _part(source, row, first, before)
             yield before
-        row += len(split_lines(text))
+        row += len(source.spans)
 
 
-def _part(text: str, row: int, first: int | None, before: TextPart | None = None) -> TextPart:
+def _part(source: SourceFile, row: int, first: int | None, before: TextPart | None = None) -> TextPart:
     """A part; numbers that go on after a gap as if there were none are the host's, and not the file's."""
-    listing = read_listing(text)
+    listing = source.listing
     if listing is None or listing.first is None:
-        return TextPart(text, row, first)
+        return TextPart(source, row, first)
     runs_on = before is not None and before.listed and listing.first <= (before.first or 0) + before.lines + 2
-    return TextPart(text, row, None if runs_on else listing.first, listed=True)
+    return TextPart(source, row, None if runs_on else listing.first, listed=True)
 
 
-def _of_the_end(text: str, asked: ToolResult, said: TruncationInfo) -> int | None:
+def _of_the_end(source: SourceFile, asked: ToolResult, said: TruncationInfo) -> int | None:
     """The file's number of the first line of a part that goes to the output's end."""
-    count = len(split_lines(text))
+    count = len(source.spans)
     first = asked.from_line or 1
     if said.total:
         return max(said.total + first - count, 1)
     lines = _bare(asked.whole) if asked.last is None else []
     begins = said.tail or lines[first - 1 : first] == _bare(asked.text)[:1]
-    return len(lines) - count + 1 if begins and lines[-count:] == _bare(text) else None
+    return len(lines) - count + 1 if begins and lines[-count:] == _bare(source.text) else None
 
 
 def _bare(text: str) -> list[str]:

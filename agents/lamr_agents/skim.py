@@ -15,9 +15,8 @@ import numpy as np
 from lamr_base.choices import EffortName
 from lamr_base.errors import unseen_lines, visible
 from lamr_client import DeadlineExceededError, LamrError, PruneResult
-from lamr_postprocess import approximate_tokens, detect_language, line_spans, prune_lines
+from lamr_postprocess import SourceFile, approximate_tokens, prune_lines
 from lamr_postprocess.document import analyse
-from lamr_postprocess.listing import read_listing
 from lamr_postprocess.minified import minified
 from lamr_postprocess.render import NAMED
 
@@ -34,24 +33,14 @@ from lamr_agents.thin import MOST_WORDS, NOT_PRUNED, NOTE
 from lamr_agents.words import AN_OUTLINE, BY_NAME, BY_RANGE, IN_HASTE, KNOWN_LINES, known_note, note
 
 
-def outline(code: str, path: str, *, listed: bool = True) -> tuple[str, tuple[int, ...]]:
-    """The headers of a file's definitions, as text, and the numbers of the lines that are left.
-
-    Args:
-        code: the file's text, or what a tool showed of it.
-        path: tells the language.
-        listed: whether the lines may carry numbers that aren't the file's.
-    """
-    listing = read_listing(code) if listed else None
-    body = code if listing is None else listing.body
-    language = detect_language(body, path)
-    if why := minified(line_spans(body)):
-        return language.comment.wrap(f"... {why}") + "\n", ()
-    document = analyse(code, language, listing=listing, naming=approximate_tokens)
-    rows = () if document.definitions is None else document.definitions.rows.tolist()
-    nothing = np.zeros(document.spans.shape[0])
+def outline(source: SourceFile) -> tuple[str, tuple[int, ...]]:
+    """The headers of a file's definitions, as text, and the numbers of the lines that are left."""
+    if why := minified(source.layout.spans):
+        return source.language.comment.wrap(f"... {why}") + "\n", ()
+    definitions = analyse(source, named=True).definitions
+    rows = () if definitions is None else definitions.rows.tolist()
     keep = [row + 1 for row in rows]
-    left = prune_lines(code, nothing, path=path, listed=listed, threshold=1.0, keep=keep, markers=NAMED)
+    left = prune_lines(source, np.zeros(len(source.spans)), threshold=1.0, keep=keep, markers=NAMED)
     return left.text, left.kept_lines
 
 
@@ -214,8 +203,7 @@ def _fitted(
         else:
             threshold = ask.policy.threshold
             cut = prune_lines(
-                *(part.text, result.line_scores),
-                path=asked.path,
+                *(part.source, result.line_scores),
                 threshold=result.threshold if threshold is None else threshold,
                 max_tokens=int(share * len(part.text)),
                 count_tokens=limits.used,
@@ -236,7 +224,7 @@ def _joined(
             texts.append(part.text)
             kept += range(part.row + 1, part.row + part.lines + 1)
             continue
-        text, left = outline(part.text, asked.path) if outlined else (result.text, result.kept_lines)
+        text, left = outline(part.source) if outlined else (result.text, result.kept_lines)
         texts.append(renumbered(text, left, part))
         kept += [part.row + line for line in left]
         gone += [] if asked.name else part.numbered(hidden(left, part.lines))

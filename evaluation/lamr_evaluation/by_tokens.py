@@ -20,7 +20,7 @@ from lamr_base.errors import InvalidInputError
 from lamr_base.resampling import BOOTSTRAP, bootstrap_means
 from lamr_base.tables import align
 from lamr_model.counters import Counter
-from lamr_postprocess import detect_language
+from lamr_postprocess import SourceFile
 from lamr_postprocess.document import Document, analyse
 from lamr_postprocess.render import Style, cuts_of, render, sample_marker
 from lamr_repositories.progress import OnProgress
@@ -192,7 +192,7 @@ class _Asked:
 
     @classmethod
     def of(cls, item: Record, pruner: PrunerLike, counter: Counter, options: Mapping[str, Any]) -> _Asked:
-        document = analyse(item.code, detect_language(item.code, item.path or None))
+        document = analyse(SourceFile(item.code, item.path, listed=False))
         lines = [document.line(row) for row in range(len(document.blank))]
         return cls(
             item,

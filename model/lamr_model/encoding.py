@@ -23,11 +23,12 @@ from tokenizers import Tokenizer
 
 from lamr_model.chunking import LineStarts, fixed_chunks, header_tokens, plan_chunks
 from lamr_model.names import TOKENIZER_FILE
-from lamr_model.query_truncation import TruncatedQuery, read
+from lamr_model.query_truncation import Query, TruncatedQuery, read
 from lamr_model.spec import Chunking, ModelSpec, client_files, load_spec
 from lamr_model.tokens.text_slices import in_groups, slice_bounds
 from lamr_model.tokens.token_tables import TokenTable
 from lamr_model.tokens.tokenizer_files import parse_tokenizer
+from lamr_model.words import TermIndex
 
 READ_SHARE = 0.3
 """The share of the window that a query and a task may take; of longer ones the most telling parts are read."""
@@ -140,16 +141,16 @@ class PromptEncoder:
         prompt = self.spec.prompt
         return self._tokenize(prompt.query_before + query + prompt.query_after)[0]
 
-    def read_query(self, query: str, task: str, code: str, layout: LineLayout) -> TruncatedQuery:
-        """Return what the model reads of a query and a task about a document: all of it, or what there is room for.
+    def read_query(self, query: Query, index: Callable[[], TermIndex]) -> TruncatedQuery:
+        """Return what the model reads of a query and its task about a document: all, or what there is room for.
 
         Args:
-            query, task: what is asked.
-            code, layout: the document.
+            query: what is asked.
+            index: gives the document's words; it is called only where not all can be read.
         """
         beside = self.prompt_tokens + self._least_code(self.spec.chunking)
         room = min(int(READ_SHARE * self.spec.chunking.window), self.spec.chunking.window - beside)
-        return read(query, task, code, layout, self._count_queries, room)
+        return read(query, index, self._count_queries, room)
 
     def _count_queries(self, queries: Sequence[str]) -> NDArray[np.int64]:
         prompt = self.spec.prompt

@@ -6,13 +6,13 @@ A language's `definitions` query captures the names of its functions, classes an
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import takewhile
 
 import numpy as np
 from lamr_base.errors import visible
 
+from lamr_postprocess.byte_counts import approximate_tokens
 from lamr_postprocess.captures import bounded_captures
 from lamr_postprocess.lines import IntArray
 from lamr_postprocess.syntax import ParsedText
@@ -39,14 +39,11 @@ class Definitions:
         rows: int [n], the row of each name, 0-based and rising.
         names: the names; empty where none can be shown.
         depths: int [n], the indentation of each name's row; a class stands less deep than its methods.
-        count: how many tokens a text has.
     """
 
     rows: IntArray
     names: tuple[str, ...]
     depths: IntArray
-    count: Callable[[str], int]
-    _costs: dict[str, int] = field(default_factory=dict)
 
     def label(self, first: int, last: int) -> str:
         """What a marker says about the definitions from row `first` to row `last`; empty where none begins there.
@@ -59,11 +56,11 @@ class Definitions:
         candidates = dict.fromkeys(
             self.names[at] for at in order if self.names[at]
         )  # overloads have one name
-        room = MOST_TOKENS - self._cost(_MORE)
+        room = MOST_TOKENS - approximate_tokens(_MORE)
         letters = MOST_CHARACTERS - len(_INTRODUCTION + _MORE)
         chosen = set()
         for name in candidates:
-            cost, length = self._cost(_SEPARATOR + name), len(_SEPARATOR + name)
+            cost, length = approximate_tokens(_SEPARATOR + name), len(_SEPARATOR + name)
             if cost <= room and length <= letters:
                 chosen.add(name)
                 room, letters = room - cost, letters - length
@@ -73,19 +70,13 @@ class Definitions:
         whole = len(chosen) == len(candidates) and stop - start <= _LOOKED_AT
         return _INTRODUCTION + named + ("" if whole else _MORE)
 
-    def _cost(self, text: str) -> int:
-        if text not in self._costs:
-            self._costs[text] = self.count(text)
-        return self._costs[text]
 
-
-def definitions_of(source: ParsedText, indents: IntArray, count: Callable[[str], int]) -> Definitions | None:
+def definitions_of(source: ParsedText, indents: IntArray) -> Definitions | None:
     """The definitions of a parsed file; None where the language's table has no query for them.
 
     Args:
         source: the parsed text.
         indents: int [L], characters of leading white space of each row.
-        count: how many tokens a text has.
     """
     queried = [(each, each.grammar.definitions) for each in source.all]
     if all(query is None for _, query in queried):
@@ -104,7 +95,7 @@ def definitions_of(source: ParsedText, indents: IntArray, count: Callable[[str],
         if stop - start <= _LONGEST_READ
     ]
     rows = np.array([row for row, _ in names], dtype=np.int64)
-    return Definitions(rows, tuple(_shown(name) for _, name in names), indents[rows], count)
+    return Definitions(rows, tuple(_shown(name) for _, name in names), indents[rows])
 
 
 def _shown(name: str) -> str:

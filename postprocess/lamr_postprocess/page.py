@@ -14,15 +14,13 @@ import numpy as np
 from lamr_base.errors import visible
 from numpy.typing import ArrayLike, NDArray
 
-from lamr_postprocess.detection import detect_language
 from lamr_postprocess.document import Document, analyse
 from lamr_postprocess.languages import language_named
-from lamr_postprocess.lines import split_lines
-from lamr_postprocess.listing import read_listing
 from lamr_postprocess.page_template import TEMPLATE
 from lamr_postprocess.prune import MOST_OUTCOMES
 from lamr_postprocess.repair import CUT, DEPENDENCY, REASONS, SELECTED, adding
 from lamr_postprocess.selection import highest_thresholds
+from lamr_postprocess.source_file import SourceFile
 
 _STEPS = 41
 _CODES = "abcdefghijklmnopqrstuvwxyz"  # one letter a reason, in the order of REASONS
@@ -54,10 +52,9 @@ def render_html(  # noqa: PLR0913  # one keyword an option is what callers of a 
     Raises:
         ValueError: the language is unknown, or there is another number of scores.
     """
-    listing = read_listing(code) if listed else None
-    body = code if listing is None else listing.body
-    table = language_named(language) if language is not None else detect_language(body, path)
-    document = analyse(code, table, listing=listing)
+    given = None if language is None else language_named(language)
+    source = SourceFile(code, path or "", given, listed)
+    document = analyse(source)
     scores = np.asarray(line_scores, dtype=np.float64)
     lines = document.spans.shape[0]
     if scores.shape != (lines,):
@@ -78,7 +75,7 @@ def render_html(  # noqa: PLR0913  # one keyword an option is what callers of a 
         "QUERY": html.escape(visible(query, lines=True)),
         "NOTE": html.escape(document.note or ""),
         "DATA": json.dumps(data).replace("<", "\\u003c"),
-        "ROWS": _rows(code, scores, document),
+        "ROWS": _rows(source.lines, scores, document),
     }
     return re.sub("@([A-Z]+)@", lambda match: parts[match[1]], TEMPLATE)
 
@@ -108,7 +105,7 @@ def _fates(
     return ["".join(line) for line in letters]
 
 
-def _rows(code: str, scores: NDArray[np.float64], document: Document) -> str:
+def _rows(lines: list[str], scores: NDArray[np.float64], document: Document) -> str:
     """The lines as items of an HTML list, shaded by score."""
     low, high = (float(scores.min()), float(scores.max())) if scores.size else (0.0, 1.0)
     heat = (scores - low) / max(high - low, 1e-9)
@@ -118,10 +115,7 @@ def _rows(code: str, scores: NDArray[np.float64], document: Document) -> str:
             document.numbers.tolist(),
             heat.tolist(),
             scores.tolist(),
-            (
-                html.escape(visible(line.rstrip("\r\n"), lines=True), quote=False)
-                for line in split_lines(code)
-            ),
+            (html.escape(visible(line.rstrip("\r\n"), lines=True), quote=False) for line in lines),
             strict=True,
         )
     )

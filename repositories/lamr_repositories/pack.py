@@ -16,6 +16,7 @@ from lamr_base.errors import InvalidInputError
 from lamr_client.prune_options import check_query, check_words
 from lamr_model.counters import token_counter
 from lamr_model.encoding import PromptEncoder
+from lamr_model.query_truncation import Query
 from lamr_model.scoring.scorer import Scorer
 from lamr_model.spec import bundled_repository
 
@@ -122,7 +123,7 @@ def _prepared(
     on_progress = using.get("on_progress") or (lambda *_: None)
     repository = bundled_repository() if (model := using.get("model")) is None else Path(model)
     encoder, scorer = _loaded(repository)
-    words = PackLineModel(scorer, encoder, query, options.task)
+    words = PackLineModel(scorer, encoder, Query(query, options.task))
     notes = [] if words.reads or not scorer.instant else [_FOREIGN]
     with contextlib.ExitStack() as stack:
         begin = time.perf_counter()

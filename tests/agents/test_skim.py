@@ -15,6 +15,7 @@ from lamr_agents.sessions import Read
 from lamr_agents.skim import asked_for, outline
 from lamr_client import AccessDeniedError, ServerUnavailableError
 from lamr_client.mock_transport import MockTransport, uniform_answer
+from lamr_postprocess import SourceFile
 
 from tests.agents.samples import CODE, SAID, TASK, line_of, pruner
 
@@ -103,7 +104,8 @@ def test_a_file_beside_the_point_is_an_outline() -> None:
 
 
 def test_an_outline_names_every_definition_and_nothing_else() -> None:
-    text, kept = outline("x = 1\n\n\nclass A:\n    def f(self):\n        return 1\n\n\ny = 2\n", "a.py")
+    code = "x = 1\n\n\nclass A:\n    def f(self):\n        return 1\n\n\ny = 2\n"
+    text, kept = outline(SourceFile(code, "a.py"))
     assert kept == (4, 5)
     assert "return" not in text
 

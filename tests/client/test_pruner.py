@@ -713,17 +713,17 @@ def unreachable(*_, **__):
     raise AssertionError("the deadline was over before")
 
 
-def job_until(repository, deadline, code, **options) -> job.PruneJob:
-    """A job whose every step looks at a deadline."""
+def job_until(repository, deadline, code, **options) -> job.ChunkReading:
+    """The reading of a job whose every step looks at a deadline."""
     encoder, call = PromptEncoder.from_repository(repository), PruneCall("raise", deadline, deadline)
-    return job.PruneJob(encoder, SCORER, QUERY, code, PruneOptions(**options), call, job.Shared())
+    shared = job.Shared(encoder, SCORER)
+    return job.PruneJob(shared, QUERY, code, PruneOptions(**options), call).read()
 
 
-def answer_all(subject: job.PruneJob) -> None:
+def answer_all(subject: job.ChunkReading) -> None:
     for chunk in itertools.chain.from_iterable(subject.groups(Pace(), 8)):
-        subject.add(
-            chunk.tokens, answer(ChunkRequest(chunk.input_ids, chunk.document_span, subject.want_rubrics))
-        )
+        request = ChunkRequest(chunk.input_ids, chunk.document_span, want_rubrics=True)
+        subject.add(chunk.tokens, answer(request))
 
 
 def test_a_deadline_is_kept_while_a_text_is_encoded(repository):

@@ -14,9 +14,10 @@ from lamr_evaluation.metrics import recall_curve
 from lamr_evaluation.records import Record
 from lamr_model.encoding import PromptEncoder
 from lamr_model.model_io import ChunkRequest, ChunkResult
+from lamr_model.query_truncation import Query
 from lamr_model.scoring.query_document import QueryDocument
 from lamr_model.scoring.scorer import DocumentScorer, Scorer
-from lamr_postprocess import prune_lines
+from lamr_postprocess import SourceFile, prune_lines
 from numpy.typing import NDArray
 
 Ask = Callable[[Sequence[ChunkRequest]], Sequence[ChunkResult]]
@@ -71,7 +72,7 @@ def score_files(ask: Ask, encoder: PromptEncoder, records: Iterable[Record]) -> 
 
 def asked_document(encoder: PromptEncoder, record: Record) -> QueryDocument:
     """Return a record's file and query as a client prepares them."""
-    return QueryDocument.of(encoder, record.query, record.code, task=record.task, path=record.path)
+    return QueryDocument.of(encoder, Query(record.query, record.task), SourceFile(record.code, record.path))
 
 
 def requests_of(

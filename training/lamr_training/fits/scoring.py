@@ -51,12 +51,15 @@ def fit_presence(files: Sequence[ScoredFile], lines: LineModel, *, read: bool) -
 
 def _features(file: ScoredFile, lines: LineModel, read: bool) -> list[list[float]]:
     """The features of a file with its path, and without."""
-    asked = file.asked.asked_lines(lines)
+    asked = file.asked.asked_lines(lines)[0]
     if read:
         opinions = logit([float(result.relevance) for result in file.results])
     else:
         opinions = best_lines(lines.score(asked).logits[asked.positions.lines])
-    known = (document_features(opinions, asked.together, asked.terms, path) for path in (file.asked.path, ""))
+    known = (
+        document_features(opinions, asked.together, asked.terms, path)
+        for path in (file.asked.source.path, "")
+    )
     return [[features[name] for name in FEATURES] for features in known]
 
 

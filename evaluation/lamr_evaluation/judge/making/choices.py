@@ -14,7 +14,7 @@ from lamr_postprocess import language_named
 from lamr_postprocess.definition_spans import DefinitionSpan, definition_spans
 
 from lamr_evaluation.judge.items import CHOICE, Item
-from lamr_evaluation.judge.making.sources import SourceFile
+from lamr_evaluation.judge.making.sources import ProjectFile
 from lamr_evaluation.records import bare_lines
 
 RIVALS = 3
@@ -31,14 +31,14 @@ _LONGEST_VALUE = 60  # characters
 _LEAST_LINES = 4  # of a function that a question is about
 
 
-def choices_of(source: SourceFile) -> Iterator[Item]:
+def choices_of(source: ProjectFile) -> Iterator[Item]:
     """Yield every question with choices that a file gives."""
     for make in (_constants, _callers, _defaults, _descriptions):
         yield from make(source)
 
 
 def _item(
-    source: SourceFile, made: str, query: str, truth: str, rivals: Sequence[str], **more: object
+    source: ProjectFile, made: str, query: str, truth: str, rivals: Sequence[str], **more: object
 ) -> Item | None:
     """Return an item with its choices in the order of their texts; None where there are too few rivals."""
     others = [each for each in dict.fromkeys(rivals) if each != truth][:RIVALS]
@@ -55,7 +55,7 @@ def _nearest(values: Sequence[str], at: int) -> list[str]:
     return [values[place] for place in sorted(places, key=lambda place: (abs(place - at), place))]
 
 
-def _constants(source: SourceFile) -> Iterator[Item]:
+def _constants(source: ProjectFile) -> Iterator[Item]:
     found = [(each["name"], each["value"], each.start("name")) for each in _CONSTANT.finditer(source.text)]
     names = Counter(name for name, _, _ in found)
     values: dict[str, list[str]] = defaultdict(list)
@@ -77,7 +77,7 @@ def _kind(value: str) -> str:
     return "text" if value[0] in "\"'" else "truth" if value[0] in "TFtf" else "number"
 
 
-def _functions(source: SourceFile) -> list[DefinitionSpan]:
+def _functions(source: ProjectFile) -> list[DefinitionSpan]:
     """Return the functions of a file whose names are unique in it."""
     spans = [
         each for each in definition_spans(source.text, language_named(source.language)) if each.is_function
@@ -86,7 +86,7 @@ def _functions(source: SourceFile) -> list[DefinitionSpan]:
     return [each for each in spans if names[each.name] == 1 and not each.name.startswith("__")]
 
 
-def _callers(source: SourceFile) -> Iterator[Item]:
+def _callers(source: ProjectFile) -> Iterator[Item]:
     """Ask which function calls another one that only one function of the file calls."""
     spans = _functions(source)
     heads = {each.name: each.head for each in spans}
@@ -117,7 +117,7 @@ def _callers(source: SourceFile) -> Iterator[Item]:
             yield item
 
 
-def _tree(source: SourceFile) -> ast.Module | None:
+def _tree(source: ProjectFile) -> ast.Module | None:
     if source.language != "python":
         return None
     try:
@@ -126,7 +126,7 @@ def _tree(source: SourceFile) -> ast.Module | None:
         return None
 
 
-def _defaults(source: SourceFile) -> Iterator[Item]:
+def _defaults(source: ProjectFile) -> Iterator[Item]:
     """Ask for the default of a parameter of a Python function."""
     tree = _tree(source)
     functions = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)] if tree else []
@@ -162,7 +162,7 @@ def _with_defaults(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr
             yield argument, default
 
 
-def _descriptions(source: SourceFile) -> Iterator[Item]:
+def _descriptions(source: ProjectFile) -> Iterator[Item]:
     """Ask which function does what a docstring says; the docstring is cut out of the code."""
     tree = _tree(source)
     functions = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)] if tree else []

@@ -14,7 +14,7 @@ from lamr_postprocess import language_named
 from lamr_postprocess.definition_spans import definition_spans
 
 from lamr_evaluation.judge.items import COMPLETION, Item
-from lamr_evaluation.judge.making.sources import SourceFile
+from lamr_evaluation.judge.making.sources import ProjectFile
 from lamr_evaluation.records import bare_lines
 
 _NAME = re.compile(r"[A-Za-z_]\w{3,}")
@@ -27,7 +27,7 @@ TAIL_LINES = 8
 _BODY = 3  # rows of a function that stand above the hole
 
 
-def completions_of(source: SourceFile) -> Iterator[Item]:
+def completions_of(source: ProjectFile) -> Iterator[Item]:
     """Yield a hole for each function in the second half of a file that has one."""
     lines = bare_lines(source.text)
     opening = language_named(source.language).comment.opening
@@ -48,7 +48,7 @@ def completions_of(source: SourceFile) -> Iterator[Item]:
 
 
 def _hole(
-    source: SourceFile, lines: list[str], row: int, opening: str, rows_of: Mapping[str, Sequence[int]]
+    source: ProjectFile, lines: list[str], row: int, opening: str, rows_of: Mapping[str, Sequence[int]]
 ) -> Item | None:
     """Return the item whose answer is a row; None where the row asks for nothing that only the code knows."""
     line = lines[row]

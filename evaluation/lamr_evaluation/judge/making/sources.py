@@ -28,7 +28,7 @@ _BARE_NAMES = ("repo", ".git", "repo.git")
 
 
 @dataclass(frozen=True)
-class SourceFile:
+class ProjectFile:
     """One file.
 
     Attributes:
@@ -58,7 +58,7 @@ class ItemSources:
 
     paths: tuple[Path, ...]
 
-    def files(self) -> Iterator[SourceFile]:
+    def files(self) -> Iterator[ProjectFile]:
         """Yield their source files, in the order of sources and paths.
 
         Raises:
@@ -88,7 +88,7 @@ def open_sources(paths: Sequence[Path]) -> ItemSources:
     return ItemSources(tuple(paths))
 
 
-def _of_folder(root: Path) -> Iterator[SourceFile]:
+def _of_folder(root: Path) -> Iterator[ProjectFile]:
     source = Revision(root, "HEAD") if is_bare(root) else Folder(root)
     for listed, _, text in walk(source, WalkOptions(), WalkCount()):
         yield from _wanted(_name(root), listed.path, text)
@@ -100,7 +100,7 @@ def _name(root: Path) -> str:
     return place.parent.name if place.name in _BARE_NAMES else place.name.removesuffix(".git")
 
 
-def _of_wheel(path: Path) -> Iterator[SourceFile]:
+def _of_wheel(path: Path) -> Iterator[ProjectFile]:
     project = "-".join(path.name.split("-")[:2]) if path.suffix == ".whl" else path.stem
     try:
         with zipfile.ZipFile(path) as archive:
@@ -117,9 +117,9 @@ def _of_wheel(path: Path) -> Iterator[SourceFile]:
         ) from error
 
 
-def _wanted(project: str, path: str, text: str) -> Iterator[SourceFile]:
+def _wanted(project: str, path: str, text: str) -> Iterator[ProjectFile]:
     if len(text) > MOST_CHARACTERS or is_test(path):
         return
     language = detect_language(text, path).name
     if is_code(language):
-        yield SourceFile(project, path, text.replace("\r\n", "\n").replace("\r", "\n"), language)
+        yield ProjectFile(project, path, text.replace("\r\n", "\n").replace("\r", "\n"), language)
