@@ -33,10 +33,10 @@ from lamr_agents import thin
 from lamr_agents.host import Way
 from lamr_agents.hosts import HOSTS
 from lamr_agents.installing import hook_command
-from lamr_agents.judge import Prunes
 from lamr_agents.local.server import LocalServer
 from lamr_agents.local.store import Store
 from lamr_agents.policy import Policy
+from lamr_agents.skim import Prunes
 from lamr_client import Pruner
 from lamr_postprocess import approximate_tokens, prune_lines, split_lines
 from lamr_postprocess.selection import BudgetError

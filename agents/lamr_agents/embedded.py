@@ -19,14 +19,13 @@ from lamr_base.settings_file import SettingsError, users_settings
 from lamr_client import LamrError, Pruner
 
 from lamr_agents.intent import Known, intent_of
-from lamr_agents.judge import Prunes
 from lamr_agents.local.texts import SHOW, Archive, Place, Texts, default_texts
 from lamr_agents.policy import DEFAULT, PROFILES, Policy
 from lamr_agents.regular_files import text_of
 from lamr_agents.sessions.commands import Read
 from lamr_agents.sessions.notices import gaps
 from lamr_agents.shown_limits import NO_LIMITS, ShownLimits
-from lamr_agents.skim import asked_for, skim_anyway
+from lamr_agents.skim import Prunes, asked_for, skim_anyway
 from lamr_agents.skimmed import Skim
 
 TIMEOUT_SECONDS = 30.0

@@ -18,7 +18,6 @@ from lamr_base.choices import EffortName
 from lamr_client import LamrError
 
 from lamr_agents.intent import Intent, intent_of, known_of
-from lamr_agents.judge import Prunes
 from lamr_agents.local.texts import Texts
 from lamr_agents.policy import DEFAULT, PROFILES, Policy, ToolResult
 from lamr_agents.sessions import Event, Heard
@@ -26,7 +25,7 @@ from lamr_agents.sessions.commands import Read
 from lamr_agents.sessions.notices import stated
 from lamr_agents.sessions.shown import EXIT_CODE, OUTPUT, framed, packed_output
 from lamr_agents.sessions.tools import shown_by
-from lamr_agents.skim import asked_for, skim_anyway, unjudged
+from lamr_agents.skim import Prunes, asked_for, skim_anyway, unjudged
 from lamr_agents.skimmed import Skim
 from lamr_agents.words import names_lines
 

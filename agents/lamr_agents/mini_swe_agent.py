@@ -22,12 +22,12 @@ from minisweagent.agents.interactive import InteractiveAgent
 
 from lamr_agents.embedded import Own, Reading, Reads
 from lamr_agents.intent import Known
-from lamr_agents.judge import Prunes
 from lamr_agents.policy import Policy
 from lamr_agents.sessions import Heard
 from lamr_agents.sessions.events import SHELL, Event
 from lamr_agents.sessions.tools import command_of, shown_by
 from lamr_agents.shown_limits import NO_LIMITS, ShownLimits
+from lamr_agents.skim import Prunes
 
 _MOST = 1 << 20
 """Characters of the longest output that a template is tried with."""

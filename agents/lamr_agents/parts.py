@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from lamr_postprocess import SourceFile, split_lines
 
-from lamr_agents.policy import ToolResult
+from lamr_agents.policy import Policy, ToolResult
 from lamr_agents.sessions.notices import TruncationInfo, gaps, stated
 
 _NUMBERS = re.compile(r"(?<=\.\.\. )(?P<first>\d+)(?:-(?P<last>\d+))?(?= pruned)")
@@ -28,6 +28,7 @@ class TextPart:
         first: the file's number of the first; None where it isn't known.
         listed: whether the lines carry these numbers themselves.
         code: whether the lines are the file's.
+        keep: first and last line, counted within the part from 1, of what is shown because the session pointed at it.
     """
 
     source: SourceFile
@@ -35,6 +36,7 @@ class TextPart:
     first: int | None
     listed: bool = False
     code: bool = True
+    keep: tuple[tuple[int, int], ...] = ()
 
     @property
     def text(self) -> str:
@@ -51,8 +53,18 @@ class TextPart:
         return [] if self.first is None else [(a + self.first - 1, b + self.first - 1) for a, b in rows]
 
 
-def parts_of(asked: ToolResult) -> tuple[TextPart, ...]:
-    """The parts of a text, which together make it up; mostly one."""
+def parts_of(asked: ToolResult, policy: Policy) -> tuple[TextPart, ...]:
+    """The parts of a text, which together make it up; mostly one. The policy says what is kept around pointers."""
+    parts = _split(asked)
+    if not asked.pointed:
+        return parts
+    return tuple(
+        part if part.first is None else replace(part, keep=tuple(policy.kept(asked, part.first, part.lines)))
+        for part in parts
+    )
+
+
+def _split(asked: ToolResult) -> tuple[TextPart, ...]:
     ends = list(gaps(asked.text))
     if not ends:
         end, source = asked.stated.tail and not asked.name, SourceFile(asked.text, asked.path)

@@ -6,8 +6,8 @@ Hooks, servers and the replay of sessions all come through `skim`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -21,7 +21,6 @@ from lamr_postprocess.minified import minified
 from lamr_postprocess.render import NAMED
 
 from lamr_agents.intent import Intent
-from lamr_agents.judge import Judge, Prunes
 from lamr_agents.parts import TextPart, parts_of, renumbered
 from lamr_agents.policy import OUTLINED, PRUNED, SHORTENED, TOO_LONG, Policy, ToolResult
 from lamr_agents.sessions import Read
@@ -42,6 +41,15 @@ def outline(source: SourceFile) -> tuple[str, tuple[int, ...]]:
     keep = [row + 1 for row in rows]
     left = prune_lines(source, np.zeros(len(source.spans)), threshold=1.0, keep=keep, markers=NAMED)
     return left.text, left.kept_lines
+
+
+class Prunes(Protocol):
+    """What judges lines; `lamr_client.Pruner` is one."""
+
+    @property
+    def prune(self) -> Callable[..., PruneResult]:
+        """As `Pruner.prune`, which takes a query, a `SourceFile` and options."""
+        ...
 
 
 class TextArchive(Protocol):
@@ -137,39 +145,31 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
         effort: how much the encoder reads.
         within: seconds until an answer is wanted, by what was read by then; None for the pruner's own.
     """
-    policy = policy or Policy()
-    shown = _pruned(pruner, asked, intent, policy, archive, effort, within)
-    return shown if policy.repeats or shown.cut or shown.failed else _without_known(asked, shown, known)
+    ask = _Judge(pruner, intent, policy or Policy(), effort, within)
+    shown = _pruned(ask, asked, archive)
+    return shown if ask.policy.repeats or shown.cut or shown.failed else _without_known(asked, shown, known)
 
 
-def _pruned(  # noqa: PLR0913, PLR0917  # as `skim`
-    pruner: Prunes,
-    asked: ToolResult,
-    intent: Intent,
-    policy: Policy,
-    archive: TextArchive | None,
-    effort: EffortName,
-    within: float | None,
-) -> Skim:
+def _pruned(ask: _Judge, asked: ToolResult, archive: TextArchive | None) -> Skim:
     """What is left of a text when lines are cut that the query doesn't need."""
+    policy = ask.policy
     reason = policy.passes(asked) or (_NO_ARCHIVE if asked.name and archive is None else None)
     if reason is not None:
         return untouched(asked, reason)
-    parts = parts_of(asked)
-    ask = Judge(pruner, intent, policy, effort, within and within / sum(part.code for part in parts))
+    parts = parts_of(asked, policy)
     try:
-        results = [ask.of(part, asked) if part.code else None for part in parts]
+        results = ask.about(parts)
     except LamrError as error:
         return unjudged(asked, error)
     best = max(filter(None, results), key=lambda result: result.relevance or -1.0)
-    outlined = policy.is_beside_the_point(best) and not any(ask.pointed(part, asked) for part in parts)
+    outlined = policy.is_beside_the_point(best) and not any(part.keep for part in parts)
     archive, why = archive if asked.name else None, haste(best)
     shown = _joined(asked, parts, results, outlined)
     shown = _noted(asked, shown, archive, (AN_OUTLINE if outlined else "") + why)
     policy = policy.within(asked)
     if asked.limits.used(shown.text) * policy.least_fitting <= WHOLE < asked.limits.used(shown.text):
         try:
-            results = _fitted(asked, parts, results, ask)
+            results = _fitted(asked.limits, parts, results, policy.threshold)
         except ValueError:  # such as lines that were pointed at, which are more than the host shows
             return untouched(asked, TOO_LONG, best)
         shown = _noted(asked, _joined(asked, parts, results, outlined=False), archive, why)
@@ -185,15 +185,60 @@ def _pruned(  # noqa: PLR0913, PLR0917  # as `skim`
     return replace(shown, result=best)
 
 
+@dataclass(frozen=True)
+class _Judge:
+    """A pruner, and all that the parts of one text have in common.
+
+    Attributes:
+        pruner: judges the lines.
+        intent: what the agent is after.
+        policy: the limits.
+        effort: how much the encoder reads.
+        within: seconds for all parts; None for the pruner's own.
+    """
+
+    pruner: Prunes
+    intent: Intent
+    policy: Policy
+    effort: EffortName
+    within: float | None
+
+    def about(self, parts: Sequence[TextPart]) -> list[PruneResult | None]:
+        """What the pruner gives for each part; None for a notice of the host's.
+
+        Raises:
+            LamrError: it fails.
+        """
+        share = self.within and self.within / sum(part.code for part in parts)
+        return [
+            self.pruner.prune(
+                self.intent.query,
+                part.source,
+                task=self.intent.task,
+                history=self.intent.history,
+                threshold=self.policy.threshold,
+                keep=part.keep,
+                markers=NAMED,
+                effort=self.effort,
+                within=share,
+            )
+            if part.code
+            else None
+            for part in parts
+        ]
+
+
 def _fitted(
-    asked: ToolResult, parts: Sequence[TextPart], results: Sequence[PruneResult | None], ask: Judge
+    limits: ShownLimits,
+    parts: Sequence[TextPart],
+    results: Sequence[PruneResult | None],
+    threshold: float | None,
 ) -> list[PruneResult | None]:
     """The results with as many lines, the best first, as the host shows.
 
     Raises:
         ValueError: the least that could be left is more.
     """
-    limits = asked.limits
     room = _ROOM * WHOLE - sum(limits.used(part.text) for part in parts if not part.code)
     share = room / sum(len(part.text) for part in parts if part.code)
     fitted = list[PruneResult | None]()
@@ -201,13 +246,12 @@ def _fitted(
         if result is None:
             fitted.append(None)
         else:
-            threshold = ask.policy.threshold
             cut = prune_lines(
                 *(part.source, result.line_scores),
                 threshold=result.threshold if threshold is None else threshold,
                 max_tokens=int(share * len(part.text)),
                 count_tokens=limits.used,
-                keep=ask.pointed(part, asked),
+                keep=part.keep,
                 markers=NAMED,
             )
             fitted.append(result.cut_to(cut, approximate_tokens(cut.text)))

@@ -27,12 +27,11 @@ from lamr_client import DeadlineExceededError, LamrError
 from lamr_agents.calls import Call, HookHost
 from lamr_agents.hosts import FIRST, hook_named
 from lamr_agents.intent import Intent
-from lamr_agents.judge import Prunes
 from lamr_agents.local.listener import Listener, Turns
 from lamr_agents.local.store import Store, StoredResult
 from lamr_agents.local.texts import key_of
 from lamr_agents.policy import DEFAULT, HIDING, PROFILES, Policy, ToolResult
-from lamr_agents.skim import TextArchive, skim, unjudged
+from lamr_agents.skim import Prunes, TextArchive, skim, unjudged
 from lamr_agents.skimmed import Skim
 from lamr_agents.thin import AS_IT_CAME, BESIDE, HOST, LEFT, MOST_BYTES, NOTE, beside, check_place, unpruned
 
@@ -178,7 +177,7 @@ class LocalServer:
             except BaseException as error:
                 done.set_exception(error)
 
-        if self._policy.passes(asked) is None and self._gave_up.on(len(asked.text)):
+        if self._gave_up.on(len(asked.text)) and self._policy.passes(asked) is None:
             return unjudged(asked, "a text of this size took too long a few minutes ago")
         threading.Thread(target=work, daemon=True).start()
         try:

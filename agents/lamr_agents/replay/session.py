@@ -12,14 +12,13 @@ from pathlib import Path
 from lamr_base.choices import EffortName
 
 from lamr_agents.hosts import HOSTS
-from lamr_agents.judge import Prunes
 from lamr_agents.policy import DEFAULT, PROFILES, Policy
 from lamr_agents.replay.outcome import ReadOutcome, Totals, outcome_of, totals_of
 from lamr_agents.replay.recorded import Recorded, Result
 from lamr_agents.sessions import BigRead, LaterUse
 from lamr_agents.sessions.notices import gaps
 from lamr_agents.sessions.shown import shown_lines
-from lamr_agents.skim import skim, untouched
+from lamr_agents.skim import Prunes, skim, untouched
 from lamr_agents.skimmed import Skim, hidden
 from lamr_agents.thin import SMALL
 
