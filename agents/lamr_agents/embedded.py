@@ -10,7 +10,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -89,8 +89,8 @@ class Reads:
         """
         intent = intent_of(known)
         whole = text_of(read.path) if gaps(text) and not name else ""
-        more: dict[str, Any] = {"again": again, "failed": failed, "name": name, "whole": whole}
-        asked = asked_for(text, read, intent=intent, limits=limits, **more)
+        asked = asked_for(text, read, intent=intent, name=name, whole=whole, limits=limits)
+        asked = replace(asked, again=again, failed=failed)
         return skim_anyway(
             self._pruner,
             asked,

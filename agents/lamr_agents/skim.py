@@ -85,8 +85,6 @@ def asked_for(  # noqa: PLR0913  # what a host knows of a call, one keyword a fa
     read: Read,
     *,
     intent: Intent,
-    again: bool = False,
-    failed: bool = False,
     name: str = "",
     stated: TruncationInfo = NOTHING_STATED,
     whole: str = "",
@@ -98,22 +96,14 @@ def asked_for(  # noqa: PLR0913  # what a host knows of a call, one keyword a fa
         text: the code that a tool showed, without what a host puts around it.
         read: the file, and the range that was asked for.
         intent: what the agent is after.
-        again, failed, name, stated, whole, limits: see `ToolResult`.
+        name, stated, whole, limits: see `ToolResult`.
     """
     lines = text.count("\n") + (not text.endswith("\n"))
     tokens = approximate_tokens(limits.above + limits.shown(text))
     return ToolResult(
-        text,
-        read.path,
-        tokens,
-        lines,
-        bool(intent.query),
-        read.first,
-        read.last,
-        again,
-        failed,
-        name,
-        intent.pointed,
+        *(text, read.path, tokens, lines, bool(intent.query), read.first, read.last),
+        name=name,
+        pointed=intent.pointed,
         stated=stated,
         whole=whole,
         limits=limits,

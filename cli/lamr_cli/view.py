@@ -24,7 +24,6 @@ from lamr_cli.printing import say, write_page
 
 if TYPE_CHECKING:
     from lamr_client import PruneResult
-    from lamr_model.query_truncation import Query
     from lamr_model.scoring.query_document import QueryDocument
     from lamr_model.spec import ModelSpec
 
@@ -60,7 +59,7 @@ def view(
     lamr view src/server.py -q "retry limits" --threshold 0.6 --open
     """
     from lamr_client import Pruner
-    from lamr_model.query_truncation import Query
+    from lamr_model.query_truncation import Query as Question
     from lamr_model.scoring.query_document import QueryDocument
     from lamr_postprocess import SourceFile, render_html
 
@@ -83,7 +82,7 @@ def view(
         )
         if threshold is None:
             source = SourceFile(code, listed=not path)
-            asked = QueryDocument.of(pruner.encoder, Query(query, serves), source)
+            asked = QueryDocument.of(pruner.encoder, Question(query, serves), source)
             threshold = default_threshold(pruner.spec, asked, result)
     page = render_html(
         code,
