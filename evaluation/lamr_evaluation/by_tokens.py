@@ -23,7 +23,7 @@ from lamr_model.counters import Counter
 from lamr_postprocess import SourceFile
 from lamr_postprocess.document import Document, analyse
 from lamr_postprocess.render import Style, cuts_of, render, sample_marker
-from lamr_repositories.progress import OnProgress
+from lamr_repositories.options import OnProgress
 from numpy.typing import NDArray
 
 from lamr_evaluation.baselines import bm25_functions, bm25_windows, grep

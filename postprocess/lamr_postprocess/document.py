@@ -1,6 +1,7 @@
 """A text made ready for pruning: its lines, its language, and the rules of its repair.
 
-One `Document` serves any number of selections of the same text, which is what a search for a token budget needs.
+One `Document` serves any number of selections of the same text, which is what a search for a token budget needs. Lines
+of a text without a tree may be in another language, and a marker there takes that one's comments (`markup_of`).
 """
 
 from __future__ import annotations
@@ -16,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamr_postprocess.captures import read_names
-from lamr_postprocess.definition_spans import DefinitionSpan, spans_in
-from lamr_postprocess.definitions import Definitions, definitions_of
+from lamr_postprocess.definitions import Definitions, DefinitionSpan, definitions_of, spans_in
 from lamr_postprocess.frames import Frames, frames_of, no_frames
 from lamr_postprocess.languages import Comment, Language
 from lamr_postprocess.lines import (
@@ -30,7 +30,6 @@ from lamr_postprocess.mending import parse_mended
 from lamr_postprocess.outcomes import OutcomeRows, outcome_of
 from lamr_postprocess.outline import NOBODY, Outline, outline_of
 from lamr_postprocess.outputs import output_frames
-from lamr_postprocess.parts import Markup, markup_of, no_markup
 from lamr_postprocess.pieces import pieces_of
 from lamr_postprocess.repair import (
     CUT,
@@ -52,6 +51,52 @@ from lamr_postprocess.syntax import (
     ParsedText,
 )
 from lamr_postprocess.wholes import Wholes, wholes_of
+
+_NONE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Markup:
+    """The comment syntax of each of R rows.
+
+    Attributes:
+        rows: int [R], an index into `comments`; -1 for the language's own.
+        around: int [R], the row in which begins what stands around each; -1 for nothing.
+        comments: the comment syntaxes of the parts.
+    """
+
+    rows: IntArray
+    around: IntArray
+    comments: tuple[Comment, ...] = ()
+
+
+def no_markup(rows: int) -> Markup:
+    """So many rows in the language's own syntax."""
+    return Markup(np.full(rows, _NONE), np.full(rows, _NONE))
+
+
+def markup_of(text: str, spans: IntArray, language: Language) -> Markup:
+    """Find the parts that the language's table describes, in a text whose rows have the offsets `spans`, int [R, 2].
+
+    A part that nothing closes is none. Parts are looked for one after the other, so that none lies in another one.
+    """
+    markup = no_markup(spans.shape[0])
+    if not language.parts:
+        return markup
+    markup = replace(markup, comments=tuple(part.comment for part in language.parts))
+    opening = re.compile("|".join(f"({part.opening})" for part in language.parts), re.MULTILINE)
+    at = 0
+    while found := opening.search(text, at):
+        number = next(i for i, each in enumerate(found.groups()) if each is not None)
+        closed = re.compile(language.parts[number].closing, re.MULTILINE).search(text, found.end())
+        if closed is None:
+            return markup
+        first, last = np.searchsorted(spans[:, 1], (found.end() - 1, closed.start()), side="right")
+        markup.rows[first + 1 : last] = number
+        markup.around[first + 1 : last] = first
+        at = closed.end()
+    return markup
+
 
 LEAST_CUT = 100
 """Characters without indentation that a cut between kept lines hides at least. A marker takes as many tokens as some

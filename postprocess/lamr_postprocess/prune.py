@@ -5,7 +5,9 @@ Each step is a module of its own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import gc
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,13 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lamr_postprocess.byte_counts import approximate_tokens
-from lamr_postprocess.collecting import without_collections
 from lamr_postprocess.document import LEAST_CUT, Document, analyse
 from lamr_postprocess.languages import language_named
 from lamr_postprocess.lines import BoolArray, IntArray
 from lamr_postprocess.outcomes import OutcomeRows
 from lamr_postprocess.pieces import Float64Array, values_of
-from lamr_postprocess.render import COMMENT, NAMED, Style, render, sample_marker
+from lamr_postprocess.render import COMMENT, NAMED, Style, render, sample_marker, single_gaps
 from lamr_postprocess.repair import CUT, DEPENDENCY, KEEP, REASONS, SELECTED, Codes, adding
 from lamr_postprocess.result import PrunedCode
 from lamr_postprocess.selection import (
@@ -32,7 +33,24 @@ from lamr_postprocess.selection import (
     kept_by_request,
 )
 from lamr_postprocess.source_file import SourceFile
-from lamr_postprocess.swepruner import single_gaps
+
+
+@contextmanager
+def without_collections() -> Iterator[None]:
+    """Pause collections, unless somebody has switched them off anyway.
+
+    Python's search for garbage walks over all objects anew, which takes a fourth of the time of a file of 100,000
+    lines. What isn't in a circle goes at once, as ever. The pause holds for the whole process. Of several threads the
+    first that is done ends the pause, which costs the others no more than time.
+    """
+    pauses = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if pauses:
+            gc.enable()
+
 
 THRESHOLD = 0.4
 """The least score of a selected line where the caller names neither one nor a budget (paper section 3.4)."""

@@ -28,8 +28,7 @@ from lamr_postprocess.prune import UNSEEN_SHOWN
 
 from lamr_repositories.formats import FORMATS, PackHead
 from lamr_repositories.indexing import Indexed, index_repository, same_content
-from lamr_repositories.options import PackOptions
-from lamr_repositories.progress import OnProgress
+from lamr_repositories.options import OnProgress, PackOptions
 from lamr_repositories.ranked import Ranked
 from lamr_repositories.result import PackCounts, PackedFile, PackResult, StageSeconds
 from lamr_repositories.sources import FileSource

@@ -18,6 +18,7 @@ from lamr_client.mock_transport import MockTransport, uniform_answer
 from lamr_postprocess import SourceFile
 
 from tests.agents.samples import CODE, SAID, TASK, line_of, pruner
+from tests.analyses import ANALYSES, counting
 
 INTENT = intent_of(Known(said=SAID, task=TASK))
 ASKED = asked_for(CODE, Read("/w/a.py"), intent=INTENT)
@@ -101,6 +102,16 @@ def test_a_file_beside_the_point_is_an_outline() -> None:
     assert "def handler_0(" in shown.text
     assert "read_header" not in shown.text
     assert "nothing here seems to answer" in shown.text
+
+
+def test_a_file_is_analysed_once_for_its_parts_their_scores_and_its_outline(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counts = counting(monkeypatch)
+    with pruner(lambda request: uniform_answer(request, 0.001)) as asking:
+        shown = skim(asking, ASKED, INTENT, Policy(least_relevance=0.15, least_saving=0.0))
+    assert shown.reason == OUTLINED
+    assert counts == dict.fromkeys(ANALYSES, 1)
 
 
 def test_an_outline_names_every_definition_and_nothing_else() -> None:

@@ -33,10 +33,11 @@ from lamr_client.reading_plan import Pace
 from lamr_model.model_io import ChunkRequest
 from lamr_model.rules import Scoring
 from lamr_model.scoring.scorer import Scorer
-from lamr_postprocess import line_spans, prune_lines
+from lamr_postprocess import SourceFile, line_spans, prune_lines
 from lamr_postprocess.lines import TokenLines, code_points
 from lamr_postprocess.selection import approximate_tokens
 
+from tests.analyses import ANALYSES, counting
 from tests.tiny import (
     BERT_PROMPT,
     IN_FULL,
@@ -96,6 +97,32 @@ def test_result_equals_a_plain_reference(repository, end):
     assert (
         0 < result.timings.encode + result.timings.infer + result.timings.postprocess <= result.timings.total
     )
+
+
+def numbered(functions: int) -> str:
+    """A program as a tool prints it, under numbers."""
+    lines = program(functions).splitlines(keepends=True)
+    return "".join(f"{number}\t{line}" for number, line in enumerate(lines, 1))
+
+
+@pytest.mark.parametrize("options", [{}, {"max_tokens": 300}, {"markers": "named", "keep": [3]}])
+@pytest.mark.parametrize("code", [program(20), numbered(20)])
+def test_a_text_is_analysed_once(repository, monkeypatch, code, options):
+    counts = counting(monkeypatch)
+    with pruner(repository, MockTransport(answer)) as subject:
+        subject.prune(QUERY, code, path="a.py", **options)
+        assert counts == dict.fromkeys(ANALYSES, 1)
+        subject.prune("area of a square", code, path="a.py", **options)
+    assert counts == dict.fromkeys(ANALYSES, 1), "another question needs none"
+
+
+def test_a_source_file_is_pruned_as_its_text(repository):
+    with pruner(repository, MockTransport(answer)) as subject:
+        given = subject.prune(QUERY, SourceFile(program(20), "a.py"), max_tokens=300)
+        expected = subject.prune(QUERY, program(20), path="a.py", max_tokens=300)
+        assert (given.text, given.language) == (expected.text, "python")
+        with pytest.raises(InvalidInputError, match="binary files"):
+            subject.prune(QUERY, SourceFile("a\0b"))
 
 
 def test_dependency_is_a_reason_where_that_rubric_says_more(repository):

@@ -19,7 +19,7 @@ from lamr_postprocess import (
     restore,
     split_lines,
 )
-from lamr_postprocess.definition_spans import DefinitionSpan, definition_spans
+from lamr_postprocess.definitions import DefinitionSpan, definition_spans
 from lamr_postprocess.document import analyse
 
 from benchmarks.material import language_of

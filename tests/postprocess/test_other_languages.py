@@ -22,7 +22,7 @@ from lamr_postprocess import (
     prune_lines,
     split_lines,
 )
-from lamr_postprocess.definition_spans import definition_spans
+from lamr_postprocess.definitions import definition_spans
 from lamr_postprocess.document import analyse
 from lamr_postprocess.mending import parse_mended
 from lamr_postprocess.render import Style, render

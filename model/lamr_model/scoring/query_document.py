@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 from lamr_model.encoding import Chunks, PromptEncoder
 from lamr_model.query_truncation import Query, TruncatedQuery
 from lamr_model.scoring.line_model import LineModel, QueryLines
-from lamr_model.scoring.named_lines import named_lines, nearness, placed_lines
-from lamr_model.scoring.named_text import named_text
+from lamr_model.scoring.named_lines import named_lines, named_text, nearness, placed_lines
 from lamr_model.words import TermIndex
 
 Tokens = tuple[NDArray[np.int64], NDArray[np.int64]]

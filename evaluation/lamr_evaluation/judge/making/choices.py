@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from lamr_postprocess import language_named
-from lamr_postprocess.definition_spans import DefinitionSpan, definition_spans
+from lamr_postprocess.definitions import DefinitionSpan, definition_spans
 
 from lamr_evaluation.judge.items import CHOICE, Item
 from lamr_evaluation.judge.making.sources import ProjectFile

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from lamr_postprocess import language_named
-from lamr_postprocess.definition_spans import definition_spans
+from lamr_postprocess.definitions import definition_spans
 
 from lamr_evaluation.judge.items import COMPLETION, Item
 from lamr_evaluation.judge.making.sources import ProjectFile

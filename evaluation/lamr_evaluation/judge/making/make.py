@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from lamr_base.errors import InvalidInputError
 from lamr_model.counters import Counter
-from lamr_repositories.progress import OnProgress
+from lamr_repositories.options import OnProgress
 from numpy.typing import NDArray
 
 from lamr_evaluation.judge.items import CHOICE, COMPLETION, PLACE, Item
