@@ -61,46 +61,75 @@ class HookHost:
 MOST_PATH = 4096  # characters of a path, and of the names of several files; what is longer names none
 
 
-def call_of(  # noqa: PLR0913  # what a host says of one call
-    session: str,
-    tool: str,
-    given: Mapping[str, Any],
-    response: Mapping[str, Any],
-    *,
-    text: str,
-    folder: Path,
+@dataclass(frozen=True)
+class HostCall:
+    """A tool's call as the host names it.
+
+    Attributes:
+        session: the host's name for it.
+        tool: the tool's name.
+        given: its input.
+        response: its output as the host gave it.
+        folder: the current one of the session.
+    """
+
+    session: str
+    tool: str
+    given: Mapping[str, Any]
+    response: Mapping[str, Any]
+    folder: Path
+
+
+@dataclass(frozen=True)
+class HostOutput:
+    """What a tool's call printed.
+
+    Attributes:
+        text: the text, with what the host puts around the code.
+        failed: whether the tool reports an error, from what stands after the code.
+        bare: whether the host puts nothing around the code.
+        uncut: why the text passes; empty where the policy decides.
+        limits: how much the host shows of it.
+    """
+
+    text: str
+    failed: Callable[[str], Any]
+    bare: bool = False
+    uncut: str = ""
+    limits: ShownLimits = NO_LIMITS
+
+
+def call_of(
+    call: HostCall,
+    output: HostOutput,
     hear: Callable[[], Heard],
-    failed: Callable[[str], Any],
     placed: Callable[[Path, str], Path] = Path.joinpath,
-    bare: bool = False,
-    uncut: str = "",
-    limits: ShownLimits = NO_LIMITS,
 ) -> Call | None:
     """A call whose result may be pruned; None where it shows no code of a file."""
-    seen = shown_by(tool, given)
+    seen = shown_by(call.tool, call.given)
     if seen is None:
         return None
     read, name = seen
     if len(read.path) > MOST_PATH or len(name) > MOST_PATH:
         return None
-    before, code, after = ("", text, "") if bare else framed(text)
+    before, code, after = ("", output.text, "") if output.bare else framed(output.text)
     heard = hear()
-    intent = intent_of(known_of(heard, given, read.path))
-    path = str(placed(folder, read.path)) if read.path else ""
+    intent = intent_of(known_of(heard, call.given, read.path))
+    path = str(placed(call.folder, read.path)) if read.path else ""
     said = stated(before, after)
     asked = asked_for(
         code,
         replace(read, path=path),
         intent=intent,
-        failed=bool(failed(after)),
         name=name,
         stated=said,
         whole=text_of(path) if (said.tail or gaps(code)) and not name else "",
-        limits=limits.inside(before, after),
+        limits=output.limits.inside(before, after),
     )
     since, before_it = seconds_of(heard.compacted), heard.seen.has(name or path)
     known = {} if name else heard.seen.lines_of(read.path)
-    return Call(session, tool, replace(asked, uncut=uncut), intent, response, since, before_it, known)
+    asked = replace(asked, failed=bool(output.failed(after)), uncut=output.uncut)
+    return Call(call.session, call.tool, asked, intent, call.response, since, before_it, known)
 
 
 def seconds_of(when: str) -> float:

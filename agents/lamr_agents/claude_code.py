@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from lamr_agents.calls import Call, HookHost, call_of
+from lamr_agents.calls import Call, HookHost, HostCall, HostOutput, call_of
 from lamr_agents.policy import PUT_ASIDE, ShownLimits, utf16_units
 from lamr_agents.sessions import Event, Heard
 from lamr_agents.sessions.formats import CLAUDE_CODE
@@ -114,17 +114,18 @@ def read_call(payload: Mapping[str, Any]) -> Call | None:
     kind = str(payload.get("agent_type") or "")
     transcript = Path(str(payload.get("transcript_path") or ""))
     went = folder_of(command_of(tool, given) or "")
+    session = str(payload.get("session_id") or "") + (f"/{agent}" if agent else "")
     return call_of(
-        str(payload.get("session_id") or "") + (f"/{agent}" if agent else ""),
-        *(tool, given, response),
-        text=text,
-        folder=Path(str(payload.get("cwd") or "")),
+        HostCall(session, tool, given, response, Path(str(payload.get("cwd") or ""))),
+        HostOutput(
+            text,
+            failed=lambda _: response.get("stderr") or response.get("interrupted"),
+            bare=True,
+            uncut=uncut,
+            limits=LIMITS.get(tool) or _numbering(response),
+        ),
         hear=lambda: hear(transcript, agent, kind, str(payload.get("tool_use_id") or "")),
-        failed=lambda _: response.get("stderr") or response.get("interrupted"),
         placed=lambda cwd, path: _placed(cwd, went, path),
-        bare=True,
-        uncut=uncut,
-        limits=LIMITS.get(tool) or _numbering(response),
     )
 
 

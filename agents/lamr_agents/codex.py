@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lamr_agents.calls import Call, HookHost, call_of
+from lamr_agents.calls import Call, HookHost, HostCall, HostOutput, call_of
 from lamr_agents.host import UserFolder
 from lamr_agents.policy import FOR_A_SCRIPT, ShownLimits, utf8_bytes
 from lamr_agents.sessions.formats import BY_A_SCRIPT, CODEX
@@ -35,14 +35,18 @@ def read_call(payload: Mapping[str, Any]) -> Call | None:
     if tool not in TOOLS or not isinstance(given, Mapping) or not isinstance(text, str):
         return None
     by_a_script = BY_A_SCRIPT.match(str(payload.get("tool_use_id")))
+    folder = Path(str(payload.get("cwd") or ""))
     return call_of(
-        *(str(payload.get("session_id") or ""), tool, given, {"output": text}),
-        text=text,
-        folder=Path(str(payload.get("cwd") or "")),
+        HostCall(str(payload.get("session_id") or ""), tool, given, {"output": text}, folder),
+        HostOutput(
+            text,
+            failed=lambda _: False,  # the hook isn't told
+            uncut=FOR_A_SCRIPT if by_a_script else "",
+            limits=ShownLimits(shown=lambda _: "")
+            if by_a_script
+            else LIMITS[tool],  # what it prints isn't known
+        ),
         hear=lambda: last_heard(Path(str(payload.get("transcript_path") or "")), _VOICE),
-        failed=lambda _: False,  # the hook isn't told
-        uncut=FOR_A_SCRIPT if by_a_script else "",
-        limits=ShownLimits(shown=lambda _: "") if by_a_script else LIMITS[tool],  # what it prints isn't known
     )
 
 

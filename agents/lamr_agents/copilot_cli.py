@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lamr_agents.calls import Call, HookHost, call_of
+from lamr_agents.calls import Call, HookHost, HostCall, HostOutput, call_of
 from lamr_agents.host import UserFolder
 from lamr_agents.sessions.formats import COPILOT_CLI
 from lamr_agents.sessions.shown import framed
@@ -38,11 +38,9 @@ def read_call(payload: Mapping[str, Any]) -> Call | None:
         return None
     session = str(payload.get("sessionId") or "")
     return call_of(
-        *(session, tool, given, result),
-        text=text,
-        folder=Path(str(payload.get("cwd") or "")),
+        HostCall(session, tool, given, result, Path(str(payload.get("cwd") or ""))),
+        HostOutput(text, lambda after: result.get("resultType") != "success" or _FAILED.search(after)),
         hear=lambda: last_heard(_log(session, payload.get(FOLDER)), _VOICE),
-        failed=lambda after: result.get("resultType") != "success" or _FAILED.search(after),
     )
 
 

@@ -10,7 +10,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -70,8 +70,8 @@ class Reads:
     ) -> Skim:
         intent = intent_of(known)
         whole = text_of(read.path) if gaps(text) and not name else ""
-        more: dict[str, Any] = {"again": again, "failed": failed, "name": name, "whole": whole}
-        asked = asked_for(text, read, intent=intent, limits=limits, **more)
+        asked = asked_for(text, read, intent=intent, name=name, whole=whole, limits=limits)
+        asked = replace(asked, again=again, failed=failed)
         options = {"archive": self._archive, "effort": self._reading.effort, "within": self._reading.within}
         return skim_anyway(self._pruner, asked, intent, self._policy, **options)
 

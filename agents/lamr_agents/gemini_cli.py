@@ -20,7 +20,7 @@ from typing import Any
 
 from lamr_base.private_files import private_folder, write_whole
 
-from lamr_agents.calls import Call, HookHost, call_of
+from lamr_agents.calls import Call, HookHost, HostCall, HostOutput, call_of
 from lamr_agents.host import UserFolder
 from lamr_agents.policy import ShownLimits, utf16_units
 from lamr_agents.sessions.formats import GEMINI_CLI_LINES
@@ -69,12 +69,12 @@ def read_call(payload: Mapping[str, Any]) -> Call | None:
         return None
     log = Path(str(payload.get("transcript_path") or ""))
     return call_of(
-        *(str(payload.get("session_id") or ""), tool, given, {**result, _FOLDER: _folder_of(log)}),
-        text=text,
-        folder=Path(str(payload.get("cwd") or "")),
+        HostCall(
+            *(str(payload.get("session_id") or ""), tool, given, {**result, _FOLDER: _folder_of(log)}),
+            Path(str(payload.get("cwd") or "")),
+        ),
+        HostOutput(text, lambda after: result.get("error") or _FAILED.search(after), limits=LIMITS[tool]),
         hear=lambda: last_heard(log, _VOICE),
-        failed=lambda after: result.get("error") or _FAILED.search(after),
-        limits=LIMITS[tool],
     )
 
 

@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from lamr_agents.calls import Call, HookHost, call_of
+from lamr_agents.calls import Call, HookHost, HostCall, HostOutput, call_of
 from lamr_agents.host import Command, FileEntry
 from lamr_agents.sessions import Heard, LogFormat
 from lamr_agents.sessions.events import events_of
@@ -52,12 +52,11 @@ def _reader(form: LogFormat) -> Callable[[Mapping[str, Any]], Call | None]:
         tool, given, text = (payload.get(key) for key in ("tool", "input", "text"))
         if not isinstance(tool, str) or not isinstance(given, Mapping) or not isinstance(text, str):
             return None
+        folder = Path(str(payload.get("cwd") or "")) / str(given.get("workdir") or "")
         return call_of(
-            *(str(payload.get("session") or ""), tool, given, payload),
-            text=text,
-            folder=Path(str(payload.get("cwd") or "")) / str(given.get("workdir") or ""),
+            HostCall(str(payload.get("session") or ""), tool, given, payload, folder),
+            HostOutput(text, lambda _: payload.get("failed") is True),
             hear=lambda: hear(payload.get("messages"), form),
-            failed=lambda _: payload.get("failed") is True,
         )
 
     return read_call

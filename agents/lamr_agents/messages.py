@@ -116,7 +116,8 @@ class Conversations:
         failed = packed is not None and bool(packed.get(EXIT_CODE))
         said = stated(before, after)
         again = walk.heard.seen.has(name or read.path)
-        asked = asked_for(code, read, intent=intent, again=again, failed=failed, name=name, stated=said)
+        asked = asked_for(code, read, intent=intent, name=name, stated=said)
+        asked = replace(asked, again=again, failed=failed)
         shown = self._skimmed(asked, intent, policy, walk)
         if shown.text_with_notice == code:
             return text

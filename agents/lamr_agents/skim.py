@@ -1,10 +1,14 @@
 """One result of a tool, skimmed: judged by the policy, pruned for the session's intent, every cut marked by name.
 
-Hooks, servers and the replay of sessions all come through `skim`.
+Hooks, servers and the replay of sessions all come through `skim`. A text is judged in its parts: what a host left of a
+file, with its notices between. Where a host leaves out the middle, the numbers of what follows are the file's only if
+somebody knows them: the notice, by the number of all lines, or the file itself, by what the text shows of its end.
+Otherwise no number is said.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -13,14 +17,12 @@ import numpy as np
 from lamr_base.choices import EffortName
 from lamr_base.errors import unseen_lines, visible
 from lamr_client import DeadlineExceededError, LamrError, PruneResult
-from lamr_postprocess import approximate_tokens, detect_language, line_spans, prune_lines
+from lamr_postprocess import SourceFile, approximate_tokens, prune_lines, split_lines
 from lamr_postprocess.document import analyse
-from lamr_postprocess.listing import read_listing
 from lamr_postprocess.minified import minified
 from lamr_postprocess.render import NAMED
 
 from lamr_agents.intent import Intent
-from lamr_agents.parts import TextPart, parts_of, renumbered
 from lamr_agents.policy import (
     NO_LIMITS,
     OUTLINED,
@@ -33,7 +35,7 @@ from lamr_agents.policy import (
     ToolResult,
 )
 from lamr_agents.sessions import Read
-from lamr_agents.sessions.notices import NOTHING_STATED, TruncationInfo
+from lamr_agents.sessions.notices import NOTHING_STATED, TruncationInfo, gaps, stated
 from lamr_agents.sessions.shown import shown_lines
 from lamr_agents.skimmed import (
     AN_OUTLINE,
@@ -65,18 +67,151 @@ class Prunes(Protocol):
     def prune(self) -> Callable[..., PruneResult]: ...
 
 
-def outline(code: str, path: str, *, listed: bool = True) -> tuple[str, tuple[int, ...]]:
+_NUMBERS = re.compile(r"(?<=\.\.\. )(?P<first>\d+)(?:-(?P<last>\d+))?(?= pruned)")
+
+
+@dataclass(frozen=True)
+class TextPart:
+    """Lines of a tool's text that stand together.
+
+    Attributes:
+        source: the lines; a notice of the host's where `code` is false.
+        row: 0-based place of the first in the whole text.
+        first: the file's number of the first; None where it isn't known.
+        listed: whether the lines carry these numbers themselves.
+        code: whether the lines are the file's.
+        keep: first and last line, counted within the part from 1, of what is shown because the session pointed at it.
+    """
+
+    source: SourceFile
+    row: int
+    first: int | None
+    listed: bool = False
+    code: bool = True
+    keep: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The lines as a text."""
+        return self.source.text
+
+    @property
+    def lines(self) -> int:
+        """How many there are."""
+        return len(self.source.spans)
+
+    def numbered(self, rows: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Runs of lines of this part, 1-based, by the file's numbers; none where these aren't known."""
+        return [] if self.first is None else [(a + self.first - 1, b + self.first - 1) for a, b in rows]
+
+
+def parts_of(asked: ToolResult, policy: Policy) -> tuple[TextPart, ...]:
+    """The parts of a text, which together make it up; mostly one. The policy says what is kept around pointers."""
+    parts = _split(asked)
+    if not asked.pointed:
+        return parts
+    return tuple(
+        part if part.first is None else replace(part, keep=tuple(policy.kept(asked, part.first, part.lines)))
+        for part in parts
+    )
+
+
+def _split(asked: ToolResult) -> tuple[TextPart, ...]:
+    ends = list(gaps(asked.text))
+    if not ends:
+        end, source = asked.stated.tail and not asked.name, SourceFile(asked.text, asked.path)
+        return (_part(source, 0, _of_the_end(source, asked, asked.stated) if end else asked.from_line),)
+    pieces, at, said = list[tuple[str, bool]](), 0, asked.stated
+    for gap in ends:
+        pieces += [(asked.text[at : gap.start], True), (asked.text[gap.start : gap.stop], False)]
+        at = gap.stop
+        said = replace(said, total=said.total or stated(pieces[-1][0]).total)
+    pieces.append((asked.text[at:], True))
+    return tuple(_placed([piece for piece in pieces if piece[0]], asked, said))
+
+
+def _placed(
+    pieces: Sequence[tuple[str, bool]], asked: ToolResult, said: TruncationInfo
+) -> Iterator[TextPart]:
+    row, before = 0, None
+    for place, (text, code) in enumerate(pieces):
+        source = SourceFile(text, asked.path)
+        if not code:
+            yield TextPart(source, row, None, code=False)
+        elif asked.name:  # it is kept as it came, under the numbers of its own lines
+            yield TextPart(source, row, row + 1)
+        else:
+            first = asked.from_line if row == 0 else None
+            if place and place == len(pieces) - 1:
+                first = _of_the_end(source, asked, said)
+            before = _part(source, row, first, before)
+            yield before
+        row += len(source.spans)
+
+
+def _part(source: SourceFile, row: int, first: int | None, before: TextPart | None = None) -> TextPart:
+    """A part; numbers that go on after a gap as if there were none are the host's, and not the file's."""
+    listing = source.listing
+    if listing is None or listing.first is None:
+        return TextPart(source, row, first)
+    runs_on = before is not None and before.listed and listing.first <= (before.first or 0) + before.lines + 2
+    return TextPart(source, row, None if runs_on else listing.first, listed=True)
+
+
+def _of_the_end(source: SourceFile, asked: ToolResult, said: TruncationInfo) -> int | None:
+    """The file's number of the first line of a part that goes to the output's end."""
+    count = len(source.spans)
+    first = asked.from_line or 1
+    if said.total:
+        return max(said.total + first - count, 1)
+    lines = _bare(asked.whole) if asked.last is None else []
+    begins = said.tail or lines[first - 1 : first] == _bare(asked.text)[:1]
+    return len(lines) - count + 1 if begins and lines[-count:] == _bare(source.text) else None
+
+
+def _bare(text: str) -> list[str]:
+    return [line.rstrip() for line in split_lines(text)]
+
+
+def renumbered(text: str, kept: Sequence[int], part: TextPart) -> str:
+    """The text of a part that was pruned, with the file's numbers in its markers, or counts where nobody knows these.
+
+    Args:
+        text: the lines that are kept and a marker for each run of others, in their order.
+        kept: 1-based numbers of these lines within the part.
+        part: the part as it came.
+    """
+    if part.first == 1 or (part.listed and part.first is not None):
+        return text
+    shift = None if part.first is None else part.first - 1
+    out, row, left = [], 0, set(kept)
+    for line in split_lines(text):
+        if row + 1 in left:
+            row += 1
+            out.append(line)
+            continue
+        out.append(_NUMBERS.sub(lambda found: _moved(found, shift), line, count=1))
+        while row < part.lines and row + 1 not in left:
+            row += 1
+    return "".join(out)
+
+
+def _moved(found: re.Match[str], shift: int | None) -> str:
+    numbers = [int(number) for number in (found["first"], found["last"]) if number]
+    if shift is None:
+        count = numbers[-1] - numbers[0] + 1
+        return f"{count} line{'s' if count > 1 else ''}"
+    return "-".join(str(number + shift) for number in numbers)
+
+
+def outline(source: SourceFile) -> tuple[str, tuple[int, ...]]:
     """The headers of a file's definitions, as text, and the numbers of the lines that are left."""
-    listing = read_listing(code) if listed else None
-    body = code if listing is None else listing.body
-    language = detect_language(body, path)
-    if why := minified(line_spans(body)):
-        return language.comment.wrap(f"... {why}") + "\n", ()
-    document = analyse(code, language, listing=listing, naming=approximate_tokens)
-    rows = () if document.definitions is None else document.definitions.rows.tolist()
-    nothing = np.zeros(document.spans.shape[0])
+    if why := minified(source.layout.spans):
+        return source.language.comment.wrap(f"... {why}") + "\n", ()
+    definitions = analyse(source, named=True).definitions
+    rows = () if definitions is None else definitions.rows.tolist()
     keep = [row + 1 for row in rows]
-    left = prune_lines(code, nothing, path=path, listed=listed, threshold=1.0, keep=keep, markers=NAMED)
+    left = prune_lines(source, np.zeros(len(source.spans)), threshold=1.0, keep=keep, markers=NAMED)
     return left.text, left.kept_lines
 
 
@@ -95,19 +230,27 @@ def asked_for(  # noqa: PLR0913  # what a host knows of a call, one keyword a fa
     read: Read,
     *,
     intent: Intent,
-    again: bool = False,
-    failed: bool = False,
     name: str = "",
     stated: TruncationInfo = NOTHING_STATED,
     whole: str = "",
     limits: ShownLimits = NO_LIMITS,
 ) -> ToolResult:
-    """Make a `ToolResult`, with the text's size counted."""
+    """What the policy judges by, with the text's size counted.
+
+    Args:
+        text: the code that a tool showed, without what a host puts around it.
+        read: the file, and the range that was asked for.
+        intent: what the agent is after.
+        name, stated, whole, limits: see `ToolResult`.
+    """
     lines = text.count("\n") + (not text.endswith("\n"))
     tokens = approximate_tokens(limits.above + limits.shown(text))
     return ToolResult(
         *(text, read.path, tokens, lines, bool(intent.query), read.first, read.last),
-        *(again, failed, name, intent.pointed, stated, whole),
+        name=name,
+        pointed=intent.pointed,
+        stated=stated,
+        whole=whole,
         limits=limits,
     )
 
@@ -137,61 +280,74 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
         effort: how much the encoder reads.
         within: seconds until an answer is wanted, by what was read by then; None for the pruner's own.
     """
-    policy = policy or Policy()
-    shown = _pruned(_Request(pruner, asked, intent, policy, effort, within), archive)
-    return shown if policy.repeats or shown.cut or shown.failed else _without_known(asked, shown, known)
+    ask = _Judge(pruner, intent, policy or Policy(), effort, within)
+    shown = _pruned(ask, asked, archive)
+    return shown if ask.policy.repeats or shown.cut or shown.failed else _without_known(asked, shown, known)
 
 
 @dataclass(frozen=True)
-class _Request:
-    """Shared arguments for the parts of one text, each of which is pruned by itself."""
+class _Judge:
+    """A pruner, and all that the parts of one text have in common.
+
+    Attributes:
+        pruner: judges the lines.
+        intent: what the agent is after.
+        policy: the limits.
+        effort: how much the encoder reads.
+        within: seconds for all parts; None for the pruner's own.
+    """
 
     pruner: Prunes
-    asked: ToolResult
     intent: Intent
     policy: Policy
     effort: EffortName
-    within: float | None  # seconds for each part; None for the pruner's own
+    within: float | None
 
-    def pointed(self, part: TextPart) -> list[tuple[int, int]]:
-        """The lines of a part that are shown because the session pointed at them."""
-        return [] if part.first is None else self.policy.kept(self.asked, part.first, part.lines)
+    def about(self, parts: Sequence[TextPart]) -> list[PruneResult | None]:
+        """What the pruner gives for each part; None for a notice of the host's.
 
-    def pruned(self, part: TextPart) -> PruneResult:
-        return self.pruner.prune(
-            *(self.intent.query, part.text),
-            task=self.intent.task,
-            history=self.intent.history,
-            path=self.asked.path,
-            threshold=self.policy.threshold,
-            keep=self.pointed(part),
-            markers=NAMED,
-            effort=self.effort,
-            within=self.within,
-        )
+        Raises:
+            LamrError: it fails.
+        """
+        share = self.within and self.within / sum(part.code for part in parts)
+        return [
+            self.pruner.prune(
+                self.intent.query,
+                part.source,
+                task=self.intent.task,
+                history=self.intent.history,
+                threshold=self.policy.threshold,
+                keep=part.keep,
+                markers=NAMED,
+                effort=self.effort,
+                within=share,
+            )
+            if part.code
+            else None
+            for part in parts
+        ]
 
 
-def _pruned(request: _Request, archive: TextArchive | None) -> Skim:
-    """Prune a text: cut the lines that the query doesn't need."""
-    asked, policy = request.asked, request.policy
+def _pruned(ask: _Judge, asked: ToolResult, archive: TextArchive | None) -> Skim:
+    """What is left of a text when lines are cut that the query doesn't need."""
+    policy = ask.policy
     reason = policy.passes(asked) or (_NO_ARCHIVE if asked.name and archive is None else None)
     if reason is not None:
         return untouched(asked, reason)
-    parts = parts_of(asked)
-    request = replace(request, within=request.within and request.within / sum(part.code for part in parts))
+    parts = parts_of(asked, policy)
     try:
-        results = [request.pruned(part) if part.code else None for part in parts]
+        results = ask.about(parts)
     except LamrError as error:
         return unjudged(asked, error)
     best = max(filter(None, results), key=lambda result: result.relevance or -1.0)
-    outlined = policy.is_beside_the_point(best) and not any(map(request.pointed, parts))
+    outlined = policy.is_beside_the_point(best) and not any(part.keep for part in parts)
     archive, why = archive if asked.name else None, haste(best)
     shown = _joined(asked, parts, results, outlined)
     shown = _noted(asked, shown, archive, (AN_OUTLINE if outlined else "") + why)
     policy = policy.within(asked)
     if asked.limits.used(shown.text) * policy.least_fitting <= WHOLE < asked.limits.used(shown.text):
         try:
-            results = _fitted(request, parts, results)
+            results = _fitted(asked.limits, parts, results, policy.threshold)
         except ValueError:  # such as lines that were pointed at, which are more than the host shows
             return untouched(asked, TOO_LONG, best)
         shown = _noted(asked, _joined(asked, parts, results, outlined=False), archive, why)
@@ -208,27 +364,32 @@ def _pruned(request: _Request, archive: TextArchive | None) -> Skim:
 
 
 def _fitted(
-    request: _Request, parts: Sequence[TextPart], results: Sequence[PruneResult | None]
+    limits: ShownLimits,
+    parts: Sequence[TextPart],
+    results: Sequence[PruneResult | None],
+    threshold: float | None,
 ) -> list[PruneResult | None]:
-    """The results with as many lines, the best first, as the host shows; a ValueError where even the least is more."""
-    limits, threshold = request.asked.limits, request.policy.threshold
+    """The results with as many lines, the best first, as the host shows.
+
+    Raises:
+        ValueError: the least that could be left is more.
+    """
     room = _ROOM * WHOLE - sum(limits.used(part.text) for part in parts if not part.code)
     share = room / sum(len(part.text) for part in parts if part.code)
     fitted = list[PruneResult | None]()
     for part, result in zip(parts, results, strict=True):
         if result is None:
             fitted.append(None)
-            continue
-        cut = prune_lines(
-            *(part.text, result.line_scores),
-            path=request.asked.path,
-            threshold=result.threshold if threshold is None else threshold,
-            max_tokens=int(share * len(part.text)),
-            count_tokens=limits.used,
-            keep=request.pointed(part),
-            markers=NAMED,
-        )
-        fitted.append(result.cut_to(cut, approximate_tokens(cut.text)))
+        else:
+            cut = prune_lines(
+                *(part.source, result.line_scores),
+                threshold=result.threshold if threshold is None else threshold,
+                max_tokens=int(share * len(part.text)),
+                count_tokens=limits.used,
+                keep=part.keep,
+                markers=NAMED,
+            )
+            fitted.append(result.cut_to(cut, approximate_tokens(cut.text)))
     return fitted
 
 
@@ -242,7 +403,7 @@ def _joined(
             texts.append(part.text)
             kept += range(part.row + 1, part.row + part.lines + 1)
             continue
-        text, left = outline(part.text, asked.path) if outlined else (result.text, result.kept_lines)
+        text, left = outline(part.source) if outlined else (result.text, result.kept_lines)
         texts.append(renumbered(text, left, part))
         kept += [part.row + line for line in left]
         gone += [] if asked.name else part.numbered(hidden(left, part.lines))

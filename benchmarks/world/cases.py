@@ -28,7 +28,7 @@ from lamr_client import LamrError, Pruner, PruneResult
 from lamr_model.counters import token_counter
 from lamr_model.encoding import PromptEncoder
 from lamr_model.spec import bundled_repository
-from lamr_postprocess import BudgetError, PrunedCode, approximate_tokens, prune_lines, split_lines
+from lamr_postprocess import BudgetError, PrunedCode, SourceFile, approximate_tokens, prune_lines, split_lines
 from lamr_repositories import PackOptions, WalkOptions, pack
 
 from benchmarks.material import model_like
@@ -168,7 +168,7 @@ def _instant(case: str, tools: Tools, query: str, item: Item, options: dict[str,
 
 
 def _outlined(text: str, path: str) -> tuple[str, float, tuple[int, ...]]:
-    shown, kept = outline(text, path)
+    shown, kept = outline(SourceFile(text, path))
     return shown, 0.0, kept
 
 

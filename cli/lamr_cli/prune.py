@@ -250,8 +250,9 @@ def view(
     lamr view src/server.py -q "retry limits" --threshold 0.6 --open
     """
     from lamr_client import Pruner
+    from lamr_model.query_truncation import Query as Question
     from lamr_model.scoring.query_document import QueryDocument
-    from lamr_postprocess import render_html
+    from lamr_postprocess import SourceFile, render_html
 
     path = None if file == "-" else file
     target = output or Path(f"{'stdin' if path is None else Path(path).name}.html")
@@ -271,7 +272,8 @@ def view(
             effort="full",
         )
         if threshold is None:
-            asked = QueryDocument.of(pruner.encoder, query, code, task=serves, listed=not path)
+            source = SourceFile(code, listed=not path)
+            asked = QueryDocument.of(pruner.encoder, Question(query, serves), source)
             threshold = default_threshold(pruner.spec, asked, result)
     page = render_html(
         code,
@@ -299,6 +301,6 @@ def default_threshold(spec: ModelSpec, asked: QueryDocument, result: PruneResult
     import numpy as np
     from lamr_model.rules import adapted
 
-    inked = np.array(result.line_scores, np.float32)[~asked.layout.blank]
+    inked = np.array(result.line_scores, np.float32)[~asked.source.layout.blank]
     relevance = 1.0 if result.relevance is None else result.relevance
     return adapted(spec.threshold, spec.scoring.for_query(asked.query), inked, relevance)

@@ -17,6 +17,7 @@ from lamr_model.encoding import Chunk, PromptEncoder
 from lamr_model.model_io import ChunkResult
 from lamr_model.scoring.scorer import Scorer
 from lamr_model.spec import ModelSpec, bundled_repository
+from lamr_postprocess import SourceFile
 from lamr_postprocess.selection import Keep, keep_list
 
 from lamr_client.connection import Connection
@@ -93,20 +94,19 @@ class AsyncPruner(AsyncClosing):
         connection = connect_to(server, api_key=api_key, ca=ca, cert=cert, key=key)
         self._defaults = CallDefaults(timeout, on_error)
         repository = bundled_repository() if model is None else Path(model)
-        self._encoder = PromptEncoder.from_repository(repository)
-        self.spec = self._encoder.spec
-        self._scorer = Scorer.from_repository(repository, self.spec)
+        encoder = PromptEncoder.from_repository(repository)
+        self.spec = encoder.spec
+        self._shared = Shared(encoder, Scorer.from_repository(repository, self.spec))
         transport = transport or _open_transport(connection, repository, self.spec)
         transport = ThreadedTransport(transport) if isinstance(transport, Transport) else transport
         self._transport: AsyncTransport = transport
-        self._shared = Shared()
         self._dispatcher = AsyncDispatcher(transport, max_concurrency, Retry(retries))
 
     @_as_of(Pruner.prune)
     async def prune(  # noqa: PLR0913  # what isn't for `PruneOptions`
         self,
         query: str,
-        code: str | bytes,
+        code: str | bytes | SourceFile,
         *,
         keep: Iterable[Keep] = (),
         on_error: OnError | None = None,
@@ -118,34 +118,26 @@ class AsyncPruner(AsyncClosing):
         options = PruneOptions(keep=keep_list(keep), **more)
         call = self._defaults.begin(timeout, on_error, options.within)
         decoded = await asyncio.to_thread(decode_code, code)
-        text = decoded.text
+        given = code if isinstance(code, SourceFile) else decoded.text
+        shared, dispatcher = self._shared, self._dispatcher
         try:
-            job = await asyncio.to_thread(
-                PruneJob, self._encoder, self._scorer, query, text, options, call, self._shared
-            )
-            try:
-                with in_trace(options.traceparent):
-                    await self._read(job, on_progress)
-            except LamrError as error:
-                if not job.stops(error):
-                    raise
-            result = await asyncio.to_thread(job.finish)
+            job = await asyncio.to_thread(PruneJob, shared, query, given, options, call)
+            reading = job.read(on_progress)
+            with reading.degrading(), in_trace(options.traceparent):
+                if job.preload:
+                    await dispatcher.warm()
+                groups = reading.groups(dispatcher.pace, dispatcher.batch_size, dispatcher.work)
+                await dispatcher.run(
+                    groups, job.want_rubrics, reading.add, job.until, leave=job.may_stop_early
+                )
+            result = await asyncio.to_thread(reading.finish)
         except LamrError as error:
             if call.on_error == "raise":
                 raise
-            result = await asyncio.to_thread(passthrough, self._encoder, text, options, error, call.begin)
+            result = await asyncio.to_thread(
+                passthrough, shared.encoder, decoded.text, options, error, call.begin
+            )
         return dataclasses.replace(result, encoding=decoded.encoding)
-
-    async def _read(self, job: PruneJob, on_progress: OnProgress | None) -> None:
-        """Ask about a job's chunks."""
-        dispatcher = self._dispatcher
-        if job.preload:
-            await dispatcher.warm()
-        until = job.begin_reading()
-        groups = job.groups(dispatcher.pace, dispatcher.batch_size, dispatcher.work)
-        await dispatcher.run(
-            groups, job.want_rubrics, job.reporting(on_progress), until, leave=job.may_stop_early
-        )
 
     async def warm(self) -> None:
         """See `Pruner.warm`."""

@@ -1,16 +1,18 @@
 """One pruning without the waiting: all that happens before chunks are sent and after their answers came back.
 
-`Pruner` and `AsyncPruner` share this module, which knows neither threads nor event loops. A `PruneJob` holds one
-document:
+`Pruner` and `AsyncPruner` share this module, which knows neither threads nor event loops. Each step gives the next one:
 
-    job = PruneJob(encoder, scorer, query, text, options, call)     # checks
-    for group in job.groups(pace, most):                            # tokenizes, plans chunks
-        for chunk in group: job.add(chunk.tokens, ask(chunk))
-    result = job.finish()                               # line scores, selection, repair, rendering
+    job = PruneJob(shared, query, code, options, call)      # checks: what is to be read, and by when
+    reading = job.read(on_progress)                         # ChunkReading: gives chunks, takes their answers
+    with reading.degrading():
+        for group in reading.groups(pace, most):            # tokenizes, plans chunks
+            for chunk in group: reading.add(chunk.tokens, ask(chunk))
+    result = reading.finish()                               # line scores, selection, repair, rendering
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import time
@@ -24,17 +26,17 @@ from lamr_base.errors import DeadlineExceededError, InvalidInputError, LamrError
 from lamr_model.counters import counted_by, token_counter
 from lamr_model.encoding import Chunk, Chunks, PromptEncoder
 from lamr_model.model_io import ChunkResult
+from lamr_model.query_truncation import Query
 from lamr_model.scoring.query_document import QueryDocument
 from lamr_model.scoring.scorer import DocumentScorer, LineScores, Scorer
-from lamr_postprocess import BudgetError, PrunedCode, prune_lines
-from lamr_postprocess.analyses import Analyses
+from lamr_postprocess import BudgetError, PrunedCode, SourceFile, language_named, prune_lines
 from lamr_postprocess.clock import OutOfTimeError, ending_at
 from lamr_postprocess.prune import UNSEEN_SHOWN
 from lamr_postprocess.repair import GAP, REASONS
+from lamr_postprocess.source_file import SourceFiles
 from numpy.typing import NDArray
 
-from lamr_client.deadline import Deadline
-from lamr_client.dispatch import OnResult, grouped
+from lamr_client.dispatch import grouped
 from lamr_client.effort import (
     AUTO_CHUNKS,
     LINE_MODEL,
@@ -70,45 +72,47 @@ class Shared:
     """What the jobs of one pruner share.
 
     Attributes:
+        encoder: the model's prompt and tokenizer.
+        scorer: the model's way from answers to line scores.
         preparing: how long it takes to make tokens and chunks, and to judge what reading each would bring; like the
             next one by characters, at first a guess for a slow machine.
         finishing: how long line scores, selection, repair and rendering take.
-        analyses: what is known of the last files, so that another question about one needs no parse.
+        files: the last files, so that another question about one needs no parse.
     """
 
+    encoder: PromptEncoder
+    scorer: Scorer
     preparing: Pace = field(default_factory=lambda: Pace(overhead=10_000, guess=2e-6))
     finishing: Pace = field(default_factory=lambda: Pace(overhead=10_000, guess=2e-6))
-    analyses: Analyses = field(default_factory=Analyses)
+    files: SourceFiles = field(default_factory=SourceFiles)
 
 
 class PruneJob:
-    """A query, a document, the document's chunks and what is known of them so far.
+    """A query and a file, and how much of the file is to be read.
 
     Attributes:
+        until: when the encoder's answers must be there.
         want_rubrics: whether answers must carry `rubric_prob`.
         uses_encoder: whether the encoder reads any of the code.
         may_stop_early: whether reading ends at the deadline with an answer, whatever the encoder is at.
-        preload: whether what the encoder needs is loaded before the clock of its reading starts.
+        preload: whether what the encoder needs is loaded before it reads.
+        by_lines: whether the line model can answer without the encoder.
+        is_limited: whether the caller wants no more of the encoder than it has time for.
+        by_keywords: whether lines are found by the words of a query that the model doesn't read.
+        judged: whether there are lines to choose from, and enough of them.
+        document: the query and the file, prepared for the model.
+        prepared_at: `time.perf_counter()` when all this was known.
     """
 
-    def __init__(  # noqa: PLR0913, PLR0917  # a model, what is asked of it, and how
-        self,
-        encoder: PromptEncoder,
-        scorer: Scorer,
-        query: str,
-        text: str,
-        options: PruneOptions,
-        call: PruneCall,
-        shared: Shared,
+    def __init__(
+        self, shared: Shared, query: str, code: str | SourceFile, options: PruneOptions, call: PruneCall
     ) -> None:
         """Check a query and a text.
 
         Args:
-            encoder: the model's prompt and tokenizer.
-            scorer: the model's way from answers to line scores.
-            query, text, options: what the caller gave.
-            call: its deadlines are checked between slices of text and between steps, here, in `groups` and in `finish`.
             shared: the time that the rest of the job needs is left for it, and measured.
+            query, code, options: what the caller gave.
+            call: its deadlines are checked between slices of text and between steps: here and in the reading.
 
         Raises:
             InvalidInputError: the query or the code can't be used, or the model can't do without the encoder.
@@ -117,51 +121,96 @@ class PruneJob:
         check_query(query)
         check_words(options.task, "task")
         check_words(options.history, "history")
-        check_code(text)
+        check_code(code if isinstance(code, str) else code.text)
+        encoder, scorer = shared.encoder, shared.scorer
         if options.effort == "instant" and not scorer.instant:
             raise InvalidInputError(
                 f"{encoder.spec.name} has no line model, so it can't answer without its encoder; leave out "
                 "effort=instant, or take a model with one",
                 argument="effort",
             )
-        self._encoder, self._text, self._options = encoder, text, options
-        self._call, self._shared, self._until = call, shared, call.deadline
-        self._by_lines = scorer.instant
-        self._counter = token_counter(options.tokenizer, encoder)
-        self._asked = QueryDocument.of(
+        self.shared, self.options, self.call = shared, options, call
+        if isinstance(code, str):
+            path = "" if options.path is None else os.fspath(options.path)
+            language = language_named(options.language) if options.language is not None else None
+            code = shared.files.of(code, path, language, listed=options.listed)
+        self.source, self.text = code, code.text
+        self.by_lines, self.want_rubrics = scorer.instant, scorer.want_rubrics
+        self.is_limited = options.effort == "auto" or options.within is not None
+        self.until = call.wanted
+        if self.by_lines and (options.degrade or self.is_limited):
+            self.until = self.until.earlier(shared.finishing.seconds(len(self.text)) or 0.0)
+        self.counter = token_counter(options.tokenizer, encoder)
+        self.document = QueryDocument.of(
             encoder,
-            query,
-            text,
-            task=options.task,
-            history=options.history,
-            path="" if options.path is None else os.fspath(options.path),
-            listed=options.listed,
+            Query(query, options.task, options.history),
+            code,
             judge_data=not options.repair,  # without repair the caller wants the model's own selection
-            check=self._check,
+            check=self.until.remaining,
         )
-        blank = bool(self._asked.layout.blank.all())
-        self._judged = not (blank or self._asked.minified or self._is_small())
-        self._check()
-        self._scorer: DocumentScorer | None = DocumentScorer(scorer, self._asked)
-        self.want_rubrics = scorer.want_rubrics
-        self._by_keywords = self._judged and self._scorer.by_keywords
-        self._keywords = self._scorer.keywords if self._by_keywords else ()
-        self.uses_encoder = self._judged and options.effort != "instant" and not self._by_keywords
-        self.may_stop_early = self.uses_encoder and self._by_lines and self._is_limited
+        blank = bool(code.layout.blank.all())
+        self.judged = not (blank or self.document.minified or self._is_small())
+        self.check()
+        self.by_keywords = self.judged and not scorer.reads(query)
+        self.uses_encoder = self.judged and options.effort != "instant" and not self.by_keywords
+        self.may_stop_early = self.uses_encoder and self.by_lines and self.is_limited
         self.preload = self.uses_encoder and not (self.may_stop_early and options.within is not None)
+        self.prepared_at = time.perf_counter()
+
+    def read(self, on_progress: OnProgress | None = None) -> ChunkReading:
+        """Return the reading of the file, which has begun with nothing."""
+        return ChunkReading(self, on_progress)
+
+    def check(self) -> None:
+        """Raise if the time of the call is over."""
+        self.call.deadline.remaining()
+
+    @cached_property
+    def tokens(self) -> int:
+        """How many tokens the code has, as it was given."""
+        return self.counter.count_tokens(self.text)
+
+    def estimated(self, characters: int) -> int:
+        """Return about how many tokens a text of so many characters has that was made of the code, by samples of it."""
+        return round(characters * self._tokens_a_character)
+
+    @cached_property
+    def _tokens_a_character(self) -> float:
+        text, size = self.text, _SAMPLE_CHARS
+        if len(text) <= _SAMPLES * size:
+            return self.counter.count_tokens(text) / len(text)
+        begins = [at * (len(text) - size) // (_SAMPLES - 1) for at in range(_SAMPLES)]
+        counts = self.counter.count_each([text[begin : begin + size] for begin in begins])
+        return float(counts.sum()) / (_SAMPLES * size)
+
+    def count(self, text: str) -> int:
+        """Return how many tokens a text has. A search for a budget counts many texts, so each checks the deadline."""
+        self.check()
+        return self.counter.count_tokens(text)
+
+    def _is_small(self) -> bool:
+        """Return whether `min_tokens` lets the code pass; a budget that the code exceeds forbids it."""
+        least, budget = self.options.min_tokens, self.options.max_tokens
+        return bool(least) and self.tokens < least and (budget is None or self.tokens <= budget)
+
+    def threshold(self, scores: LineScores) -> float:
+        """Return the caller's threshold, or without one the model's as it adapts to the scores."""
+        given = self.options.threshold
+        return scores.adapted(self.shared.encoder.spec.threshold) if given is None else given
+
+
+class ChunkReading:
+    """What is known of a job's file so far: its chunks, and the answers about them. `finish` gives the result."""
+
+    def __init__(self, job: PruneJob, on_progress: OnProgress | None) -> None:
+        """Begin without a chunk."""
+        self._job, self._on_progress = job, on_progress
+        self._scorer: DocumentScorer | None = DocumentScorer(job.shared.scorer, job.document)
         self._plan: ReadingPlan | None = None
         self._chunks: int | None = None
         self._read = 0
         self._why = self._trouble = ""
-        self._encoding = time.perf_counter() - call.begin
-
-    def begin_reading(self) -> Deadline:
-        """Start the clock of the encoder's reading, and return when its answers must be there."""
-        options, until = self._options, self._call.wanted
-        if self._by_lines and (options.degrade or self._is_limited):
-            until = until.earlier(self._shared.finishing.seconds(len(self._text)) or 0.0)
-        self._until = until
-        return until
+        self._encoding = job.prepared_at - job.call.begin
 
     def groups(self, pace: Pace, most: int, work: Work = len) -> Iterator[list[Chunk]]:
         """Yield the chunks of one call after another, each made when it is taken; none for code that isn't read.
@@ -174,22 +223,23 @@ class PruneJob:
         Raises:
             DeadlineExceededError: the text is too large for the time.
         """
-        if not self.uses_encoder:
+        job = self._job
+        if not job.uses_encoder:
             return
-        begin, preparing, size = time.perf_counter(), self._shared.preparing, len(self._text)
-        if self.may_stop_early and not preparing.fits(size, self._until.seconds()):
+        begin, preparing, size = time.perf_counter(), job.shared.preparing, len(job.text)
+        if job.may_stop_early and not preparing.fits(size, job.until.seconds()):
             self._why = TIME
             return
-        chunks = self._asked.chunks(self._encoder)
+        chunks = job.document.chunks(job.shared.encoder)
         self._chunks = len(chunks)
-        if self._is_limited and self._options.within is None and self._by_lines:
+        if job.may_stop_early and job.options.within is None:
             best = self._most_promising(chunks)
             self._encoding += time.perf_counter() - begin
             yield from grouped(best, most)
             return
-        if self.may_stop_early:
+        if job.may_stop_early:
             self._plan = ReadingPlan(
-                chunks, lambda places: self._gains(chunks.ranges[places]), pace, self._until, work
+                chunks, lambda places: self._gains(chunks.ranges[places]), pace, job.until, work
             )
             self._plan.judge()
             preparing.measured(size, time.perf_counter() - begin)
@@ -207,43 +257,39 @@ class PruneJob:
         order = np.argsort(-gains, kind="stable")[: min(expected, AUTO_CHUNKS)]
         return [chunks[place] for place in order.tolist()]
 
+    def _gains(self, ranges: NDArray[np.int64]) -> NDArray[np.float64]:
+        assert self._scorer is not None, "a reading is finished once"
+        gains = self._scorer.gains(ranges, self._job.threshold)
+        return gains + _NEVER_SETTLED if self._job.options.effort == "full" else gains
+
     def add(self, tokens: tuple[int, int], result: ChunkResult) -> None:
         """Take in the answer about the chunk of this token range, in any order.
 
         Raises:
             ModelMismatchError: the answer doesn't fit.
         """
-        assert self._scorer is not None, "a job without chunks gets no answers"
+        assert self._scorer is not None, "a reading is finished once"
         self._scorer.add(tokens, result)
         self._read += 1
         if self._plan is not None:
             self._plan.answered()
+        if self._on_progress is not None:
+            every = len(self._job.document.ids)
+            self._on_progress(every * self._read // max(1, self._chunks or 0), every)
 
-    def reporting(self, on_progress: OnProgress | None) -> OnResult:
-        """Return `add`, or if somebody wants to know how far the job is, a function that also tells them."""
-        if on_progress is None:
-            return self.add
-
-        def add(tokens: tuple[int, int], result: ChunkResult) -> None:
-            self.add(tokens, result)
-            every = len(self._asked.ids)
-            on_progress(every * self._read // max(1, self._chunks or 0), every)
-
-        return add
-
-    def stops(self, error: LamrError) -> bool:
-        """Take in an error of reading, and return whether the line model answers all the same.
-
-        Args:
-            error: what ended the reading. It is to be raised if the answer is no.
-        """
-        why = why_degraded(error) if self.uses_encoder and self._by_lines else None
-        late = isinstance(error, DeadlineExceededError)
-        over = self._is_limited and not self._until.allows(0)
-        if why is None or not (self._options.degrade or (late and over)):
-            return False
-        self._why, self._trouble = why, "" if late else f"{type(error).__name__}: {error}"
-        return True
+    @contextlib.contextmanager
+    def degrading(self) -> Iterator[None]:
+        """End the reading by an error after which the line model answers all the same; raise any other one."""
+        try:
+            yield
+        except LamrError as error:
+            job = self._job
+            why = why_degraded(error) if job.uses_encoder and job.by_lines else None
+            late = isinstance(error, DeadlineExceededError)
+            over = job.is_limited and not job.until.allows(0)
+            if why is None or not (job.options.degrade or (late and over)):
+                raise
+            self._why, self._trouble = why, "" if late else f"{type(error).__name__}: {error}"
 
     def finish(self) -> PruneResult:
         """Return the result, by the chunks that were added.
@@ -254,142 +300,46 @@ class PruneJob:
             ModelMismatchError: an answer holds NaN or infinity.
             DeadlineExceededError: the text is too large for the time.
         """
-        answered = time.perf_counter()
-        self._until = self._call.deadline
-        if not self._judged or self._chunks == 0:
-            result = unjudged(self._encoder, self._asked, self._options, self._tokens, self._count)
+        job, answered = self._job, time.perf_counter()
+        if not job.judged or self._chunks == 0:
+            result = unjudged(job.shared.encoder, job.document, job.options, self._tokens, job.count)
         else:
-            scores = self._final_scores()
-            self._check()
-            threshold = self._threshold(scores)
-            result = self._result(scores, threshold, self._prune_in_time(scores, threshold))
-            self._shared.finishing.measured(len(self._text), time.perf_counter() - answered)
-        end, begin = time.perf_counter(), self._call.begin
+            result = self._result(*self._scores())
+            job.shared.finishing.measured(len(job.text), time.perf_counter() - answered)
+        end, begin = time.perf_counter(), job.call.begin
         timings = Timings(self._encoding, answered - begin - self._encoding, end - answered, end - begin)
         unseen = unseen_lines(result.text)
         said = UNSEEN_SHOWN.format(unseen=unseen) if unseen else None
         reason = "; ".join(filter(None, (result.reason, said))) or None
         return dataclasses.replace(result, unseen=unseen, reason=reason, timings=timings)
 
-    def _final_scores(self) -> LineScores:
-        """Return the line scores, and give up what they were computed from: a large file's takes much memory."""
-        assert self._scorer is not None, "a job is finished once"
-        scores, self._scorer = self._scorer.finish(), None
-        return scores
+    def _scores(self) -> tuple[LineScores, tuple[str, ...]]:
+        """Return the line scores, and the words of a query that the model doesn't read.
 
-    @property
-    def _is_limited(self) -> bool:
-        """Whether the caller wants no more of the encoder than it has time for."""
-        return self._options.effort == "auto" or self._options.within is not None
+        What they were computed from is given up, since a large file's takes much memory.
+        """
+        assert self._scorer is not None, "a reading is finished once"
+        scorer, self._scorer = self._scorer, None
+        return scorer.finish(), scorer.keywords if self._job.by_keywords else ()
 
-    def _check(self) -> None:
-        """Raise if the time of what the job is at is over."""
-        self._until.remaining()
-
-    def _gains(self, ranges: NDArray[np.int64]) -> NDArray[np.float64]:
-        assert self._scorer is not None, "only a job that reads has chunks"
-        gains = self._scorer.gains(ranges, self._threshold)
-        return gains + _NEVER_SETTLED if self._options.effort == "full" else gains
-
-    @property
-    def _effort(self) -> Effort:
-        never_begun = TIME if self.may_stop_early and self._chunks is None else ""
-        planned = self._plan.why if self._plan is not None else never_begun
-        alone = WORDS if self._by_keywords else LINE_MODEL
-        return Effort(self._read, self._chunks, self._why or planned, alone)
-
-    @property
-    def _counts_exactly(self) -> bool:
-        """Whether tokens are counted, and not estimated: for a limit, or where the model's were made anyway."""
-        options = self._options
-        limited = options.min_tokens or options.ratio is not None or options.max_tokens is not None
-        return bool(limited) or not self._judged or self._chunks is not None
-
-    @cached_property
-    def _tokens(self) -> int:
-        """How many tokens the code has, as it was given."""
-        if not self._counts_exactly:
-            return self._estimated(self._text)
-        return self._counter.count_tokens(self._text)
-
-    def _estimated(self, text: str) -> int:
-        """Return about how many tokens a text has that was made of the code, by samples of the code."""
-        return round(len(text) * self._tokens_a_character)
-
-    @cached_property
-    def _tokens_a_character(self) -> float:
-        text, size = self._text, _SAMPLE_CHARS
-        if len(text) <= _SAMPLES * size:
-            return self._counter.count_tokens(text) / len(text)
-        begins = [at * (len(text) - size) // (_SAMPLES - 1) for at in range(_SAMPLES)]
-        counts = self._counter.count_each([text[begin : begin + size] for begin in begins])
-        return float(counts.sum()) / (_SAMPLES * size)
-
-    def _is_small(self) -> bool:
-        """Return whether `min_tokens` lets the code pass; a budget that the code exceeds forbids it."""
-        least, budget = self._options.min_tokens, self._options.max_tokens
-        return bool(least) and self._tokens < least and (budget is None or self._tokens <= budget)
-
-    @property
-    def _has_budget(self) -> bool:
-        return self._options.ratio is not None or self._options.max_tokens is not None
-
-    def _threshold(self, scores: LineScores) -> float:
-        """Return the caller's threshold, or without one the model's as it adapts to the scores."""
-        given = self._options.threshold
-        return scores.adapted(self._encoder.spec.threshold) if given is None else given
-
-    def _least_score(self, threshold: float) -> float | None:
-        """Return the score below which no line is selected; None where lines are selected in another way."""
-        if self._has_budget:
-            return self._options.threshold
-        return None if self._options.repair else threshold
-
-    def _prune_in_time(self, scores: LineScores, threshold: float) -> PrunedCode:
-        """Return what is kept, without repair where there is no time for it."""
-        try:
-            with ending_at(self._call.wanted.moment(_LEAST_FOR_REPAIR)):
-                return self._prune(scores, threshold, self._options.cutting)
-        except OutOfTimeError:
-            self._check()
-            pruned = self._prune(scores, threshold, {**self._options.cutting, "repair": False})
-            return dataclasses.replace(pruned, note="; ".join(filter(None, (pruned.note, _NO_TIME))))
-
-    def _prune(self, scores: LineScores, threshold: float, cutting: Mapping[str, Any]) -> PrunedCode:
-        options = self._options
-        try:
-            return prune_lines(
-                self._text,
-                scores.scores,
-                path=None if options.path is None else os.fspath(options.path),
-                language=options.language,
-                threshold=self._least_score(threshold),
-                answering=threshold,
-                count_tokens=self._count,
-                price_lines=self._counter.line_costs,
-                dependency=scores.dependency,
-                analyses=self._shared.analyses,
-                **cutting,
-            )
-        except BudgetError:
-            raise
-        except ValueError as error:
-            raise InvalidInputError(str(error)) from error
-
-    def _count(self, text: str) -> int:
-        """Return how many tokens a text has. A search for a budget counts many texts, so each checks the deadline."""
-        self._check()
-        return self._counter.count_tokens(text)
-
-    def _result(self, scores: LineScores, threshold: float, pruned: PrunedCode) -> PruneResult:
-        data, reading = self._asked.data, self._asked.reading
-        unchanged = pruned.text == self._text
+    def _result(self, scores: LineScores, keywords: tuple[str, ...]) -> PruneResult:
+        job, options = self._job, self._job.options
+        job.check()
+        threshold = job.threshold(scores)
+        pruned = self._prune_in_time(scores, threshold)
+        data, reading = job.document.data, job.document.reading
+        has_budget = options.ratio is not None or options.max_tokens is not None
+        unchanged = pruned.text == job.text
         before = self._tokens
-        count = self._counter.count_tokens if self._counts_exactly else self._estimated
-        tokens = before if unchanged else count(pruned.text)
-        fits = self._has_budget and unchanged
+        if unchanged:
+            tokens = before
+        elif self._counts_exactly:
+            tokens = job.counter.count_tokens(pruned.text)
+        else:
+            tokens = job.estimated(len(pruned.text))
+        fits = has_budget and unchanged
         said = (
-            self._said_of_keywords(),
+            self._said_of_keywords(keywords),
             self._trouble,
             pruned.note,
             data.note() if data else None,
@@ -408,21 +358,74 @@ class PruneJob:
             language=pruned.language,
             cuts=pruned.cuts,
             failures=pruned.failures,
-            model=model_name(self._encoder),
-            tokenizer=counted_by(self._options.tokenizer),
-            threshold=self._options.threshold if self._has_budget else threshold,
+            model=model_name(job.shared.encoder),
+            tokenizer=counted_by(options.tokenizer),
+            threshold=options.threshold if has_budget else threshold,
             query_read=None if reading.whole else reading.text,
             effort=self._effort,
         )
         # Line numbers are wanted for themselves, whatever they cost, and without repair the selection as it is.
-        as_asked = self._options.line_numbers or not self._options.repair
+        as_asked = options.line_numbers or not options.repair
         return self._uncut(result) if tokens > before and not as_asked else result
 
-    def _said_of_keywords(self) -> str:
+    def _prune_in_time(self, scores: LineScores, threshold: float) -> PrunedCode:
+        """Return what is kept, without repair where there is no time for it."""
+        job = self._job
+        try:
+            with ending_at(job.call.wanted.moment(_LEAST_FOR_REPAIR)):
+                return self._prune(scores, threshold, job.options.cutting)
+        except OutOfTimeError:
+            job.check()
+            pruned = self._prune(scores, threshold, {**job.options.cutting, "repair": False})
+            return dataclasses.replace(pruned, note="; ".join(filter(None, (pruned.note, _NO_TIME))))
+
+    def _prune(self, scores: LineScores, threshold: float, cutting: Mapping[str, Any]) -> PrunedCode:
+        job, options = self._job, self._job.options
+        least = options.threshold  # within a budget; without one repair selects by `answering`
+        if options.ratio is None and options.max_tokens is None:
+            least = None if options.repair else threshold
+        try:
+            return prune_lines(
+                job.source,
+                scores.scores,
+                threshold=least,
+                answering=threshold,
+                count_tokens=job.count,
+                price_lines=job.counter.line_costs,
+                dependency=scores.dependency,
+                **cutting,
+            )
+        except BudgetError:
+            raise
+        except ValueError as error:
+            raise InvalidInputError(str(error)) from error
+
+    @property
+    def _effort(self) -> Effort:
+        job = self._job
+        never_begun = TIME if job.may_stop_early and self._chunks is None else ""
+        planned = self._plan.why if self._plan is not None else never_begun
+        return Effort(
+            self._read, self._chunks, self._why or planned, WORDS if job.by_keywords else LINE_MODEL
+        )
+
+    @property
+    def _counts_exactly(self) -> bool:
+        """Whether tokens are counted, and not estimated: for a limit, or where the model's were made anyway."""
+        options = self._job.options
+        limited = options.min_tokens or options.ratio is not None or options.max_tokens is not None
+        return bool(limited) or not self._job.judged or self._chunks is not None
+
+    @property
+    def _tokens(self) -> int:
+        """How many tokens the code has, as it was given."""
+        return self._job.tokens if self._counts_exactly else self._job.estimated(len(self._job.text))
+
+    def _said_of_keywords(self, keywords: tuple[str, ...]) -> str:
         """Return what is to be known of a query in a language that the model doesn't read; empty of any other."""
-        if not self._by_keywords:
+        if not self._job.by_keywords:
             return ""
-        words = ", ".join(self._keywords[:_MOST_KEYWORDS])
+        words = ", ".join(keywords[:_MOST_KEYWORDS])
         found = f"lines were found by the words {words}" if words else "no word of it occurs in the code"
         return f"the model doesn't read the query's language: {found}; ask in English for a better answer"
 
@@ -432,7 +435,7 @@ class PruneJob:
         reason = "kept whole: markers would make it longer than the original"
         return dataclasses.replace(
             result,
-            text=self._text,
+            text=self._job.text,
             kept_lines=tuple(lines),
             reasons={line: result.reasons.get(line, REASONS[GAP]) for line in lines},
             tokens_out=result.tokens_in,

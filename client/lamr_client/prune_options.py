@@ -15,7 +15,7 @@ from typing import Any, get_args
 
 from lamr_base.choices import EffortName, OnError
 from lamr_base.errors import InvalidInputError
-from lamr_postprocess import LEAST_CUT, DecodedFile, decode, language_named
+from lamr_postprocess import LEAST_CUT, DecodedFile, SourceFile, decode, language_named
 from lamr_postprocess.patterns import check_expressions
 from lamr_postprocess.render import STYLES
 from lamr_postprocess.selection import Keep
@@ -25,12 +25,13 @@ from lamr_client.effort import check_effort
 from lamr_client.tracing import is_traceparent
 
 
-def decode_code(code: str | bytes | bytearray | memoryview) -> DecodedFile:
+def decode_code(code: str | bytes | bytearray | memoryview | SourceFile) -> DecodedFile:
     """Return the code as text that can be encoded again byte for byte; a byte order mark of UTF-8 stays where it is.
 
     Raises:
         InvalidInputError: the bytes are no text in any known encoding, or the text has lone surrogates.
     """
+    code = code.text if isinstance(code, SourceFile) else code
     if isinstance(code, str):
         _refuse_surrogates(code, "code")
         return DecodedFile(code)
@@ -140,8 +141,8 @@ class PruneOptions:
 
     @property
     def cutting(self) -> dict[str, Any]:
-        """What `prune_lines` takes of them as they are, beside the language and the threshold."""
-        names = "listed ratio max_tokens keep repair markers line_numbers min_cut"
+        """What `prune_lines` takes of them as they are, beside the threshold."""
+        names = "ratio max_tokens keep repair markers line_numbers min_cut"
         return {name: getattr(self, name) for name in names.split()}
 
     def __post_init__(self) -> None:

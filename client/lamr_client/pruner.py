@@ -17,7 +17,7 @@ from lamr_base.errors import InvalidInputError, LamrError
 from lamr_model.encoding import PromptEncoder
 from lamr_model.scoring.scorer import Scorer
 from lamr_model.spec import ModelSpec, bundled_repository
-from lamr_postprocess import LEAST_CUT
+from lamr_postprocess import LEAST_CUT, SourceFile
 from lamr_postprocess.selection import Keep, keep_list
 
 from lamr_client.connection import Connection, parse_connection
@@ -84,18 +84,17 @@ class Pruner(Closing):
         connection = connect_to(server, api_key=api_key, ca=ca, cert=cert, key=key)
         self._defaults = CallDefaults(timeout, on_error)
         repository = bundled_repository() if model is None else Path(model)
-        self._encoder = PromptEncoder.from_repository(repository)
-        self.spec = self._encoder.spec
-        self._scorer = Scorer.from_repository(repository, self.spec)
+        encoder = PromptEncoder.from_repository(repository)
+        self.spec = encoder.spec
+        self._shared = Shared(encoder, Scorer.from_repository(repository, self.spec))
         cache = None if cache is None else Path(cache)
         transport = transport or deferred_transport(connection, repository, self.spec, cache)
-        self._shared = Shared()
         self._dispatcher = Dispatcher(transport, max_concurrency, Retry(retries))
 
     def prune(  # noqa: PLR0913  # keyword-only, each with a default
         self,
         query: str,
-        code: str | bytes,
+        code: str | bytes | SourceFile,
         *,
         task: str = "",
         history: str = "",
@@ -125,7 +124,8 @@ class Pruner(Closing):
 
         Args:
             query: what is looked for: a question, an intention, or words.
-            code: one file; the encoding of bytes is found out.
+            code: one file; the encoding of bytes is found out. A `SourceFile` is analysed once for any number of calls;
+                its own path, language and `listed` count.
             task: what the query serves, such as an issue's text; of any length. The model reads the query whole and
                 those parts of the task that say most about this code; `query_read` of the result tells which.
             history: what the session said before the query, such as the agent's earlier words; the latest 3,000
@@ -212,30 +212,22 @@ class Pruner(Closing):
         )
         call = self._defaults.begin(timeout, on_error, within)
         decoded = decode_code(code)
-        text = decoded.text
+        given = code if isinstance(code, SourceFile) else decoded.text
+        dispatcher = self._dispatcher
         try:
-            job = PruneJob(self._encoder, self._scorer, query, text, options, call, self._shared)
-            try:
-                with in_trace(traceparent):
-                    self._read(job, on_progress)
-            except LamrError as error:
-                if not job.stops(error):
-                    raise
-            result = job.finish()
+            job = PruneJob(self._shared, query, given, options, call)
+            reading = job.read(on_progress)
+            with reading.degrading(), in_trace(traceparent):
+                if job.preload:
+                    dispatcher.warm()
+                groups = reading.groups(dispatcher.pace, dispatcher.batch_size, dispatcher.work)
+                dispatcher.run(groups, job.want_rubrics, reading.add, job.until, leave=job.may_stop_early)
+            result = reading.finish()
         except LamrError as error:
             if call.on_error == "raise":
                 raise
-            result = passthrough(self._encoder, text, options, error, call.begin)
+            result = passthrough(self._shared.encoder, decoded.text, options, error, call.begin)
         return dataclasses.replace(result, encoding=decoded.encoding)
-
-    def _read(self, job: PruneJob, on_progress: OnProgress | None) -> None:
-        """Ask about a job's chunks."""
-        dispatcher = self._dispatcher
-        if job.preload:
-            dispatcher.warm()
-        until = job.begin_reading()
-        groups = job.groups(dispatcher.pace, dispatcher.batch_size, dispatcher.work)
-        dispatcher.run(groups, job.want_rubrics, job.reporting(on_progress), until, leave=job.may_stop_early)
 
     def warm(self) -> None:
         """Load now what the first call of the encoder would load, so that no call with `within` finds it missing.
@@ -250,12 +242,12 @@ class Pruner(Closing):
     @property
     def answers_at_once(self) -> bool:
         """Whether the model has a line model, so that it can answer without its encoder (`effort="instant"`)."""
-        return self._scorer.instant
+        return self._shared.scorer.instant
 
     @property
     def encoder(self) -> PromptEncoder:
         """The model's prompt and tokenizer, for callers that count or cut as the model does."""
-        return self._encoder
+        return self._shared.encoder
 
     def close(self) -> None:
         """Close the transport; calls under way fail. Closing twice is harmless."""

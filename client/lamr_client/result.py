@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,13 +23,11 @@ from lamr_postprocess import (
     Cut,
     Encoding,
     PrunedCode,
-    detect_language,
-    language_named,
+    approximate_tokens,
     line_spans,
     prune_lines,
 )
 from lamr_postprocess.minified import parts_around
-from lamr_postprocess.selection import approximate_tokens
 
 from lamr_client.effort import Effort
 from lamr_client.prune_options import PruneOptions
@@ -190,11 +187,11 @@ def unjudged(
         tokens: how many tokens the code has.
         count: how many tokens a text has.
     """
-    text = asked.given
+    text = asked.source.text
     if asked.minified:
         return _parts_of_lines(_whole(encoder, text, options, tokens, asked.minified), asked, options, count)
     why = "the code holds nothing but white space: kept as it is" if text else "the code is empty"
-    if tokens < options.min_tokens and not asked.layout.blank.all():
+    if tokens < options.min_tokens and not asked.source.layout.blank.all():
         why = f"passed through: {tokens} tokens, fewer than min_tokens {options.min_tokens}"
     return _whole(encoder, text, options, tokens, why)
 
@@ -226,20 +223,18 @@ def _parts_of_lines(
     whole: PruneResult, asked: QueryDocument, options: PruneOptions, count: Callable[[str], int]
 ) -> PruneResult:
     """Return code without lines to choose from: as it came, or what fits into a budget, or parts of its lines."""
-    text, tokens, why = whole.text, whole.tokens_in, asked.minified
-    path = None if options.path is None else os.fspath(options.path)
-    language = language_named(options.language) if options.language else detect_language(text, path)
+    text, tokens, why, language = whole.text, whole.tokens_in, asked.minified, asked.source.language
     whole = dataclasses.replace(whole, language=language.name)
     shares = [] if options.ratio is None else [tokens / options.ratio]
     limit = min([*shares, *([options.max_tokens] if options.max_tokens else [])], default=math.inf)
     lines = whole.kept_lines
     title = language.comment.wrap(f"... {why}; the parts around what is looked for") + "\n"
     if options.excerpts and count(title) <= limit:
-        words = query_terms(asked.intent)
+        words = query_terms(asked.given.text)
         most = min(limit, MOST_EXCERPT_TOKENS)
         parts = parts_around(
             text,
-            line_spans(text),
+            asked.source.spans,
             words,
             language.comment,
             lambda it: count(title + it) <= most,
@@ -248,9 +243,8 @@ def _parts_of_lines(
         why = why if parts else f"{why}; nothing that fits matches the query"
     elif tokens > limit:
         cut = prune_lines(
-            text,
+            asked.source,
             [0.0] * len(lines),
-            language=language.name,
             count_tokens=count,
             **options.cutting,
         )

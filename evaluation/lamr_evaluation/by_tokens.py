@@ -17,10 +17,10 @@ from lamr_base.errors import InvalidInputError
 from lamr_base.resampling import BOOTSTRAP, bootstrap_means
 from lamr_base.tables import align
 from lamr_model.counters import Counter
-from lamr_postprocess import detect_language
+from lamr_postprocess import SourceFile
 from lamr_postprocess.document import Document, analyse
 from lamr_postprocess.render import Style, cuts_of, render, sample_marker
-from lamr_repositories.progress import OnProgress
+from lamr_repositories.options import OnProgress
 from numpy.typing import NDArray
 
 from lamr_evaluation.baselines import bm25_functions, bm25_windows, grep
@@ -162,7 +162,7 @@ class _Asked:
 
     @classmethod
     def of(cls, item: Record, pruner: PrunerLike, counter: Counter, options: Mapping[str, Any]) -> _Asked:
-        document = analyse(item.code, detect_language(item.code, item.path or None))
+        document = analyse(SourceFile(item.code, item.path, listed=False))
         lines = [document.line(row) for row in range(len(document.blank))]
         return cls(
             item,

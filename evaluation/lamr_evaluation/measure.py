@@ -20,7 +20,7 @@ import numpy as np
 from lamr_base.errors import InvalidInputError
 from lamr_base.resampling import BOOTSTRAP, Bootstrap
 from lamr_postprocess import approximate_tokens
-from lamr_repositories.progress import OnProgress
+from lamr_repositories.options import OnProgress
 from numpy.typing import NDArray
 
 from lamr_evaluation.baselines import BASELINES, LineScorer

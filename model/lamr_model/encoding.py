@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import overload
@@ -23,11 +23,48 @@ from tokenizers import Tokenizer
 
 from lamr_model.chunking import LineStarts, fixed_chunks, header_tokens, plan_chunks
 from lamr_model.names import TOKENIZER_FILE
-from lamr_model.query_truncation import TruncatedQuery, read
+from lamr_model.query_truncation import Query, TruncatedQuery, read
 from lamr_model.spec import Chunking, ModelSpec, client_files, load_spec
-from lamr_model.tokens.text_slices import in_groups, slice_bounds
 from lamr_model.tokens.token_tables import TokenTable
 from lamr_model.tokens.tokenizer_files import parse_tokenizer
+from lamr_model.words import TermIndex
+
+SLICE_CHARS, MOST_SLICE_CHARS = 2048, 8192
+_SLICES_AT_ONCE = 16
+# Where a slice ends: before a single space between two ASCII letters or digits, where that is sure to change nothing.
+_LAST_SAFE = re.compile(r".*[A-Za-z0-9](?= [A-Za-z0-9])", re.DOTALL)
+_NEXT_SAFE = re.compile(r"[A-Za-z0-9](?= [A-Za-z0-9])")
+# The next best places for a cut: before spaces inside or at the end of a line, then before a line that isn't indented.
+_SECOND_BEST = (re.compile(r".*(?<=\S)(?= )", re.DOTALL), re.compile(r".*\n(?=\S)", re.DOTALL))
+
+
+def slice_bounds(text: str) -> list[int]:
+    """Return where the slices of a text begin, and where the last one ends.
+
+    A slice begins at a single space between two words, about `SLICE_CHARS` characters after the one before. Where there
+    is no such space for `MOST_SLICE_CHARS` characters, it begins at the next best place, or anywhere.
+    """
+    bounds = [0]
+    while bounds[-1] + SLICE_CHARS < len(text):
+        bounds.append(_end_of_slice(text, bounds[-1]))
+    return bounds if bounds[-1] == len(text) else [*bounds, len(text)]
+
+
+def _end_of_slice(text: str, start: int) -> int:
+    short, hard = start + SLICE_CHARS, min(start + MOST_SLICE_CHARS, len(text))
+    # A space is seen together with the character behind it.
+    safe = _LAST_SAFE.match(text, start, short + 2) or _NEXT_SAFE.search(text, short, hard + 2)
+    if safe or hard == len(text):
+        return safe.end() if safe else hard
+    matches = (pattern.match(text, start + 1, hard) for pattern in _SECOND_BEST)
+    return next((match.end() for match in matches if match), hard)
+
+
+def in_groups(slices: Iterator[str]) -> Iterator[list[str]]:
+    """Yield slices, or short texts, in groups of as many as are tokenized at once."""
+    while group := list(itertools.islice(slices, _SLICES_AT_ONCE)):
+        yield group
+
 
 READ_SHARE = 0.3
 """The share of the window that a query and a task may take; of longer ones the most telling parts are read."""
@@ -140,16 +177,16 @@ class PromptEncoder:
         prompt = self.spec.prompt
         return self._tokenize(prompt.query_before + query + prompt.query_after)[0]
 
-    def read_query(self, query: str, task: str, code: str, layout: LineLayout) -> TruncatedQuery:
-        """Return what the model reads of a query and a task about a document: all of it, or what there is room for.
+    def read_query(self, query: Query, index: Callable[[], TermIndex]) -> TruncatedQuery:
+        """Return what the model reads of a query and its task about a document: all, or what there is room for.
 
         Args:
-            query, task: what is asked.
-            code, layout: the document.
+            query: what is asked.
+            index: gives the document's words; it is called only where not all can be read.
         """
         beside = self.prompt_tokens + self._least_code(self.spec.chunking)
         room = min(int(READ_SHARE * self.spec.chunking.window), self.spec.chunking.window - beside)
-        return read(query, task, code, layout, self._count_queries, room)
+        return read(query, index, self._count_queries, room)
 
     def _count_queries(self, queries: Sequence[str]) -> NDArray[np.int64]:
         prompt = self.spec.prompt

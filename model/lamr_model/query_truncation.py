@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from lamr_base.arrays import Float64Array
-from lamr_postprocess.layout import LineLayout
 from numpy.typing import NDArray
 
 from lamr_model.bm25 import rarity
@@ -32,6 +31,21 @@ _TITLE, _SHARED = 2.0, 1.5
 
 
 @dataclass(frozen=True)
+class Query:
+    """What is asked about a file, as the caller gave it.
+
+    Attributes:
+        text: what is looked for.
+        task: what that serves; may be empty.
+        history: what the session said and did before; may be empty. Line models read it, encoders don't.
+    """
+
+    text: str
+    task: str = ""
+    history: str = ""
+
+
+@dataclass(frozen=True)
 class TruncatedQuery:
     """What a model reads.
 
@@ -44,18 +58,16 @@ class TruncatedQuery:
     whole: bool
 
 
-def read(  # noqa: PLR0913, PLR0917  # what is asked, the document, and the room for both
-    query: str, task: str, code: str, layout: LineLayout, count_each: CountEach, room: int
-) -> TruncatedQuery:
-    """Choose what is read of a query and a task.
+def read(asked: Query, index: Callable[[], TermIndex], count_each: CountEach, room: int) -> TruncatedQuery:
+    """Choose what is read of a query and its task.
 
     Args:
-        query: what the reader is after at the moment.
-        task: what the query serves; may be empty.
-        code, layout: the document.
+        asked: the query.
+        index: gives the document's words; it is called only where not all can be read.
         count_each: gives the number of tokens of texts.
         room: the most tokens that are read.
     """
+    query, task = asked.text, asked.task
     # A query alone is read as it is, white space included: other pruners' checkpoints were trained on that.
     whole = "\n\n".join(filter(None, (query.strip(), task.strip()))) if task.strip() else query
     # A token is at least one byte, so a text that is so much longer than its room needn't be counted.
@@ -64,9 +76,9 @@ def read(  # noqa: PLR0913, PLR0917  # what is asked, the document, and the room
     query, task = bounded(query.strip()), bounded(task.strip())
     spent = int(count_each([query])[0]) + 1
     if spent > room:  # the intent itself is too long, and then the task is no more than a part of it
-        told = _most_telling(_parts(f"{query}\n{task}"), "", TermIndex.of(code, layout), count_each, room)
+        told = _most_telling(_parts(f"{query}\n{task}"), "", index(), count_each, room)
         return TruncatedQuery("\n".join(told) or query[: room // 4 + 1], False)
-    told = _most_telling(_parts(task), query, TermIndex.of(code, layout), count_each, room - spent)
+    told = _most_telling(_parts(task), query, index(), count_each, room - spent)
     return TruncatedQuery("\n".join([query, *told]), False)
 
 

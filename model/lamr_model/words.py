@@ -15,8 +15,7 @@ from itertools import chain, count, product
 
 import numpy as np
 from lamr_base.arrays import Float64Array, ranges
-from lamr_postprocess.characters import DIGIT, LOWER, OTHER, UPPER
-from lamr_postprocess.layout import LineLayout, line_layout
+from lamr_postprocess.layout import DIGIT, LOWER, OTHER, UPPER, LineLayout, line_layout
 from numpy.typing import NDArray
 
 _STOP = """

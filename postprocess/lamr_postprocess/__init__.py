@@ -9,6 +9,7 @@ Usable on its own: needs numpy and tree-sitter, no model and no server.
 
 from typing import TYPE_CHECKING, Any
 
+from lamr_postprocess.byte_counts import approximate_tokens
 from lamr_postprocess.detection import detect_language
 from lamr_postprocess.document import LEAST_CUT
 from lamr_postprocess.encodings import DecodedFile, Encoding, decode
@@ -16,7 +17,8 @@ from lamr_postprocess.languages import LANGUAGES, Comment, Language, ListKind, l
 from lamr_postprocess.lines import line_spans, split_lines
 from lamr_postprocess.prune import prune_lines
 from lamr_postprocess.result import Cut, PrunedCode, cut_texts, restore
-from lamr_postprocess.selection import BudgetError, approximate_tokens
+from lamr_postprocess.selection import BudgetError
+from lamr_postprocess.source_file import SourceFile
 from lamr_postprocess.view import render_heat, render_json
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ __all__ = [
     "Language",
     "ListKind",
     "PrunedCode",
+    "SourceFile",
     "approximate_tokens",
     "cut_texts",
     "decode",

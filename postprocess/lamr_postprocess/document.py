@@ -1,12 +1,13 @@
 """A text made ready for pruning: its lines, its language, and the rules of its repair.
 
-One `Document` serves any number of selections of the same text, which is what a search for a token budget needs.
+One `Document` serves any number of selections of the same text, which is what a search for a token budget needs. Lines
+of a text without a tree may be in another language, and a marker there takes that one's comments (`markup_of`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, pairwise
@@ -16,27 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamr_postprocess.captures import read_names
-from lamr_postprocess.definition_spans import DefinitionSpan, spans_in
-from lamr_postprocess.definitions import Definitions, definitions_of
+from lamr_postprocess.definitions import Definitions, DefinitionSpan, definitions_of, spans_in
 from lamr_postprocess.frames import Frames, frames_of, no_frames
-from lamr_postprocess.headings import headings_of
 from lamr_postprocess.languages import Comment, Language
 from lamr_postprocess.lines import (
     BOM,
     BoolArray,
     IntArray,
-    blank_lines,
-    code_points,
-    line_spans,
-    spans_of,
-    split_lines,
 )
 from lamr_postprocess.listing import Listing
 from lamr_postprocess.mending import parse_mended
 from lamr_postprocess.outcomes import OutcomeRows, outcome_of
 from lamr_postprocess.outline import NOBODY, Outline, outline_of
 from lamr_postprocess.outputs import output_frames
-from lamr_postprocess.parts import Markup, markup_of, no_markup
 from lamr_postprocess.pieces import pieces_of
 from lamr_postprocess.repair import (
     CUT,
@@ -48,6 +41,7 @@ from lamr_postprocess.repair import (
     rules_of,
     rules_without_tree,
 )
+from lamr_postprocess.source_file import SourceFile
 from lamr_postprocess.syntax import (
     CostlySyntaxError,
     Damage,
@@ -57,6 +51,52 @@ from lamr_postprocess.syntax import (
     ParsedText,
 )
 from lamr_postprocess.wholes import Wholes, wholes_of
+
+_NONE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Markup:
+    """The comment syntax of each of R rows.
+
+    Attributes:
+        rows: int [R], an index into `comments`; -1 for the language's own.
+        around: int [R], the row in which begins what stands around each; -1 for nothing.
+        comments: the comment syntaxes of the parts.
+    """
+
+    rows: IntArray
+    around: IntArray
+    comments: tuple[Comment, ...] = ()
+
+
+def no_markup(rows: int) -> Markup:
+    """So many rows in the language's own syntax."""
+    return Markup(np.full(rows, _NONE), np.full(rows, _NONE))
+
+
+def markup_of(text: str, spans: IntArray, language: Language) -> Markup:
+    """Find the parts that the language's table describes, in a text whose rows have the offsets `spans`, int [R, 2].
+
+    A part that nothing closes is none. Parts are looked for one after the other, so that none lies in another one.
+    """
+    markup = no_markup(spans.shape[0])
+    if not language.parts:
+        return markup
+    markup = replace(markup, comments=tuple(part.comment for part in language.parts))
+    opening = re.compile("|".join(f"({part.opening})" for part in language.parts), re.MULTILINE)
+    at = 0
+    while found := opening.search(text, at):
+        number = next(i for i, each in enumerate(found.groups()) if each is not None)
+        closed = re.compile(language.parts[number].closing, re.MULTILINE).search(text, found.end())
+        if closed is None:
+            return markup
+        first, last = np.searchsorted(spans[:, 1], (found.end() - 1, closed.start()), side="right")
+        markup.rows[first + 1 : last] = number
+        markup.around[first + 1 : last] = first
+        at = closed.end()
+    return markup
+
 
 LEAST_CUT = 100
 """Characters without indentation that a cut between kept lines hides at least. A marker takes as many tokens as some
@@ -209,58 +249,50 @@ class Document:
         return at is None or self.body[int(self.body_spans[at, 0] + self.indents[at])] in characters
 
 
-def analyse(  # noqa: PLR0913  # keyword-only, each with a default
-    text: str,
-    language: Language,
-    *,
-    listing: Listing | None = None,
-    repair: bool = True,
-    naming: Callable[[str], int] | None = None,
-    least_cut: int = LEAST_CUT,
+def analyse(
+    source: SourceFile, *, repair: bool = True, named: bool = False, least_cut: int = LEAST_CUT
 ) -> Document:
-    """Find the lines and the repair rules of a text. A text that can't be parsed is pruned line by line, never refused.
+    """Find the repair rules of a text. A text that can't be parsed is pruned line by line, never refused.
 
     Args:
-        text: the text, with its line prefixes if it has any.
-        language: its language.
-        listing: what `read_listing` gives for the text.
+        source: the text.
         repair: whether there are rules; without them every selection is its own closure.
-        naming: counts tokens, where cuts are to name the definitions that they hide; this needs the syntax tree, and
-            so it needs `repair`.
+        named: whether cuts are to name the definitions that they hide; this needs the syntax tree, and so it needs
+            `repair`.
         least_cut: see `LEAST_CUT`; 0 fills no gaps but blank lines.
     """
-    body = text if listing is None else listing.body
-    points = code_points(body)
-    spans = spans_of(points)
-    lines = spans.shape[0]
-    blank = blank_lines(points, spans)
-    indents = _indents(points, spans)
-    cost = spans[:, 1] - spans[:, 0] - indents
+    return source.once((repair, named, least_cut), lambda: _analysed(source, repair, named, least_cut))
+
+
+def _analysed(source: SourceFile, repair: bool, named: bool, least_cut: int) -> Document:
+    layout, listing = source.layout, source.listing
+    spans, lines = layout.spans, layout.spans.shape[0]
+    indents = _indents(layout.points, spans)
     structure = _Structure(no_rules(lines), no_markup(lines))
     if repair:
-        space = _Space(blank, indents)
-        structure = _structure(body, language, _Costs(cost, least_cut), space, listing, naming)
-        if text.startswith(BOM) and not language.skips_mark:
+        space = _Space(layout.blank, indents, spans[:, 1] - spans[:, 0] - indents, least_cut)
+        structure = _structure(source, space, named)
+        if source.text.startswith(BOM) and not source.language.skips_mark:
             structure = replace(structure, rules=keeping_first(structure.rules))
     outline = structure.outline
     numbers = np.arange(1, lines + 1) if listing is None or listing.numbers is None else listing.numbers
     told = numbers if listing is None or listing.numbers is not None else _told(listing, numbers)
     return Document(
-        text=text,
-        language=language,
-        spans=spans if listing is None else line_spans(text),
-        body=body,
+        text=source.text,
+        language=source.language,
+        spans=source.spans,
+        body=source.body,
         body_spans=spans,
         numbers=numbers,
         told=told,
         margin="" if listing is None else listing.margin,
-        blank=blank,
+        blank=layout.blank,
         indents=indents,
-        starts=~blank if outline is None else outline.starts,
+        starts=~layout.blank if outline is None else outline.starts,
         markup=structure.markup.rows,
         comments=structure.markup.comments,
         around=structure.markup.around,
-        pieces=pieces_of(blank, structure.spans),
+        pieces=pieces_of(layout.blank, structure.spans),
         rules=structure.rules,
         fillers=_no_fillers() if outline is None else _fillers(outline),
         definitions=structure.definitions,
@@ -281,30 +313,31 @@ class _Structure:
 
 
 @dataclass(frozen=True, eq=False)
-class _Costs:
-    """Characters without indentation: of each line, int [L], and of the smallest cut between kept lines."""
-
-    of_lines: IntArray
-    least_cut: int
-
-
-@dataclass(frozen=True, eq=False)
 class _Space:
-    """The white space of L lines: bool [L] whether they hold nothing else, and their indents int [L]."""
+    """What of L lines is white space and what isn't.
+
+    Attributes:
+        blank: bool [L], lines of white space alone.
+        indents: int [L], characters of leading white space.
+        costs: int [L], the other characters.
+        least_cut: how many of these the smallest cut between kept lines has.
+    """
 
     blank: BoolArray
     indents: IntArray
+    costs: IntArray
+    least_cut: int
 
 
-def _by_line(text: str, language: Language, costs: _Costs, space: _Space, why: str | None) -> _Structure:
+def _by_line(source: SourceFile, space: _Space, why: str | None) -> _Structure:
     """The structure of a text without a tree, and why it has none if that is worth a word."""
-    lines, spans = split_lines(text), line_spans(text)
+    text, lines, language, spans = source.body, source.body_lines, source.language, source.layout.spans
     wholes = wholes_of(text, lines, spans, language)
     inner = wholes.head != np.arange(len(lines))
-    frames = _frames(text, lines, language, space, inner, wholes)
+    frames = _frames(lines, language, space, inner, wholes)
     blank = space.blank & ~inner
     more = [*_introduced(lines, blank, wholes, language), *_filled(lines, blank, language, frames, wholes)]
-    rules = rules_without_tree(costs.of_lines, blank, frames, wholes, more, costs.least_cut)
+    rules = rules_without_tree(space.costs, blank, frames, wholes, more, space.least_cut)
     return _Structure(rules, markup_of(text, spans, language), f"{why} pruned line by line" if why else None)
 
 
@@ -331,13 +364,11 @@ def _filled(
         yield from ((outer, row) for outer, row in first.items() if outer >= 0)
 
 
-def _frames(  # noqa: PLR0913, PLR0917  # a text, and what is known of its lines
-    text: str, lines: list[str], language: Language, space: _Space, inner: BoolArray, wholes: Wholes
-) -> Frames:
+def _frames(lines: list[str], language: Language, space: _Space, inner: BoolArray, wholes: Wholes) -> Frames:
     """Which lines of a text without a tree are nothing without others."""
     if language.blocks is not None:
         return language.blocks(lines, space.blank)
-    frames = no_frames(headings_of(text, language))
+    frames = no_frames(_headings(lines, language))
     if language.frames is None:
         return frames
     unread = space.blank | inner
@@ -347,49 +378,64 @@ def _frames(  # noqa: PLR0913, PLR0917  # a text, and what is known of its lines
     return Frames(np.where(outermost, frames.above, found.above), found.opening)
 
 
-def _structure(  # noqa: PLR0913, PLR0917  # a text, and what is known of it
-    text: str,
-    language: Language,
-    costs: _Costs,
-    space: _Space,
-    listing: Listing | None,
-    naming: Callable[[str], int] | None,
-) -> _Structure:
+def _headings(lines: Sequence[str], language: Language) -> IntArray:
+    """The row of the heading that each line stands under, int [L]; -1 for none.
+
+    A line stands under the last heading before it, and a heading under the last one of a higher rank.
+    """
+    above = np.full(len(lines), -1, dtype=np.int64)
+    ranks = [re.compile(expression) for expression in language.headings]
+    open_headings: list[tuple[int, int]] = []  # (rank, row), ranks rising
+    for row, line in enumerate(lines if ranks else ()):
+        rank = next((index for index, expression in enumerate(ranks) if expression.match(line)), None)
+        if rank is not None:
+            while open_headings and open_headings[-1][0] >= rank:
+                open_headings.pop()
+        if open_headings:
+            above[row] = open_headings[-1][1]
+        if rank is not None:
+            open_headings.append((rank, row))
+    return above
+
+
+def _structure(source: SourceFile, space: _Space, named: bool) -> _Structure:
     """The structure of a text."""
-    source, why = _parsed(text, language, listing)
-    if source is None:
-        return _by_line(text, language, costs, space, why)
+    language = source.language
+    tree, why = _parsed(source)
+    if tree is None:
+        return _by_line(source, space, why)
     # The outline comes first, since its walk takes more memory than names do, and the tree goes before rules are made.
-    outline = outline_of(source, language)
-    names = [(read_names(each, each.grammar.language), each.grammar.language) for each in source.all]
-    definitions = None if naming is None else definitions_of(source, space.indents, naming)
+    outline = outline_of(tree, language)
+    names = [(read_names(each, each.grammar.language), each.grammar.language) for each in tree.all]
+    definitions = definitions_of(tree, space.indents) if named else None
     if names[0][0].misread:
-        return _by_line(text, language, costs, space, _BROKEN.format(language.name))
-    damage, spans = source.damage, spans_in(source)
-    del source
-    rules = rules_of(names, outline, damage, costs.of_lines, costs.least_cut)
+        return _by_line(source, space, _BROKEN.format(language.name))
+    damage, spans = tree.damage, spans_in(tree)
+    del tree
+    rules = rules_of(names, outline, damage, space.costs, space.least_cut)
     markup = Markup(outline.markup, outline.around, outline.comments)
     return _Structure(rules, markup, why, outline, definitions, spans)
 
 
-def _parsed(text: str, language: Language, listing: Listing | None) -> tuple[ParsedText | None, str | None]:
+def _parsed(source: SourceFile) -> tuple[ParsedText | None, str | None]:
     """A text's tree and a note on it; without a tree, why there is none, if that is worth a word."""
+    text, language, listing = source.body, source.language, source.listing
     if listing is not None and listing.files > 1:
         return None, f"lines of {listing.files} files:"
     if not language.grammar or not text:
         return None, _why_by_line(text, language)
     try:
-        source = parse_mended(text, language)
+        tree = parse_mended(text, language)
     except MissingGrammarError as error:
         return None, f"{error};"
     except CostlySyntaxError as error:
         return None, f"{language.name} that {_UNPARSED[type(error)]} to parse:"
-    root = source.tree.root_node
+    root = tree.tree.root_node
     broken = root.has_error
     refused = broken and language.parses is not None and not language.parses(text)
     if root.is_error or refused:
         return None, _BROKEN.format(language.name)
-    return source, _note(language, source.damage, broken=broken)
+    return tree, _note(language, tree.damage, broken=broken)
 
 
 def _why_by_line(text: str, language: Language) -> str | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from lamr_postprocess.definition_spans import DefinitionSpan
+from lamr_postprocess.definitions import DefinitionSpan
 from lamr_postprocess.lines import BoolArray, IntArray
 
 Float64Array = NDArray[np.float64]

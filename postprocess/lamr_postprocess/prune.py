@@ -5,23 +5,22 @@ Each step is a module of its own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import gc
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lamr_postprocess.analyses import Analyses
-from lamr_postprocess.collecting import without_collections
-from lamr_postprocess.detection import detect_language
+from lamr_postprocess.byte_counts import approximate_tokens
 from lamr_postprocess.document import LEAST_CUT, Document, analyse
-from lamr_postprocess.languages import Language, language_named
+from lamr_postprocess.languages import language_named
 from lamr_postprocess.lines import BoolArray, IntArray
-from lamr_postprocess.listing import read_listing
 from lamr_postprocess.outcomes import OutcomeRows
 from lamr_postprocess.pieces import Float64Array, values_of
-from lamr_postprocess.render import COMMENT, NAMED, Style, render, sample_marker
+from lamr_postprocess.render import COMMENT, NAMED, Style, render, sample_marker, single_gaps
 from lamr_postprocess.repair import CUT, DEPENDENCY, KEEP, REASONS, SELECTED, Codes, adding
 from lamr_postprocess.result import PrunedCode
 from lamr_postprocess.selection import (
@@ -30,11 +29,28 @@ from lamr_postprocess.selection import (
     CountTokens,
     Keep,
     PriceLines,
-    approximate_tokens,
     highest_thresholds,
     kept_by_request,
 )
-from lamr_postprocess.swepruner import single_gaps
+from lamr_postprocess.source_file import SourceFile
+
+
+@contextmanager
+def without_collections() -> Iterator[None]:
+    """Pause collections, unless somebody has switched them off anyway.
+
+    Python's search for garbage walks over all objects anew, which takes a fourth of the time of a file of 100,000
+    lines. What isn't in a circle goes at once, as ever. The pause holds for the whole process. Of several threads the
+    first that is done ends the pause, which costs the others no more than time.
+    """
+    pauses = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if pauses:
+            gc.enable()
+
 
 THRESHOLD = 0.4
 """The least score of a selected line where the caller names neither one nor a budget (paper section 3.4)."""
@@ -52,7 +68,7 @@ BARE = "budget too small: imports and definitions used by the kept lines were le
 
 @without_collections()
 def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a function want
-    code: str,
+    code: str | SourceFile,
     line_scores: ArrayLike,
     *,
     path: str | None = None,
@@ -71,12 +87,12 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
     markers: str = "comment",
     line_numbers: bool = False,
     min_cut: int = LEAST_CUT,
-    analyses: Analyses | None = None,
 ) -> PrunedCode:
     """Keep the lines that score high, repair the result, and mark what was cut (paper section 3.4).
 
     Args:
-        code: the text, of L lines (see `line_spans`).
+        code: the text, of L lines (see `line_spans`). A `SourceFile` is analysed once for any number of calls; its
+            own path, language and `listed` count.
         line_scores: float [L]; higher scores are kept first. They need not be probabilities.
         path: the file's path, which tells the language.
         language: the language's name, instead of the path. Without both the language is guessed from the content.
@@ -101,7 +117,6 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
         line_numbers: whether original line numbers stand before the lines.
         min_cut: characters, without indentation, that a cut between two kept lines hides at least; what is smaller is
             kept where all that it needs is, because a marker costs about as much. 0 keeps blank lines only.
-        analyses: what is known of texts that were pruned before; None parses each anew, and so do `named` markers.
 
     Raises:
         BudgetError: the smallest valid output has more than `max_tokens` (a ValueError, with both numbers).
@@ -110,15 +125,12 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
     """
     style = Style(markers, line_numbers, repair)
     count = count_tokens or approximate_tokens
-    limit = _limit(code, ratio, max_tokens, count)
-    listing = read_listing(code) if listed else None
-    body, place = (code, path) if listing is None else (listing.body, path or listing.path)
-    table = _language(body, place, language)
-    if analyses is None or markers == NAMED:
-        naming = approximate_tokens if markers == NAMED else None
-        document = analyse(code, table, listing=listing, repair=repair, naming=naming, least_cut=min_cut)
-    else:
-        document = analyses.document(code, table, listing=listing, repair=repair, least_cut=min_cut)
+    text = code if isinstance(code, str) else code.text
+    limit = _limit(text, ratio, max_tokens, count)
+    if isinstance(code, str):
+        given = None if language is None else language_named(language)
+        code = SourceFile(code, path or "", given, listed)
+    document = analyse(code, repair=repair, named=markers == NAMED, least_cut=min_cut)
     lines = document.spans.shape[0]
     if style.is_swe_pruners:
         document = replace(document, rules=replace(document.rules, singles=single_gaps(lines)))
@@ -128,7 +140,7 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
     depends = None if dependency is None else _per_line("dependency", dependency, lines, np.bool_)
     wanted = kept_by_request(document, keep)
     note, outcome = document.note, document.outcome if repair else OutcomeRows()
-    tokens = count(code) if min_tokens > 0 or limit is not None else 0
+    tokens = count(text) if min_tokens > 0 or limit is not None else 0
     if tokens < min_tokens and (max_tokens is None or tokens <= max_tokens):
         codes, style = np.full(lines, SELECTED, dtype=np.int8), Style(markers, line_numbers)
         note = f"passed through: {tokens} tokens, fewer than min_tokens {min_tokens}"
@@ -244,10 +256,6 @@ def _limit(code: str, ratio: float | None, max_tokens: int | None, count: CountT
     share = None if ratio is None else int(count(code) / ratio)
     limits = [limit for limit in (share, max_tokens) if limit is not None]
     return min(limits, default=None)
-
-
-def _language(code: str, path: str | None, language: str | None) -> Language:
-    return language_named(language) if language is not None else detect_language(code, path)
 
 
 def _per_line(name: str, values: ArrayLike, lines: int, dtype: type[np.generic]) -> NDArray[Any]:

@@ -15,6 +15,7 @@ from typing import SupportsIndex, TypeGuard
 import numpy as np
 from lamr_base.errors import InvalidInputError
 
+from lamr_postprocess.byte_counts import approximate_tokens
 from lamr_postprocess.document import Document
 from lamr_postprocess.lines import BoolArray, IntArray
 from lamr_postprocess.outline import NOBODY
@@ -61,15 +62,6 @@ class BudgetError(InvalidInputError):
 
     def __reduce__(self) -> tuple[type[BudgetError], tuple[int, int]]:
         return type(self), (self.needed, self.max_tokens)
-
-
-def approximate_tokens(text: str) -> int:
-    """A rough token count without a tokenizer: one token for 3.5 bytes of UTF-8.
-
-    The vocabularies of code models come to about that on source code. Where a bound must hold for a tokenizer, pass
-    that tokenizer's count instead.
-    """
-    return -(-2 * len(text.encode("utf-8", "surrogatepass")) // 7)
 
 
 def keep_list(keep: Iterable[Keep]) -> tuple[Keep, ...]:

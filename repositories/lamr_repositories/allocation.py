@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from lamr_base.arrays import Float64Array
-from lamr_postprocess import Cut, detect_language
+from lamr_postprocess import Cut, SourceFile
 from lamr_postprocess.document import Document, analyse
 from lamr_postprocess.lines import BoolArray, IntArray
 from lamr_postprocess.render import Style, cuts_of, render
@@ -28,8 +28,7 @@ _ENOUGH = 0.995
 class Competitor:
     """One file whose lines compete. Lines of one piece are taken together where they score alike."""
 
-    path: str
-    text: str
+    source: SourceFile
     scores: Float64Array  # float64 [L]; lines with minus infinity don't compete
     piece: IntArray  # int64 [L]
 
@@ -117,7 +116,7 @@ class Allocation:
     def parts(self) -> list[KeptPart]:
         """The files of which something is kept, that of the best line first."""
         kept = (part for part in self._parts.values() if part.tokens)
-        return sorted(kept, key=lambda part: (-part.score, part.competitor.path))
+        return sorted(kept, key=lambda part: (-part.score, part.competitor.source.path))
 
     def fill(self, limit: int, on_progress: Callable[[int, int], None] | None = None) -> None:
         """Take lines in falling order of score, as long as all parts together cost no more than a limit.
@@ -174,7 +173,7 @@ class Allocation:
 
     def _open(self, file: int) -> KeptPart:
         each = self._competitors[file]
-        document = analyse(each.text, detect_language(each.text, each.path))
+        document = analyse(each.source)
         nothing = np.zeros(len(each.scores), np.bool_)
         part = KeptPart(each, document, self._price(each, document), nothing, nothing.astype(np.int8))
         self._parts[file] = part

@@ -22,7 +22,7 @@ from lamr_base.arrays import Float64Array, ranges
 from lamr_base.cache import unpacked
 from lamr_model.words import TermIndex
 from lamr_postprocess import language_named
-from lamr_postprocess.definition_spans import DefinitionSpan, definition_spans
+from lamr_postprocess.definitions import DefinitionSpan, definition_spans
 from lamr_postprocess.layout import line_layout
 from lamr_postprocess.lines import BoolArray, IntArray
 from numpy.typing import NDArray

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,6 +10,10 @@ from lamr_base.errors import InvalidInputError
 
 from lamr_repositories.formats import FORMATS
 from lamr_repositories.walk import WalkOptions
+
+OnProgress = Callable[[str, int, int], None]
+"""Takes what is being done, how much of it is done, and how much there is."""
+
 
 ORDERS = ("score", "path")
 

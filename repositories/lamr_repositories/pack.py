@@ -16,23 +16,79 @@ from lamr_base.errors import InvalidInputError
 from lamr_client.prune_options import check_query, check_words
 from lamr_model.counters import token_counter
 from lamr_model.encoding import PromptEncoder
+from lamr_model.query_truncation import Query
 from lamr_model.scoring.scorer import Scorer
 from lamr_model.spec import bundled_repository
 
 from lamr_repositories.folders import Folder, NamedFiles
 from lamr_repositories.formats import PackHead
-from lamr_repositories.options import PackOptions
+from lamr_repositories.options import OnProgress, PackOptions
 from lamr_repositories.prepared import PackLineModel, Prepared, Tools
-from lamr_repositories.progress import OnProgress
 from lamr_repositories.remote import fetched, is_url, name_of
 from lamr_repositories.result import PackResult
 from lamr_repositories.revisions import Revision, is_bare
-from lamr_repositories.several import Several, unique
 from lamr_repositories.sources import FileSource
 from lamr_repositories.walk import WalkOptions
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+import itertools
+from collections.abc import Generator, Mapping
+
+from lamr_repositories.ignoring import literal
+from lamr_repositories.sources import MOST_BYTES, ListedFile
+from lamr_repositories.walk import IGNORE_FILE, own_patterns
+
+
+def unique(names: Sequence[str]) -> list[str]:
+    """Return names of which none equals another: a later one of the same gets a number."""
+    found: list[str] = []
+    for name in names:
+        numbered = (name, *(f"{name}-{number}" for number in range(2, len(names) + 1)))
+        found.append(next(each for each in numbered if each not in found))
+    return found
+
+
+class Several(FileSource):
+    """The files of several sources, below their names."""
+
+    def __init__(self, sources: Mapping[str, FileSource]) -> None:
+        """Take the sources by their names, which have no slash."""
+        self._sources = sources
+
+    def files(self) -> Iterator[ListedFile]:
+        """Yield all files, each path below its source's name."""
+        for name, source in self._sources.items():
+            for each in source.files():
+                yield replace(each, path=f"{name}/{each.path}")
+
+    def read(self, path: str, most: int = MOST_BYTES) -> bytes | None:
+        """Return a file's bytes. The ignore file of all has the patterns of each one's own."""
+        if path == IGNORE_FILE:
+            rows = [
+                _below(name, row) for name in self._sources for row in own_patterns(self._sources[name], most)
+            ]
+            return b"\n".join(rows)
+        name, _, inside = path.partition("/")
+        return self._sources[name].read(inside, most) if name in self._sources else None
+
+    def read_all(self, listed: Sequence[ListedFile]) -> Generator[tuple[ListedFile, bytes | None]]:
+        """Yield files with their bytes, in the order given."""
+        for name, group in itertools.groupby(listed, lambda each: each.path.partition("/")[0]):
+            given = list(group)
+            inside = [replace(each, path=each.path.partition("/")[2]) for each in given]
+            read = self._sources[name].read_all(inside)
+            yield from ((each, data) for each, (_, data) in zip(given, read, strict=True))
+
+
+def _below(name: str, pattern: bytes) -> bytes:
+    """Return a pattern as it reads one folder further up. A slash in or before a pattern ties it to its folder."""
+    if not pattern.strip() or pattern.startswith(b"#"):
+        return pattern
+    sign, rest = (b"!", pattern[1:]) if pattern.startswith(b"!") else (b"", pattern)
+    anywhere = b"" if b"/" in rest.rstrip(b"/ ") else b"**/"
+    return sign + b"/" + os.fsencode(literal(name)) + b"/" + anywhere + rest.lstrip(b"/")
 
 
 _FOREIGN = (
@@ -122,7 +178,7 @@ def _prepared(
     on_progress = using.get("on_progress") or (lambda *_: None)
     repository = bundled_repository() if (model := using.get("model")) is None else Path(model)
     encoder, scorer = _loaded(repository)
-    words = PackLineModel(scorer, encoder, query, options.task)
+    words = PackLineModel(scorer, encoder, Query(query, options.task))
     notes = [] if words.reads or not scorer.instant else [_FOREIGN]
     with contextlib.ExitStack() as stack:
         begin = time.perf_counter()

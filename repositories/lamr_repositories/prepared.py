@@ -17,18 +17,18 @@ from lamr_base.cache import Cache
 from lamr_base.errors import InvalidInputError, unseen_lines, visible
 from lamr_model.counters import Counter
 from lamr_model.encoding import PromptEncoder
-from lamr_model.query_truncation import TruncatedQuery, bounded
+from lamr_model.query_truncation import Query, TruncatedQuery, bounded
 from lamr_model.scoring.query_document import NO_TOKENS, QueryDocument
 from lamr_model.scoring.scorer import DocumentScorer, Scorer
-from lamr_postprocess import decode
+from lamr_model.words import TermIndex
+from lamr_postprocess import SourceFile, decode
 from lamr_postprocess.encodings import UTF_8
 from lamr_postprocess.layout import line_layout
 from lamr_postprocess.prune import UNSEEN_SHOWN
 
 from lamr_repositories.formats import FORMATS, PackHead
 from lamr_repositories.indexing import Indexed, index_repository, same_content
-from lamr_repositories.options import PackOptions
-from lamr_repositories.progress import OnProgress
+from lamr_repositories.options import OnProgress, PackOptions
 from lamr_repositories.ranked import Ranked
 from lamr_repositories.result import PackCounts, PackedFile, PackResult, StageSeconds
 from lamr_repositories.sources import FileSource
@@ -46,36 +46,27 @@ class PackLineModel:
 
     scorer: Scorer
     encoder: PromptEncoder
-    query: str
-    task: str
+    query: Query
 
     @property
     def reads(self) -> bool:
         """Whether there is such a model, and it knows the question's language."""
-        return self.scorer.instant and self.scorer.reads(self.query)
+        return self.scorer.instant and self.scorer.reads(self.query.text)
 
-    def read_query(self, files: Sequence[tuple[str, str]]) -> TruncatedQuery:
+    def read_query(self, files: Sequence[SourceFile]) -> TruncatedQuery:
         """Return what is read of the question by the words of some files: of a long one the rarest sentences.
 
         All files share one reading, since they compete.
         """
-        begun = "\n".join(text for _, text in files)[:_MOST_CHARACTERS]
-        return self.encoder.read_query(self.query, self.task, begun, line_layout(begun))
+        begun = "\n".join(each.text for each in files)[:_MOST_CHARACTERS]
+        return self.encoder.read_query(self.query, lambda: TermIndex.of(begun, line_layout(begun)))
 
-    def log_odds(self, path: str, text: str, reading: TruncatedQuery) -> Float64Array | None:
+    def log_odds(self, source: SourceFile, reading: TruncatedQuery) -> Float64Array | None:
         """Return the log-odds [L] that each line of a file answers; None for a file that can't be read."""
-        if len(text) > _MOST_CHARACTERS:
+        if len(source.text) > _MOST_CHARACTERS:
             return None
         try:
-            asked = QueryDocument.of(
-                self.encoder,
-                self.query,
-                text,
-                task=self.task,
-                path=path,
-                reading=reading,
-                tokens=NO_TOKENS,
-            )
+            asked = QueryDocument.of(self.encoder, self.query, source, reading=reading, tokens=NO_TOKENS)
         except InvalidInputError:  # the question has no word that the model knows
             return None
         scores = DocumentScorer(self.scorer, asked).finish().scores
@@ -205,38 +196,39 @@ class Prepared:
             return "no line is kept: no file has a word of the question"
         return "no line is kept: the budget has no room for the best ones; raise max_tokens (--max-tokens)"
 
-    def _choose(self, source: FileSource) -> list[tuple[int, str]]:
-        """Return the files whose lines compete, best first, with their texts."""
+    def _choose(self, source: FileSource) -> list[tuple[int, SourceFile]]:
+        """Return the files whose lines compete, best first."""
         files = self._ranked.best_files(self._options.max_tokens * _ROOM)
-        texts: dict[int, str] = {}
+        chosen: dict[int, SourceFile] = {}
         guessed: list[str] = []
         listed = [self._index.files[file].listed for file in files]
         for file, (_, data) in zip(files, source.read_all(listed), strict=True):
-            if data is None or not same_content(self._index.files[file], data):
+            indexed = self._index.files[file]
+            if data is None or not same_content(indexed, data):
                 continue
             if decoded := decode(data):
-                texts[file] = decoded.text
+                chosen[file] = SourceFile(decoded.text, indexed.listed.path, listed=False)
                 if decoded.encoding != UTF_8:
-                    guessed.append(f"{self._index.files[file].listed.path} ({decoded.encoding.name})")
+                    guessed.append(f"{indexed.listed.path} ({decoded.encoding.name})")
         if guessed:
             self._tools.notes.append(f"not UTF-8, and read as what seems likeliest: {_some(guessed)}")
-        changed = len(files) - len(texts)
+        changed = len(files) - len(chosen)
         if changed:
             self._tools.notes.append(
                 f"left out {changed} of the best files: they changed while the pack was made"
             )
-        return [(file, texts[file]) for file in files if file in texts]
+        return list(chosen.items())
 
     def _log_odds(self) -> list[Float64Array | None]:
         """Return what the line model says of the best files."""
-        model, indexed = self._tools.model, self._index.files
+        model = self._tools.model
         if not model.reads or not self._ranked.pieces.by_piece.any():
             return []
-        files = [(indexed[file].listed.path, text) for file, text in self._chosen[:MOST_FILES]]
+        files = [source for _, source in self._chosen[:MOST_FILES]]
         reading = model.read_query(files)
         if not reading.whole:
             self._tools.notes.append(f"of the question the model read: {' '.join(reading.text.split())}")
-        return [model.log_odds(path, text, reading) for path, text in files]
+        return [model.log_odds(each, reading) for each in files]
 
     def _stage(self, name: str) -> Callable[[int, int], None]:
         return lambda done, total: self._tools.on_progress(name, done, total)
@@ -250,7 +242,7 @@ def _some(names: Sequence[str]) -> str:
 def _packed(written: WrittenPart, files: Sequence[Indexed], place: dict[str, int]) -> PackedFile:
     part = written.part
     reasons = part.reasons
-    each = files[place[part.competitor.path]]
+    each = files[place[part.competitor.source.path]]
     return PackedFile(
         path=each.listed.path,
         language=each.language,

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from lamr_base.arrays import Float64Array, ranges
 from lamr_model.words import query_terms
-from lamr_postprocess.lines import IntArray, line_spans
+from lamr_postprocess import SourceFile
+from lamr_postprocess.lines import IntArray
 
 from lamr_repositories.allocation import Competitor
 from lamr_repositories.indexing import RepositoryIndex
@@ -143,9 +144,9 @@ class Ranked:
         return list(dict.fromkeys(self.pieces.file[self.order[:enough]].tolist()))[:_MOST_FILES]
 
     def competitors(
-        self, chosen: Sequence[tuple[int, str]], log_odds: Sequence[Float64Array | None]
+        self, chosen: Sequence[tuple[int, SourceFile]], log_odds: Sequence[Float64Array | None]
     ) -> list[Competitor]:
-        """Return files, by place and text, with their line scores; the line model has read the first of them."""
+        """Return files, by place, with their line scores; the line model has read the first of them."""
         scores = [self._scores(file) for file, _ in chosen]
         by_model = [
             None if said is None else own.by_model(said)
@@ -154,18 +155,16 @@ class Ranked:
         said = np.concatenate([np.zeros(0), *(each for each in by_model if each is not None)])
         usual = float(np.quantile(said, _USUAL)) if len(said) else 0.0
         return [
-            self._competitor(file, text, own, each, usual)
-            for (file, text), own, each in zip(chosen, scores, by_model, strict=True)
+            self._competitor(file, source, own, each, usual)
+            for (file, source), own, each in zip(chosen, scores, by_model, strict=True)
         ]
 
     def _competitor(
-        self, file: int, text: str, own: PieceScores, by_model: Float64Array | None, usual: float
+        self, file: int, source: SourceFile, own: PieceScores, by_model: Float64Array | None, usual: float
     ) -> Competitor:
-        lines = len(line_spans(text))
+        lines = self.index.files[file].lines
         piece = np.searchsorted(own.spans[:, 1], np.arange(lines), side="right")
-        return Competitor(
-            self.index.files[file].listed.path, text, own.of_lines(lines, by_model, usual), piece
-        )
+        return Competitor(source, own.of_lines(lines, by_model, usual), piece)
 
     def outlines(self) -> Iterator[Outlined]:
         """Yield the files that define something, by their best piece."""

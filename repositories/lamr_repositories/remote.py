@@ -25,7 +25,7 @@ from lamr_repositories.git import (
     transport_of,
 )
 from lamr_repositories.git_trust import refuse_foreign_objects
-from lamr_repositories.progress import OnProgress
+from lamr_repositories.options import OnProgress
 from lamr_repositories.watch import Watch
 
 _SCHEMES = ("https", "http", "ssh", "git", "file")

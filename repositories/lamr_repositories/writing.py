@@ -176,7 +176,7 @@ class Writer:
         # No more are made than are used when every competitor gets into the pack.
         outlined = list(itertools.islice(ranked, MOST_OUTLINES + len(competitors)))
         names = [*paths, *(line for each in outlined for line in each.lines)]
-        form = self.form.closed(names, [about.query, *(each.text for each in competitors)])
+        form = self.form.closed(names, [about.query, *(each.source.text for each in competitors)])
         return replace(self, form=form)._filled(about, paths, competitors, outlined, on_progress)
 
     def _filled(
@@ -217,9 +217,9 @@ class Writer:
         return self.form.head(about), self.form.tree(text) if text else ""
 
     def _prices(self, each: Competitor, document: Document) -> PartPrices:
-        form = self.form
-        heading = form.file(FileText(each.path, self.languages[each.path], "")) + form.between
-        lines = [document.text[a:b] for a, b in document.spans.tolist()]
+        form, path = self.form, each.source.path
+        heading = form.file(FileText(path, self.languages[path], "")) + form.between
+        lines = each.source.lines
         if self.line_numbers:
             lines = [f"{number}\t{line}" for number, line in enumerate(lines, 1)]
         marker = sample_marker(document).lstrip()
@@ -232,7 +232,7 @@ class Writer:
         style = Style(line_numbers=self.line_numbers)
         chosen = allocation.parts
         if self.by_path:
-            chosen.sort(key=lambda part: part.competitor.path)
+            chosen.sort(key=lambda part: part.competitor.source.path)
         parts = tuple(WrittenPart(part, *part.render(style)) for part in chosen)
         files = form.between.join(self._file(each) for each in parts)
         body = head + form.files[0] + files + form.files[1]
@@ -248,7 +248,7 @@ class Writer:
         return WrittenPack(text, count(text), parts, ())
 
     def _file(self, each: WrittenPart) -> str:
-        path = each.part.competitor.path
+        path = each.part.competitor.source.path
         return self.form.file(FileText(path, self.languages[path], each.text, each.cuts))
 
     def _tokens_of(self, parts: Sequence[WrittenPart]) -> int:
@@ -267,7 +267,7 @@ class Writer:
         self, outlines: Sequence[_Priced], parts: Sequence[WrittenPart], left: int
     ) -> list[Outlined]:
         """Return the outlines that fit, best first, none of which takes more than its share of the room."""
-        inside = {each.part.competitor.path for each in parts}
+        inside = {each.part.competitor.source.path for each in parts}
         others = [each for each in outlines if each[0][0].path not in inside][:MOST_OUTLINES]
         most = left * ONE_OUTLINE_SHARE
         shown = []

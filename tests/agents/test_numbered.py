@@ -19,7 +19,7 @@ from lamr_agents.skim import asked_for, outline
 from lamr_client.mock_transport import MockTransport, uniform_answer
 from lamr_client.pruner import Pruner
 from lamr_client.result import PruneResult
-from lamr_postprocess import split_lines
+from lamr_postprocess import SourceFile, split_lines
 
 from tests.agents.samples import CODE, SAID, TASK, line_of
 
@@ -112,7 +112,7 @@ def test_numbers_that_dont_count_up_belong_to_the_text() -> None:
 
 def test_an_outline_is_numbered_too() -> None:
     numbered = "".join(f"{number:6}\t{line}" for number, line in enumerate(split_lines(CODE), FIRST))
-    text, kept = outline(numbered, "a.py")
-    assert kept == outline(CODE, "a.py")[1]
+    text, kept = outline(SourceFile(numbered, "a.py"))
+    assert kept == outline(SourceFile(CODE, "a.py"))[1]
     assert re.search(r"(?m)^ +\d+\tdef handler_0\(", text)
     assert "read_header" not in text

@@ -15,8 +15,10 @@ from lamr_agents.sessions import Read
 from lamr_agents.skim import asked_for, outline
 from lamr_client import AccessDeniedError, ServerUnavailableError
 from lamr_client.mock_transport import MockTransport, uniform_answer
+from lamr_postprocess import SourceFile
 
 from tests.agents.samples import CODE, SAID, TASK, line_of, pruner
+from tests.analyses import ANALYSES, counting
 
 INTENT = intent_of(Known(said=SAID, task=TASK))
 ASKED = asked_for(CODE, Read("/w/a.py"), intent=INTENT)
@@ -102,8 +104,19 @@ def test_a_file_beside_the_point_is_an_outline() -> None:
     assert "nothing here seems to answer" in shown.text
 
 
+def test_a_file_is_analysed_once_for_its_parts_their_scores_and_its_outline(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counts = counting(monkeypatch)
+    with pruner(lambda request: uniform_answer(request, 0.001)) as asking:
+        shown = skim(asking, ASKED, INTENT, Policy(least_relevance=0.15, least_saving=0.0))
+    assert shown.reason == OUTLINED
+    assert counts == dict.fromkeys(ANALYSES, 1)
+
+
 def test_an_outline_names_every_definition_and_nothing_else() -> None:
-    text, kept = outline("x = 1\n\n\nclass A:\n    def f(self):\n        return 1\n\n\ny = 2\n", "a.py")
+    code = "x = 1\n\n\nclass A:\n    def f(self):\n        return 1\n\n\ny = 2\n"
+    text, kept = outline(SourceFile(code, "a.py"))
     assert kept == (4, 5)
     assert "return" not in text
 

@@ -33,10 +33,11 @@ from lamr_client.reading_plan import Pace
 from lamr_model.model_io import ChunkRequest
 from lamr_model.rules import Scoring
 from lamr_model.scoring.scorer import Scorer
-from lamr_postprocess import line_spans, prune_lines
+from lamr_postprocess import SourceFile, line_spans, prune_lines
 from lamr_postprocess.lines import TokenLines, code_points
 from lamr_postprocess.selection import approximate_tokens
 
+from tests.analyses import ANALYSES, counting
 from tests.tiny import (
     BERT_PROMPT,
     IN_FULL,
@@ -96,6 +97,32 @@ def test_result_equals_a_plain_reference(repository, end):
     assert (
         0 < result.timings.encode + result.timings.infer + result.timings.postprocess <= result.timings.total
     )
+
+
+def numbered(functions: int) -> str:
+    """A program as a tool prints it, under numbers."""
+    lines = program(functions).splitlines(keepends=True)
+    return "".join(f"{number}\t{line}" for number, line in enumerate(lines, 1))
+
+
+@pytest.mark.parametrize("options", [{}, {"max_tokens": 300}, {"markers": "named", "keep": [3]}])
+@pytest.mark.parametrize("code", [program(20), numbered(20)])
+def test_a_text_is_analysed_once(repository, monkeypatch, code, options):
+    counts = counting(monkeypatch)
+    with pruner(repository, MockTransport(answer)) as subject:
+        subject.prune(QUERY, code, path="a.py", **options)
+        assert counts == dict.fromkeys(ANALYSES, 1)
+        subject.prune("area of a square", code, path="a.py", **options)
+    assert counts == dict.fromkeys(ANALYSES, 1), "another question needs none"
+
+
+def test_a_source_file_is_pruned_as_its_text(repository):
+    with pruner(repository, MockTransport(answer)) as subject:
+        given = subject.prune(QUERY, SourceFile(program(20), "a.py"), max_tokens=300)
+        expected = subject.prune(QUERY, program(20), path="a.py", max_tokens=300)
+        assert (given.text, given.language) == (expected.text, "python")
+        with pytest.raises(InvalidInputError, match="binary files"):
+            subject.prune(QUERY, SourceFile("a\0b"))
 
 
 def test_dependency_is_a_reason_where_that_rubric_says_more(repository):
@@ -713,17 +740,17 @@ def unreachable(*_, **__):
     raise AssertionError("the deadline was over before")
 
 
-def job_until(repository, deadline, code, **options) -> job.PruneJob:
-    """A job whose every step looks at a deadline."""
+def job_until(repository, deadline, code, **options) -> job.ChunkReading:
+    """The reading of a job whose every step looks at a deadline."""
     encoder, call = PromptEncoder.from_repository(repository), PruneCall("raise", deadline, deadline)
-    return job.PruneJob(encoder, SCORER, QUERY, code, PruneOptions(**options), call, job.Shared())
+    shared = job.Shared(encoder, SCORER)
+    return job.PruneJob(shared, QUERY, code, PruneOptions(**options), call).read()
 
 
-def answer_all(subject: job.PruneJob) -> None:
+def answer_all(subject: job.ChunkReading) -> None:
     for chunk in itertools.chain.from_iterable(subject.groups(Pace(), 8)):
-        subject.add(
-            chunk.tokens, answer(ChunkRequest(chunk.input_ids, chunk.document_span, subject.want_rubrics))
-        )
+        request = ChunkRequest(chunk.input_ids, chunk.document_span, want_rubrics=True)
+        subject.add(chunk.tokens, answer(request))
 
 
 def test_a_deadline_is_kept_while_a_text_is_encoded(repository):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lamr_model.chunking import fixed_chunks, plan_chunks
-from lamr_model.tokens.text_slices import slice_bounds
+from lamr_model.encoding import slice_bounds
 from lamr_postprocess.layout import line_layout
 
 lines = st.lists(st.sampled_from(["a", "  b c", "\tif x", "", "   ", "}", "q" * 3, "w " * 30]), max_size=120)

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lamr_base.errors import InvalidInputError, ModelMismatchError
-from lamr_model.encoding import PromptEncoder
+from lamr_model.encoding import PromptEncoder, slice_bounds
 from lamr_model.spec import PromptTemplate, bundled_repository
-from lamr_model.tokens.text_slices import slice_bounds
 
 from benchmarks.sources import library_module
 from tests.tiny import BERT_PROMPT, QWEN_PROMPT, byte_bpe, indenting, make_spec, program, wordpiece

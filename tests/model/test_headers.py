@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from lamr_model.chunking import header_tokens
-from lamr_model.headers import MOST_HEADERS, enclosing_lines, innermost_headers
+from lamr_model.chunking import MOST_HEADERS, enclosing_lines, header_tokens, innermost_headers
 from lamr_postprocess.layout import line_layout
 
 CODE = """import os

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lamr_model.encoding import READ_SHARE, PromptEncoder
-from lamr_model.query_truncation import MOST_CHARACTERS, read
+from lamr_model.query_truncation import MOST_CHARACTERS, Query, read
 from lamr_model.spec import bundled_repository
+from lamr_model.words import TermIndex
 from lamr_postprocess.layout import line_layout
 
 CODE = """import threading
@@ -24,7 +27,7 @@ class Queue:
     def qsize(self):
         return self._qsize()
 """
-LAYOUT = line_layout(CODE)
+INDEX = partial(TermIndex.of, CODE, line_layout(CODE))
 INTENT = "I'll look at how put waits."
 TASK = """Producers wait too long
 
@@ -53,14 +56,14 @@ def encoder():
 
 
 def test_short_queries_and_tasks_are_read_whole():
-    assert read("area?", "", CODE, LAYOUT, words, 10) == read("area?", "  ", CODE, LAYOUT, words, 10)
-    assert read("area?\n", "", CODE, LAYOUT, words, 10).text == "area?\n"
-    reading = read("area?", "mend it", CODE, LAYOUT, words, 10)
+    assert read(Query("area?"), INDEX, words, 10) == read(Query("area?", "  "), INDEX, words, 10)
+    assert read(Query("area?\n"), INDEX, words, 10).text == "area?\n"
+    reading = read(Query("area?", "mend it"), INDEX, words, 10)
     assert (reading.text, reading.whole) == ("area?\n\nmend it", True)
 
 
 def test_of_a_long_task_the_parts_that_speak_of_the_document_are_read():
-    reading = read(INTENT, TASK, CODE, LAYOUT, words, 36)
+    reading = read(Query(INTENT, TASK), INDEX, words, 36)
     assert not reading.whole
     assert reading.text.splitlines() == [
         INTENT,
@@ -72,31 +75,36 @@ def test_of_a_long_task_the_parts_that_speak_of_the_document_are_read():
 
 def test_a_long_intent_is_read_in_parts_and_its_end_counts_as_much_as_its_beginning():
     padding = "It would be very nice if somebody could do something. " * 3 + "Really nice."
-    reading = read(
-        f"{padding}\n{INTENT} Then {padding.lower()}\nqsize is wrong.", "", CODE, LAYOUT, words, 16
-    )
+    reading = read(Query(f"{padding}\n{INTENT} Then {padding.lower()}\nqsize is wrong."), INDEX, words, 16)
     assert "qsize is wrong." in reading.text
     assert words([reading.text]) <= 16
 
 
 def test_every_part_is_text_that_was_given():
-    for line in read(INTENT, TASK, CODE, LAYOUT, words, 40).text.splitlines():
+    for line in read(Query(INTENT, TASK), INDEX, words, 40).text.splitlines():
         assert line in f"{INTENT}\n{TASK}"
 
 
 @given(st.text(max_size=600), st.text(max_size=600), st.text(max_size=300), st.integers(8, 60))
 def test_no_reading_is_longer_than_its_room(query, task, code, room):
-    assert len(read(query + ".", task, code, line_layout(code), characters, room).text) <= room
+    assert (
+        len(
+            read(
+                Query(query + ".", task), partial(TermIndex.of, code, line_layout(code)), characters, room
+            ).text
+        )
+        <= room
+    )
 
 
 def test_a_huge_task_is_looked_at_in_part_and_its_end_is_among_that():
     huge = "nothing of note here\n" * (MOST_CHARACTERS // 10) + "qsize counts wrongly\n"
-    assert "qsize counts wrongly" in read(INTENT, huge, CODE, LAYOUT, words, 30).text
+    assert "qsize counts wrongly" in read(Query(INTENT, huge), INDEX, words, 30).text
 
 
 @pytest.mark.parametrize("query", ["put " * 5000, "x" * 50_000, "語" * 20_000, "put waits\n" * 9000])
 def test_whatever_is_asked_leaves_its_share_of_the_window_to_code(encoder, query):
-    reading = encoder.read_query(query, query, CODE, LAYOUT)
+    reading = encoder.read_query(Query(query, query), INDEX)
     ids = encoder.encode_query(reading.text)
     assert 0 < len(ids) <= READ_SHARE * encoder.spec.chunking.window
     assert encoder.code_room(len(ids)) >= encoder.spec.chunking.window // 2

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from lamr_postprocess import prune_lines
-from lamr_postprocess.collecting import without_collections
+from lamr_postprocess.prune import without_collections
 
 
 @pytest.fixture(autouse=True)

@@ -11,6 +11,7 @@ import pytest
 from lamr_postprocess import (
     Language,
     PrunedCode,
+    SourceFile,
     cut_texts,
     language_named,
     line_spans,
@@ -18,7 +19,7 @@ from lamr_postprocess import (
     restore,
     split_lines,
 )
-from lamr_postprocess.definition_spans import DefinitionSpan, definition_spans
+from lamr_postprocess.definitions import DefinitionSpan, definition_spans
 from lamr_postprocess.document import analyse
 
 from benchmarks.material import language_of
@@ -54,7 +55,7 @@ def without_end(lines: list[str], function: DefinitionSpan) -> list[str]:
 
 def dragged(code: str, language: Language) -> list[float]:
     """The share of a text's lines that each of its lines, kept alone, drags along."""
-    document = analyse(code, language)
+    document = analyse(SourceFile(code, given_language=language))
     inked = np.flatnonzero(~document.blank)
     rows = inked[:: max(1, len(inked) // 80)]
     lines = np.arange(len(document.blank))

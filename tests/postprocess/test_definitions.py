@@ -18,8 +18,7 @@ from lamr_postprocess import (
     prune_lines,
     restore,
 )
-from lamr_postprocess.definition_spans import definition_spans
-from lamr_postprocess.definitions import LONGEST_NAME, MOST_CHARACTERS, MOST_TOKENS
+from lamr_postprocess.definitions import LONGEST_NAME, MOST_CHARACTERS, MOST_TOKENS, definition_spans
 from lamr_postprocess.syntax import grammar_of
 
 from benchmarks.material import error_nodes

@@ -8,7 +8,7 @@ import sys
 import zlib
 
 import pytest
-from lamr_postprocess import Encoding, code_pages, decode, prune_lines
+from lamr_postprocess import Encoding, decode, encodings, prune_lines
 from lamr_postprocess.encodings import UTF_8
 
 COMMENTS = {
@@ -129,13 +129,13 @@ def test_any_bytes_that_are_text_come_back() -> None:
 
 def test_a_guess_costs_the_same_however_large_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    guess = code_pages._of_single_bytes
+    guess = encodings._of_single_bytes
     monkeypatch.setattr(
-        code_pages, "_of_single_bytes", lambda sample: seen.append(len(sample)) or guess(sample)
+        encodings, "_of_single_bytes", lambda sample: seen.append(len(sample)) or guess(sample)
     )
     for lines in (10, 100_000):
         assert decode("x = 1  # größer\n".encode("latin-1") * lines)
-    assert max(seen) < 3 * code_pages._SAMPLE_BYTES
+    assert max(seen) < 3 * encodings._SAMPLE_BYTES
 
 
 def test_only_who_meets_such_a_file_imports_the_library() -> None:

@@ -7,8 +7,8 @@ import re
 import numpy as np
 import pytest
 from lamr_postprocess import prune_lines, split_lines
-from lamr_postprocess.analyses import Analyses
 from lamr_postprocess.listing import read_listing
+from lamr_postprocess.source_file import SourceFiles
 
 LISTINGS = {
     "grep in dated folders": (
@@ -175,10 +175,10 @@ NUMBERED = [
 def test_a_files_own_text_is_no_listing(form: str, path: str | None) -> None:
     code = "".join(form.format(n=k + 1000, k=k) + "\n" for k in range(40))
     scores = np.eye(40)[29]
-    analyses = Analyses()
-    told = prune_lines(code, scores, path=path, threshold=0.5, analyses=analyses)
-    own = prune_lines(code, scores, path=path, threshold=0.5, listed=False, analyses=analyses)
+    files, place = SourceFiles(), path or ""
+    told = prune_lines(files.of(code, place), scores, threshold=0.5)
+    own = prune_lines(files.of(code, place, listed=False), scores, threshold=0.5)
     numbers = [int(each) for each in re.findall(r"(\d+)(?:-\d+)? pruned", own.text)]
     assert max(numbers, default=0) <= 40
     assert own.text == prune_lines(code, scores, path=path, threshold=0.5, listed=False).text
-    assert told.text == prune_lines(code, scores, path=path, threshold=0.5, analyses=Analyses()).text
+    assert told.text == prune_lines(code, scores, path=path, threshold=0.5).text

@@ -15,13 +15,14 @@ from lamr_postprocess import (
     LANGUAGES,
     Language,
     PrunedCode,
+    SourceFile,
     detect_language,
     language_named,
     line_spans,
     prune_lines,
     split_lines,
 )
-from lamr_postprocess.definition_spans import definition_spans
+from lamr_postprocess.definitions import definition_spans
 from lamr_postprocess.document import analyse
 from lamr_postprocess.mending import parse_mended
 from lamr_postprocess.render import Style, render
@@ -57,7 +58,7 @@ def test_every_mask_of_the_fixture_stands(path: Path, masks: Masks, check_accoun
     lines = len(line_spans(code))
     assert lines >= 60
     assert error_nodes(code, language) == 0
-    document = analyse(code, language)
+    document = analyse(SourceFile(code, given_language=language))
     for _ in range(2):
         for kind, mask in masks(lines).items():
             if kind == "empty" and language.name in NEVER_EMPTY:
@@ -76,7 +77,7 @@ def test_every_single_line_of_the_fixture_stands(path: Path) -> None:
     code = path.read_text(encoding="utf-8")
     language = detect_language(code, path.name)
     lines = len(line_spans(code))
-    document = analyse(code, language)
+    document = analyse(SourceFile(code, given_language=language))
     for row in range(0, lines, 9):
         kept = document.repair(np.arange(lines) == row) != 0
         assert error_nodes(render(document, kept, Style())[0], language) == 0, row + 1
@@ -330,7 +331,8 @@ class B {
 def test_a_private_name_brings_its_declaration(
     language: str, row: int, needed: list[int], bare: bool
 ) -> None:
-    rules = dataclasses.replace(analyse(PRIVATE_NAMES, language_named(language)).rules, gaps=None)
+    source = SourceFile(PRIVATE_NAMES, given_language=language_named(language))
+    rules = dataclasses.replace(analyse(source).rules, gaps=None)
     codes = close(rules.bare if bare else rules, np.arange(1, 21) == row)
     assert (np.flatnonzero(codes == MEANING) + 1).tolist() == needed
 
@@ -366,7 +368,7 @@ def test_a_table_that_names_an_unknown_kind_is_refused() -> None:
 def test_a_grammar_that_is_not_installed_leaves_the_lines() -> None:
     table = dataclasses.replace(language_named("kotlin"), grammar="tree_sitter_absent:language")
     code = "class A {\n    fun b() {\n        c()\n    }\n\n    fun d() {\n        e()\n    }\n}\n"
-    document = analyse(code, table, least_cut=0)
+    document = analyse(SourceFile(code, given_language=table), least_cut=0)
     assert document.note == (
         "kotlin: the grammar tree_sitter_absent isn't installed; "
         "pip install 'lamr-server[languages]' brings it; pruned line by line"
@@ -535,11 +537,12 @@ def test_a_cut_that_begins_with_a_blank_line_of_a_style_has_its_comments() -> No
 @pytest.mark.parametrize(("row", "opening"), [(3, "{/*"), (7, "{/*"), (17, "//")])
 def test_a_cut_of_blank_lines_has_the_comments_of_what_they_lie_in(row: int, opening: str) -> None:
     page = "function a() {\n  return (\n    <div>\n\n\n      <b/>\n\n\n      <i/>\n    </div>\n  );\n}\n"
-    document = analyse(page + "\nfunction b() {\n  if (c) {\n  }\n\n\n  d();\n}\n", language_named("tsx"))
+    code = page + "\nfunction b() {\n  if (c) {\n  }\n\n\n  d();\n}\n"
+    document = analyse(SourceFile(code, given_language=language_named("tsx")))
     assert document.comment(row, row, ~document.blank).opening == opening
 
 
 def test_a_blank_line_may_lie_in_any_number_of_elements() -> None:
     code = "const a = (\n" + "<b>\n" * 3000 + "\n" + "</b>\n" * 3000 + ");\n"
-    document = analyse(code, language_named("tsx"))
+    document = analyse(SourceFile(code, given_language=language_named("tsx")))
     assert document.comment(3001, 3001, ~document.blank).opening == "{/*"

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lamr_postprocess import (
     PrunedCode,
+    SourceFile,
     language_named,
     line_spans,
     prune_lines,
@@ -55,7 +56,7 @@ def test_repair_is_idempotent_and_monotone(
     python_files: list[tuple[str, str]], masks: Masks, rng: np.random.Generator
 ) -> None:
     for _, code in python_files[:60]:
-        document = analyse(code, language_named("python"))
+        document = analyse(SourceFile(code, given_language=language_named("python")))
         for mask in masks(document.spans.shape[0]).values():
             once = document.repair(mask) != 0
             assert np.array_equal(document.repair(once) != 0, once)

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from lamr_postprocess import BudgetError, approximate_tokens, language_named, line_spans, prune_lines
+from lamr_postprocess import BudgetError, SourceFile, approximate_tokens, line_spans, prune_lines
 from lamr_postprocess.document import analyse
 from lamr_postprocess.lines import split_lines
 from lamr_postprocess.prune import BARE
@@ -91,7 +91,7 @@ def test_a_budget_takes_no_blank_line_for_its_score() -> None:
 
 
 def test_a_budget_steps_over_many_lines_that_need_too_much() -> None:
-    document = analyse("".join(f"line {n}\n" for n in range(60)), language_named("text"), repair=False)
+    document = analyse(SourceFile("".join(f"line {n}\n" for n in range(60))), repair=False)
 
     def measure(kept: np.ndarray) -> int:
         return 1_000 if kept[:20].any() else int(kept.sum())
@@ -263,7 +263,7 @@ def test_without_a_budget_a_higher_threshold_keeps_less(
 
 def test_what_scores_nothing_is_not_kept_for_the_function_that_it_stands_in() -> None:
     code = "def icon():\n    return (\n        'iVBORw0KGgo'\n    )\n"
-    document = analyse(code, language_named("python"))
+    document = analyse(SourceFile(code, "icon.py"))
     highest = highest_thresholds(document, np.array([0.9, 0.9, 0.0, 0.9]))
     assert highest[2] == 0
     assert highest[[0, 1, 3]].min() > 0.4

@@ -9,7 +9,7 @@ import pytest
 from lamr_model.bm25 import idf, length_norm, saturated
 from lamr_model.words import TermIndex, query_terms
 from lamr_postprocess import LANGUAGES, language_named, split_lines
-from lamr_postprocess.definition_spans import definition_spans
+from lamr_postprocess.definitions import definition_spans
 from lamr_postprocess.layout import line_layout
 from lamr_repositories.file_index import MOST_ROWS, FileIndex, cut, index_file, term_hashes
 from lamr_repositories.lexical import RARITY, PieceTable

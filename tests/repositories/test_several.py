@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from lamr_base.errors import InvalidInputError
 from lamr_repositories import pack
-from lamr_repositories.several import unique
+from lamr_repositories.pack import unique
 
 from tests.repositories.conftest import FILES, POOL, QUERY, git, write_files
 

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from lamr_base.errors import visible
-from lamr_postprocess.lines import IntArray, split_lines
+from lamr_postprocess import SourceFile
+from lamr_postprocess.lines import IntArray
 from lamr_repositories.allocation import Competitor
 from lamr_repositories.formats import FORMATS, FileText, PackHead
 from lamr_repositories.writing import ONE_OUTLINE_SHARE, Outlined, Writer
@@ -99,10 +100,8 @@ MARKS = {
 
 def pack_of(form: str, names: Sequence[str], contents: Sequence[str], name: str = "r") -> str:
     """The text of a pack of whole files, each of whose names is also outlined."""
-    competitors = [
-        Competitor(path, text, np.ones(len(split_lines(text))), np.arange(len(split_lines(text))))
-        for path, text in zip(names, contents, strict=True)
-    ]
+    sources = [SourceFile(text, path, listed=False) for path, text in zip(names, contents, strict=True)]
+    competitors = [Competitor(each, np.ones(len(each.lines)), np.arange(len(each.lines))) for each in sources]
     outlines = [Outlined(f"other {path}", (f"{visible(path)}()",), (f"{visible(path)}()",)) for path in names]
     languages = dict.fromkeys(names, "text")
     writer = Writer(FORMATS[form], Words(), 9_000, line_numbers=False, languages=languages)

@@ -171,7 +171,7 @@ class LocalServer:
             except BaseException as error:
                 done.set_exception(error)
 
-        if self._policy.passes(asked) is None and self._gave_up.on(len(asked.text)):
+        if self._gave_up.on(len(asked.text)) and self._policy.passes(asked) is None:
             return unjudged(asked, "a text of this size took too long a few minutes ago")
         threading.Thread(target=work, daemon=True).start()
         try:

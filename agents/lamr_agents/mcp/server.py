@@ -20,7 +20,7 @@ from typing import Annotated, Any
 from lamr_base.choices import EffortName
 from lamr_base.errors import visible
 from lamr_client import AsyncPruner, InvalidInputError, LamrError, PruneResult
-from lamr_postprocess import BudgetError, split_lines
+from lamr_postprocess import BudgetError, SourceFile, split_lines
 from lamr_postprocess.prune import FAILURES_SHOWN, UNSEEN_SHOWN
 from lamr_postprocess.render import NAMED
 from lamr_repositories import PackResult, Using, WalkOptions
@@ -253,7 +253,7 @@ class _Tools:
             path: the file.
         """
         code = await asyncio.to_thread(self._reach.workspace(roots).read, path)
-        return (await asyncio.to_thread(outline_of, code, path, listed=False))[0]
+        return (await asyncio.to_thread(outline_of, SourceFile(code, path, listed=False)))[0]
 
     @_telling
     async def search(self, pattern: str, path: str = ".", *, roots: Roots) -> str:

@@ -217,13 +217,14 @@ def _results(events: Sequence[Event], bill: Bill, by_a_script: re.Pattern[str] |
         )
         if read:
             intent = _intent(read)
-            asked = asked_for("\n".join(read.shown.lines) + "\n", read.read, intent=intent, again=again)
+            asked = asked_for("\n".join(read.shown.lines) + "\n", read.read, intent=intent)
         else:
             intent = _UNKNOWN
             text = "\n".join(shown_lines(event.text).lines) + "\n" if opened else event.text
-            asked = asked_for(text, opened or Read(""), intent=intent, again=again)
-        if call and by_a_script and by_a_script.match(call.call):  # no hook can change what a script gets
-            asked = replace(asked, uncut=FOR_A_SCRIPT)
+            asked = asked_for(text, opened or Read(""), intent=intent)
+        # No hook can change what a script gets.
+        script = FOR_A_SCRIPT if call and by_a_script and by_a_script.match(call.call) else ""
+        asked = replace(asked, again=again, uncut=script)
         if read or asked.tokens >= LEAST_TOKENS:
             yield Result(
                 place, event.record, asked, intent, read, sessions.later_uses(read, events) if read else ()

@@ -26,7 +26,7 @@ from lamr_repositories.errors import RepositoryError
 from lamr_repositories.folders import Folder
 from lamr_repositories.git import run_git
 from lamr_repositories.kinds import is_code, is_test, left_out_by_path
-from lamr_repositories.progress import OnProgress
+from lamr_repositories.options import OnProgress
 from lamr_repositories.revisions import Revision, is_bare
 from lamr_repositories.sources import MOST_BYTES
 from lamr_repositories.walk import WalkCount, WalkOptions, look_at, walk
@@ -37,7 +37,7 @@ from lamr_evaluation.judge.items import CHOICE, COMPLETION, PLACE, Item
 from lamr_evaluation.judge.rules import (
     MOST_CHARACTERS,
     History,
-    SourceFile,
+    ProjectFile,
     choices_of,
     completions_of,
     places_of,
@@ -53,7 +53,7 @@ class ItemSources:
 
     paths: Sequence[Path]
 
-    def files(self) -> Iterator[SourceFile]:
+    def files(self) -> Iterator[ProjectFile]:
         """Yield their source files, in the order of sources and paths."""
         for path in self.paths:
             yield from _of_wheel(path) if path.is_file() else _of_folder(path)
@@ -73,7 +73,7 @@ class ItemSources:
                 continue  # no repository, or one that git doesn't trust: its files are asked about all the same
 
 
-def _of_folder(root: Path) -> Iterator[SourceFile]:
+def _of_folder(root: Path) -> Iterator[ProjectFile]:
     source = Revision(root, "HEAD") if is_bare(root) else Folder(root)
     for listed, _, text in walk(source, WalkOptions(), WalkCount()):
         yield from _wanted(_name(root), listed.path, text)
@@ -85,7 +85,7 @@ def _name(root: Path) -> str:
     return place.parent.name if place.name in _BARE_NAMES else place.name.removesuffix(".git")
 
 
-def _of_wheel(path: Path) -> Iterator[SourceFile]:
+def _of_wheel(path: Path) -> Iterator[ProjectFile]:
     project = "-".join(path.name.split("-")[:2]) if path.suffix == ".whl" else path.stem
     try:
         with zipfile.ZipFile(path) as archive:
@@ -102,12 +102,12 @@ def _of_wheel(path: Path) -> Iterator[SourceFile]:
         ) from error
 
 
-def _wanted(project: str, path: str, text: str) -> Iterator[SourceFile]:
+def _wanted(project: str, path: str, text: str) -> Iterator[ProjectFile]:
     if len(text) > MOST_CHARACTERS or is_test(path):
         return
     language = detect_language(text, path).name
     if is_code(language):
-        yield SourceFile(project, path, text.replace("\r\n", "\n").replace("\r", "\n"), language)
+        yield ProjectFile(project, path, text.replace("\r\n", "\n").replace("\r", "\n"), language)
 
 
 MADE = (CHOICE, COMPLETION, PLACE)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from lamr_postprocess import decode, detect_language, language_named
-from lamr_postprocess.definition_spans import DefinitionSpan, definition_spans
+from lamr_postprocess.definitions import DefinitionSpan, definition_spans
 from lamr_repositories.kinds import is_code, is_test, left_out_by_path
 
 from lamr_evaluation import mirrors
@@ -28,7 +28,7 @@ MOST_CHARACTERS = 200_000  # Of a file; a longer one is seldom written by hand
 
 
 @dataclass(frozen=True)
-class SourceFile:
+class ProjectFile:
     """One file."""
 
     project: str
@@ -59,14 +59,14 @@ _LONGEST_VALUE = 60  # characters
 _LEAST_LINES = 4  # of a function that a question is about
 
 
-def choices_of(source: SourceFile) -> Iterator[Item]:
+def choices_of(source: ProjectFile) -> Iterator[Item]:
     """Yield every question with choices that a file gives."""
     for make in (_constants, _callers, _defaults, _descriptions):
         yield from make(source)
 
 
 def _choice(
-    source: SourceFile, made: str, query: str, truth: str, rivals: Sequence[str], **more: object
+    source: ProjectFile, made: str, query: str, truth: str, rivals: Sequence[str], **more: object
 ) -> Item | None:
     """Return an item with its choices in the order of their texts; None where there are too few rivals."""
     others = [each for each in dict.fromkeys(rivals) if each != truth][:RIVALS]
@@ -82,7 +82,7 @@ def _nearest(values: Sequence[str], at: int) -> list[str]:
     return [values[place] for place in sorted(places, key=lambda place: (abs(place - at), place))]
 
 
-def _constants(source: SourceFile) -> Iterator[Item]:
+def _constants(source: ProjectFile) -> Iterator[Item]:
     found = list(_CONSTANT.finditer(source.text))
     names = Counter(each["name"] for each in found)
     for each, rivals in zip(found, _of_like_kind([each["value"] for each in found]), strict=True):
@@ -108,7 +108,7 @@ def _kind(value: str) -> str:
     return "text" if value[0] in "\"'" else "truth" if value[0] in "TFtf" else "number"
 
 
-def _functions(source: SourceFile) -> list[DefinitionSpan]:
+def _functions(source: ProjectFile) -> list[DefinitionSpan]:
     spans = [
         each for each in definition_spans(source.text, language_named(source.language)) if each.is_function
     ]
@@ -116,7 +116,7 @@ def _functions(source: SourceFile) -> list[DefinitionSpan]:
     return [each for each in spans if names[each.name] == 1 and not each.name.startswith("__")]
 
 
-def _callers(source: SourceFile) -> Iterator[Item]:
+def _callers(source: ProjectFile) -> Iterator[Item]:
     """Ask which function calls another one that only one function of the file calls."""
     spans = _functions(source)
     heads = {each.name: each.head for each in spans}
@@ -147,7 +147,7 @@ def _callers(source: SourceFile) -> Iterator[Item]:
             yield item
 
 
-def _python_functions(source: SourceFile) -> tuple[list[ast.FunctionDef], list[ast.FunctionDef]]:
+def _python_functions(source: ProjectFile) -> tuple[list[ast.FunctionDef], list[ast.FunctionDef]]:
     try:
         tree = ast.parse(source.text) if source.language == "python" else ast.Module([], [])
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -157,7 +157,7 @@ def _python_functions(source: SourceFile) -> tuple[list[ast.FunctionDef], list[a
     return functions, [each for each in functions if names[each.name] == 1 and not each.name.startswith("__")]
 
 
-def _defaults(source: SourceFile) -> Iterator[Item]:
+def _defaults(source: ProjectFile) -> Iterator[Item]:
     functions, unique = _python_functions(source)
     found = [
         (each, argument, ast.unparse(default))
@@ -185,7 +185,7 @@ def _with_defaults(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr
             yield argument, default
 
 
-def _descriptions(source: SourceFile) -> Iterator[Item]:
+def _descriptions(source: ProjectFile) -> Iterator[Item]:
     """Ask which function does what a docstring says; the docstring is cut out of the code."""
     unique = sorted(_python_functions(source)[1], key=lambda each: each.lineno)
     lines = bare_lines(source.text)
@@ -227,7 +227,7 @@ TAIL_LINES = 8  # Lines above a hole that every reader sees, and by which pruner
 _BODY = 3  # rows of a function that stand above the hole
 
 
-def completions_of(source: SourceFile) -> Iterator[Item]:
+def completions_of(source: ProjectFile) -> Iterator[Item]:
     """Yield a hole for each function in the second half of a file that has one."""
     lines = bare_lines(source.text)
     opening = language_named(source.language).comment.opening
@@ -248,7 +248,7 @@ def completions_of(source: SourceFile) -> Iterator[Item]:
 
 
 def _hole(
-    source: SourceFile, lines: list[str], row: int, opening: str, rows_of: Mapping[str, Sequence[int]]
+    source: ProjectFile, lines: list[str], row: int, opening: str, rows_of: Mapping[str, Sequence[int]]
 ) -> Item | None:
     """Return the item whose answer is a row; None where the row asks for nothing that only the code knows."""
     line = lines[row]

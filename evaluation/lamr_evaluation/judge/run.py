@@ -17,7 +17,7 @@ from dataclasses import asdict, astuple, dataclass, field
 from lamr_base.cache import Cache
 from lamr_base.errors import InvalidInputError
 from lamr_model.counters import Counter
-from lamr_repositories.progress import OnProgress
+from lamr_repositories.options import OnProgress
 
 from lamr_evaluation.judge.items import Item
 from lamr_evaluation.judge.pruners import NONE, ORACLE, UNPRUNED, WHOLE, ItemPruner, Kept, kept_key, timed

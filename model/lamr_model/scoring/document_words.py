@@ -15,7 +15,7 @@ from lamr_postprocess.layout import LineLayout
 from numpy.typing import NDArray
 
 from lamr_model.bm25 import rarity
-from lamr_model.headers import innermost_headers
+from lamr_model.chunking import innermost_headers
 from lamr_model.words import TermIndex
 
 MOST_USES, LEAST_LETTERS = 30, 5

@@ -7,6 +7,7 @@ weights of words as numbers; it knows no vectors and no layers.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -175,18 +176,18 @@ def _telling(present: NDArray[np.bool_], rarity: Float64Array, counts: Float32Ar
 
 
 def line_features(
-    text: str, words: DocumentWords, positions: Positions, named: Float64Array, query: QueryWords
+    forms: LineForms, words: DocumentWords, positions: Positions, named: Float64Array, query: QueryWords
 ) -> Float32Array:
     """Return `FORMS` of the positions, float32 [I, F].
 
     Args:
-        text: the text.
-        words, positions: of its lines.
+        forms: of the text's lines.
+        words, positions: of these.
         named: float64 [L], how near each line is to one that the query names.
         query: its words.
     """
     layout, lines = positions.layout, positions.lines
-    count, forms = len(layout.blank), line_forms(text, layout)
+    count = len(layout.blank)
     sizes = np.bincount(words.line, minlength=count)
     rarity = np.bincount(words.line, words.rarity[words.term], count) / np.maximum(sizes, 1)
     columns = (
@@ -289,10 +290,9 @@ class LineForms:
     repeats: Float64Array
 
 
-def line_forms(text: str, layout: LineLayout) -> LineForms:
+def line_forms(lines: Sequence[str], layout: LineLayout) -> LineForms:
     """Return the forms of a text's lines."""
-    parts = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    lines = list(map(str.strip, parts[: len(layout.spans)]))
+    lines = list(map(str.strip, lines))
     count = Counter(lines)
     inked = ~layout.blank
     lengths = np.fromiter(map(len, lines), np.float64, len(lines))

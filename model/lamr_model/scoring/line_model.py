@@ -13,21 +13,24 @@ from functools import cached_property
 
 import numpy as np
 from lamr_base.arrays import Float32Array, Float64Array, logit
-from lamr_postprocess.layout import LineLayout
+from lamr_postprocess.source_file import SourceFile
 from numpy.typing import NDArray
 
 from lamr_model.crf import Decoder, DecoderWeights
+from lamr_model.query_truncation import Query
 from lamr_model.scoring.document_words import DocumentWords
 from lamr_model.scoring.line_inputs import (
     EVIDENCE,
     FORMS,
     IN_FILE,
     LEXICAL,
+    LineForms,
     Matches,
     Positions,
     evidence,
     lexical,
     line_features,
+    line_forms,
     together,
 )
 from lamr_model.scoring.line_layers import LineLayers, Relations, stretches
@@ -139,32 +142,26 @@ class LineModel:
         """The place of each word."""
         return {word: place for place, word in enumerate(self.words)}
 
-    def ask(  # noqa: PLR0913, PLR0917  # a query, a text, and what is known of both
-        self,
-        query: str,
-        tasks: Sequence[str],
-        path: str,
-        text: str,
-        layout: LineLayout,
-        near_named: Float64Array,
+    def ask(
+        self, queries: Sequence[Query], source: SourceFile, near_named: Float64Array
     ) -> tuple[QueryLines, ...]:
-        """Prepare a query and a file, for each of some tasks: the words of the file are read once.
+        """Prepare a file for some queries: its words are read once.
 
         Args:
-            query, tasks: what is looked for, and each of what it may serve; of any length.
-            path: the file's; empty where it isn't known.
-            text, layout: the file.
+            queries: what is looked for, and what for; of any length.
+            source: the file.
             near_named: float64 [L], how near each line is to one that the query names by number.
         """
-        words = DocumentWords.of(TermIndex.of(text, layout), layout)
+        words = DocumentWords.of(TermIndex.of(source.body, source.layout), source.layout)
         positions = Positions.of(words)
-        asked = (QueryWords.of(query, task, path, self.place) for task in tasks)
-        return tuple(self._ask(each, text, words, positions, near_named) for each in asked)
+        forms = line_forms(source.body_lines, source.layout)
+        asked = (QueryWords.of(each.text, each.task, source.path, self.place) for each in queries)
+        return tuple(self._ask(each, forms, words, positions, near_named) for each in asked)
 
     def _ask(
         self,
         asked: QueryWords,
-        text: str,
+        forms: LineForms,
         words: DocumentWords,
         positions: Positions,
         near_named: Float64Array,
@@ -173,7 +170,7 @@ class LineModel:
         weights = self.matching.weights(matches.features)
         exact, shares = np.exp(np.clip(weights[:, ::2], LEAST_WEIGHT, MOST_WEIGHT)).T
         plain = (
-            line_features(text, words, positions, near_named, asked),
+            line_features(forms, words, positions, near_named, asked),
             lexical(matches, positions, exact * matches.rarity),
             evidence(matches, words, positions),
         )

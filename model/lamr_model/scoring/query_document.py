@@ -1,9 +1,9 @@
 """`QueryDocument`: a document, what is asked about it, and what a model reads of both, prepared once.
 
 Client, packs, fits and training all prepare their documents here, so that a model learns from and is fitted on what it
-is served with. The module calls the others in order: a listing's numbers are put aside, the reading of query and task
-is chosen, encoded data is left out, lines that the query names are found. Tokens are made when they are first needed,
-because what reads words alone needs none. The module knows no scores.
+is served with. The module calls the others in order: the reading of query and task is chosen, encoded data is left out,
+lines that the query names are found. Tokens are made when they are first needed, because what reads words alone needs
+none. The module knows no scores.
 """
 
 from __future__ import annotations
@@ -16,19 +16,17 @@ from functools import cached_property
 import numpy as np
 from lamr_base.arrays import Float64Array, ranges
 from lamr_base.errors import InvalidInputError
-from lamr_postprocess.detection import detect_language
-from lamr_postprocess.layout import LineLayout, line_layout
-from lamr_postprocess.lines import line_spans, split_lines
-from lamr_postprocess.listing import Listing, read_listing
+from lamr_postprocess.layout import LineLayout
 from lamr_postprocess.minified import minified
-from lamr_postprocess.outputs import failing_lines, output_frames
+from lamr_postprocess.outputs import failing_lines
+from lamr_postprocess.source_file import SourceFile
 from numpy.typing import NDArray
 
 from lamr_model.encoding import Chunks, PromptEncoder
-from lamr_model.query_truncation import TruncatedQuery
+from lamr_model.query_truncation import Query, TruncatedQuery
 from lamr_model.scoring.line_model import LineModel, QueryLines
-from lamr_model.scoring.named_lines import named_lines, nearness, placed_lines
-from lamr_model.scoring.named_text import named_text
+from lamr_model.scoring.named_lines import named_lines, named_text, nearness, placed_lines
+from lamr_model.words import TermIndex
 
 Tokens = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Ids int64 [n], and offsets int64 [n, 2]: first and one-past-last character of each token."""
@@ -92,90 +90,65 @@ class EncodedData:
 
 @dataclass(frozen=True, eq=False)
 class QueryDocument:
-    """A document of L lines and a query.
+    """A file of L lines and a query.
 
     Attributes:
-        reading: what the model reads of query and task.
+        given: the query as the caller gave it.
+        source: the file; its text is read without the numbers of a listing.
+        reading: what the encoder reads of the query and its task.
         query_ids: int64 [q], the tokens of the reading.
-        text: the document, without the numbers of a listing.
-        given: the document as somebody has it, of as many lines as the text.
-        path: where it comes from; empty where that isn't known.
-        layout: the text's lines.
-        intent, task: what is looked for, and what for, as the caller gave them.
-        history: what the session said and did before; empty where that isn't known.
         tokenize: makes the tokens of the text; it is called once, when they are first needed.
         data: the encoded data that isn't judged and scores 0; None where all is judged.
-        listing: what the text was shown as; None if it wasn't a listing.
     """
 
+    given: Query
+    source: SourceFile
     reading: TruncatedQuery
     query_ids: NDArray[np.int64]
-    text: str
-    given: str
-    path: str
-    layout: LineLayout
-    intent: str
-    task: str
-    history: str
     tokenize: Callable[[], Tokens]
     data: EncodedData | None
-    listing: Listing | None
 
     @classmethod
     def of(  # noqa: PLR0913  # keyword-only, each with a default
         cls,
         encoder: PromptEncoder,
-        query: str,
-        text: str,
+        query: Query,
+        source: SourceFile,
         *,
-        task: str = "",
-        history: str = "",
-        path: str = "",
-        listed: bool = True,
         reading: TruncatedQuery | None = None,
         tokens: Tokens | None = None,
         judge_data: bool = False,
         check: Callable[[], object] = lambda: None,
     ) -> QueryDocument:
-        """Prepare a document.
+        """Prepare a file.
 
         Args:
             encoder: the model's prompt and tokenizer.
-            query: what is looked for.
-            text: the document, as somebody has it.
-            task: what the query serves.
-            history: what the session said and did before. It is read beside the task and apart from it, and the
-                encoder doesn't read it.
-            path: where the text comes from, if that is known.
-            listed: whether the text may be what a tool printed, under numbers or paths; False for a file's own.
+            query: what is looked for. Its history is read beside the task and apart from it, by the line model alone.
+            source: the file.
             reading: what is read of query and task, where several documents share one reading: the files of a pack
                 compete, and their answers are kept by what was read.
-            tokens: the tokens of the text as it stands, where they are at hand, such as in a cache; or `NO_TOKENS` for
-                whoever reads words alone. The text is then a file's own, too.
+            tokens: the tokens of the file's body, where they are at hand, such as in a cache; or `NO_TOKENS` for
+                whoever reads words alone.
             judge_data: whether encoded data is judged like code, for callers who want the model's own selection.
             check: called between slices of text while tokens are made; what it raises ends the work.
 
         Raises:
             InvalidInputError: the query has no word that the tokenizer knows, or leaves no room for code.
         """
-        listing = read_listing(text) if listed and tokens is None else None
-        code = text if listing is None else listing.body  # numbers before the lines say nothing of the code
-        layout = line_layout(code)
-        reading = reading or encoder.read_query(query, task, code, layout)
+        reading = reading or encoder.read_query(query, lambda: TermIndex.of(source.body, source.layout))
         query_ids = encoder.encode_query(reading.text)
         if not len(query_ids):
             raise InvalidInputError(
                 "the query has no word that the model's tokenizer knows; say it differently", argument="query"
             )
         encoder.code_room(len(query_ids))  # before time goes into the code
-        data = None if judge_data else _data(layout)
+        data = None if judge_data else _data(source.layout)
 
         def tokenize() -> Tokens:
-            return encoder.encode_document(code, check) if tokens is None else tokens
+            return encoder.encode_document(source.body, check) if tokens is None else tokens
 
-        return cls(
-            reading, query_ids, code, text, path, layout, query, task, history, tokenize, data, listing
-        )
+        return cls(query, source, reading, query_ids, tokenize, data)
 
     @cached_property
     def length(self) -> int:
@@ -209,61 +182,49 @@ class QueryDocument:
         """What is looked for, as the model reads it."""
         return self.reading.text
 
-    @property
-    def words(self) -> str:
-        """Query and task, read whole or not."""
-        return f"{self.intent}\n{self.task}"
-
     @cached_property
     def minified(self) -> str:
         """What the text is if it has no lines to choose from, whatever data is among them; empty of any other."""
-        spans = self.layout.spans
+        spans = self.source.layout.spans
         return minified(spans if self.data is None else spans[~self.data.lines])
 
     @cached_property
     def named(self) -> NDArray[np.bool_]:
         """The lines that query or task name, bool [L]: by number, and in the output of commands by what they hold."""
-        lines = len(self.layout.spans)
-        if self.listing is not None and self.listing.places is not None:
-            named = placed_lines(self.words, self.path, self.listing.places)
+        source, listing = self.source, self.source.listing
+        words = f"{self.given.text}\n{self.given.task}"
+        if listing is not None and listing.places is not None:
+            named = placed_lines(words, source.path, listing.places)
         else:
-            named = named_lines(self.words, self.path, lines)
-        if self._is_output or (self.listing is not None and self.listing.files > 1):
-            named = named | named_text(self.words, self.given, line_spans(self.given))
+            named = named_lines(words, source.path, len(source.spans))
+        if source.is_output or (listing is not None and listing.files > 1):
+            named = named | named_text(words, source.text, source.spans)
         return named
 
     @cached_property
     def failing(self) -> NDArray[np.bool_]:
         """The lines of a command's output that tell of failures, bool [L]: tracebacks, failed tests, errors."""
-        failing = np.zeros(len(self.layout.spans), np.bool_)
-        for rows in failing_lines(split_lines(self.text)) if self._is_output else ():
+        failing = np.zeros(len(self.source.spans), np.bool_)
+        for rows in failing_lines(self.source.body_lines) if self.source.is_output else ():
             failing[list(rows)] = True
         return failing
-
-    @cached_property
-    def _is_output(self) -> bool:
-        """Whether the text is what a command printed, or a log, rather than the text of a file of a language."""
-        return detect_language(self.text, self.path or None).blocks is output_frames
 
     @cached_property
     def near_named(self) -> Float64Array:
         """How near each line is to one that is named, float64 [L]."""
         return nearness(self.named)
 
-    def asked_lines(self, model: LineModel) -> QueryLines:
+    def asked_lines(self, model: LineModel) -> tuple[QueryLines, ...]:
         """Return the query and the lines as a line model reads them: query and task whole, however long they are.
+
+        Where a history is known, they follow once more with the history in the task's place.
 
         Args:
             model: the line model.
         """
-        return self._asked_for(model, self.task)[0]
-
-    def asked_with_history(self, model: LineModel) -> tuple[QueryLines, ...]:
-        """Return the same, and where it is known once more with what the session said before in place of the task."""
-        return self._asked_for(model, self.task, *((self.history,) if self.history.strip() else ()))
-
-    def _asked_for(self, model: LineModel, *tasks: str) -> tuple[QueryLines, ...]:
-        return model.ask(self.intent, tasks, self.path, self.text, self.layout, self.near_named)
+        given = self.given
+        before = [Query(given.text, given.history)] if given.history.strip() else []
+        return model.ask([given, *before], self.source, self.near_named)
 
     def chunks(self, encoder: PromptEncoder) -> Chunks:
         """Return the document's chunks in order; none for a text without tokens.
@@ -271,7 +232,9 @@ class QueryDocument:
         Args:
             encoder: what the document was prepared with.
         """
-        return encoder.chunk(self.query_ids, self.ids, self.offsets, self.text, layout=self.layout)
+        return encoder.chunk(
+            self.query_ids, self.ids, self.offsets, self.source.body, layout=self.source.layout
+        )
 
 
 def _data(layout: LineLayout) -> EncodedData | None:

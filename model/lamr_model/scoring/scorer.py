@@ -226,7 +226,7 @@ class DocumentScorer:
         scores = self.finish()
         cut = logit(min(max(threshold(scores), 0.0), 1.0))
         open_lines = np.maximum(0.0, 1.0 - np.abs(logit(scores.scores) - cut) / SETTLED) * scores.inked
-        line = token_lines(self._document.offsets, self._document.layout)
+        line = token_lines(self._document.offsets, self._document.source.layout)
         of_token = open_lines[line] / np.bincount(line, minlength=len(open_lines))[line]
         if self._begun:
             of_token[self._merger.merged().read] = 0.0
@@ -257,7 +257,7 @@ class DocumentScorer:
         scores = self._lines.means(merged.values[:, 0]).astype(np.float32)
         relevance = max(merged.relevances, default=0.0)
         dependency = self._lines.means(merged.values[:, 1]) > 0 if merged.values.shape[1] > 1 else None
-        return LineScores(scores, dependency, relevance, self._rule, ~self._document.layout.blank)
+        return LineScores(scores, dependency, relevance, self._rule, ~self._document.source.layout.blank)
 
     def _by_lines(self, weights: LineWeights) -> LineScores:
         """Return what the line model says, with what was read, and what becomes of it by the query's kind."""
@@ -269,9 +269,9 @@ class DocumentScorer:
         if self.by_keywords and self.keywords:
             logits = self._keyword_search
         logits = logits + rule.named * document.near_named + FAILING * document.failing + self._going_on
-        scores = over_blank(sigmoid(logits), document.layout).astype(np.float32)
+        scores = over_blank(sigmoid(logits), document.source.layout).astype(np.float32)
         relevance = self._relevance(scored)
-        return LineScores(scores, scored.dependency, relevance, rule, ~document.layout.blank)
+        return LineScores(scores, scored.dependency, relevance, rule, ~document.source.layout.blank)
 
     def reader_features(self) -> Float64Array:
         """Return what a reader learns from, float64 [L, F]: see `reader.features_of_lines`."""
@@ -284,36 +284,36 @@ class DocumentScorer:
     @cached_property
     def by_keywords(self) -> bool:
         """Whether the query is in a language that the model doesn't read, so that lines are found by words alone."""
-        return not self._scorer.reads(self._document.intent)
+        return not self._scorer.reads(self._document.given.text)
 
     @cached_property
     def keywords(self) -> tuple[str, ...]:
         """The query's terms that the document has."""
-        asked = query_terms(self._document.intent)
+        asked = query_terms(self._document.given.text)
         there = self._index.counts(asked).lines.any(axis=0)
         return tuple(term for term, occurs in zip(asked, there.tolist(), strict=True) if occurs)
 
     @cached_property
     def _going_on(self) -> Float64Array:
         """What a query of code adds to lines that may come next, float64 [L]."""
-        query, lines = self._document.intent, len(self._document.layout.blank)
+        query, lines = self._document.given.text, len(self._document.source.layout.blank)
         return GOING_ON * going_on(query, self._index, lines) if is_code(query) else np.zeros(lines)
 
     @property
     def _keyword_search(self) -> Float64Array:
         """The log-odds of lines by the words of the query alone, float64 [L]."""
-        evidence = lexical_views(self._index.counts(self.keywords), self._document.layout).mean()
+        evidence = lexical_views(self._index.counts(self.keywords), self._document.source.layout).mean()
         return logit(_LEAST_EVIDENCE + (1 - 2 * _LEAST_EVIDENCE) * evidence)
 
     @cached_property
     def _index(self) -> TermIndex:
-        return TermIndex.of(self._document.text, self._document.layout)
+        return TermIndex.of(self._document.source.body, self._document.source.layout)
 
     @cached_property
     def _asked(self) -> tuple[QueryLines, ...]:
         """The document as the line model reads it, by task and history: prepared once, whatever is read later."""
         assert self._scorer.weights is not None
-        return self._document.asked_with_history(self._scorer.weights.model)
+        return self._document.asked_lines(self._scorer.weights.model)
 
     @property
     def _asked_lines(self) -> QueryLines:
@@ -343,11 +343,13 @@ class DocumentScorer:
     @cached_property
     def _lines(self) -> TokenLines:
         lines = TokenLines if self._by_token is None else self._by_token.lines
-        return lines(self._document.offsets, self._document.layout.points, self._document.layout.spans)
+        return lines(
+            self._document.offsets, self._document.source.layout.points, self._document.source.layout.spans
+        )
 
     def _relevance(self, scored: ScoredLines) -> float:
         """Return the relevance of the document, from that of the chunks that were read, or else from its best lines."""
-        inked = scored.logits[~self._document.layout.blank]
+        inked = scored.logits[~self._document.source.layout.blank]
         if not len(inked):
             return 0.0
         rule, asked = self._rule, self._asked_lines
@@ -356,7 +358,7 @@ class DocumentScorer:
         opinions = logit(read) if read else best_lines(inked)
         if presence is None:
             return float(sigmoid(opinions).max())
-        known = document_features(opinions, asked.together, asked.terms, self._document.path)
+        known = document_features(opinions, asked.together, asked.terms, self._document.source.path)
         return presence.probability(known, asked.understood)
 
 

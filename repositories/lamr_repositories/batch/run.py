@@ -24,7 +24,7 @@ from lamr_repositories.batch.options import BatchOptions
 from lamr_repositories.batch.ray_run import run_on_ray
 from lamr_repositories.batch.shards import BatchCount, Gathering, Shards
 from lamr_repositories.batch.worker import MOST_DEATHS, WorkerOptions, died, work_in_a_process
-from lamr_repositories.progress import OnProgress
+from lamr_repositories.options import OnProgress
 
 _END_SECONDS = 5.0
 

@@ -16,7 +16,7 @@ from lamr_repositories.batch.formats import FORMATS, Row, format_of, named_forma
 from lamr_repositories.batch.jobs import Job
 from lamr_repositories.batch.storage import Storage, open_storage
 from lamr_repositories.errors import RepositoryError
-from lamr_repositories.progress import OnProgress
+from lamr_repositories.options import OnProgress
 
 _STEM = "answers-"
 

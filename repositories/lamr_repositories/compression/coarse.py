@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from lamr_base.arrays import Float64Array
 from lamr_postprocess import Language
-from lamr_postprocess.definition_spans import definition_spans
+from lamr_postprocess.definitions import definition_spans
 from lamr_postprocess.layout import line_layout
 from lamr_postprocess.lines import IntArray
 

@@ -16,7 +16,7 @@ from lamr_repositories.compression.coarse import function_chunks, mutual_informa
 from lamr_repositories.compression.fine import WHOLE, Sections, best_lines, cut_sections, knapsack, rates
 from lamr_repositories.compression.options import CompressionOptions
 from lamr_repositories.compression.perplexity import VALUES, Perplexity, preserved
-from lamr_repositories.progress import OnProgress
+from lamr_repositories.options import OnProgress
 
 
 @dataclass(frozen=True, eq=False)

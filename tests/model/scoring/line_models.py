@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 from lamr_model.crf import DecoderWeights
+from lamr_model.query_truncation import Query
 from lamr_model.scoring.line_inputs import IN_FILE
 from lamr_model.scoring.line_layers import RELATIONS, Layer, LineLayers
 from lamr_model.scoring.line_model import LineModel, QueryLines, input_count
 from lamr_model.scoring.line_vectors import WordMatching
 from lamr_model.scoring.query_words import FEATURES
 from lamr_model.scoring.weights import word_table
-from lamr_postprocess.layout import line_layout
+from lamr_postprocess import SourceFile
 
 WORDS = ("cache", "load", "save", "key", "timeout", "deadlin")
 
@@ -63,5 +64,5 @@ def random_model(seed: int = 0, d: int = 3, width: int = 4, beside: int = 2) -> 
 
 def ask(model: LineModel, query: str, text: str, path: str = "", task: str = "") -> QueryLines:
     """A query and a text whose lines nobody named."""
-    layout = line_layout(text)
-    return model.ask(query, (task,), path, text, layout, np.zeros(len(layout.blank)))[0]
+    source = SourceFile(text, path)
+    return model.ask([Query(query, task)], source, np.zeros(len(source.spans)))[0]

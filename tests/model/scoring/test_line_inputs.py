@@ -12,9 +12,11 @@ from lamr_model.scoring.line_inputs import (
     Positions,
     lexical,
     line_features,
+    line_forms,
 )
 from lamr_model.scoring.query_words import QueryWords
 from lamr_model.words import TermIndex
+from lamr_postprocess import split_lines
 from lamr_postprocess.layout import line_layout
 
 CODE = """\
@@ -93,7 +95,8 @@ def test_nothing_matches_where_nothing_is() -> None:
         values = lexical(matches, positions, np.ones(len(matches.terms)))
         assert values.shape == (len(positions), len(LEXICAL))
         assert not values.any()
-        forms = line_features(text, words, positions, np.zeros(len(words.layout.blank)), asked)
+        forms = line_forms(split_lines(text), words.layout)
+        forms = line_features(forms, words, positions, np.zeros(len(words.layout.blank)), asked)
         assert forms.shape == (len(positions), len(FORMS))
         assert np.isfinite(forms).all()
 
@@ -102,7 +105,8 @@ def test_forms_of_lines() -> None:
     asked, words, positions, _ = parts("where is the pool?")
     named = np.zeros(len(words.layout.blank))
     named[4] = 1
-    forms = dict(zip(FORMS, line_features(CODE, words, positions, named, asked).T, strict=True))
+    forms = line_forms(split_lines(CODE), words.layout)
+    forms = dict(zip(FORMS, line_features(forms, words, positions, named, asked).T, strict=True))
     assert forms["comment"].argmax() == 0
     assert forms["named"].tolist() == [0, 0, 0, 1, 0, 0]
     assert (forms["asks"] == 1).all()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lamr_model.scoring.named_lines import placed_lines
-from lamr_model.scoring.named_text import named_text
+from lamr_model.scoring.named_lines import named_text, placed_lines
 from lamr_postprocess.lines import line_spans
 from lamr_postprocess.listing import read_listing
 

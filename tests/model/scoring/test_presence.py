@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from lamr_model.encoding import PromptEncoder
+from lamr_model.query_truncation import Query
 from lamr_model.rules import BEST, MEAN, NAMED, PATHLESS, TOGETHER, AnswerPrior
 from lamr_model.scoring.query_document import NO_TOKENS, QueryDocument
 from lamr_model.scoring.scorer import DocumentScorer, Scorer, best_lines, document_features
+from lamr_postprocess import SourceFile
 
 from tests.tiny import BERT_PROMPT, line_weights, lines_scoring, make_spec, wordpiece
 
@@ -38,7 +40,7 @@ def test_a_rule_that_knows_presence_gives_its_probability() -> None:
     def relevance(path: str, presence: AnswerPrior | None) -> float:
         lines = line_weights(("save",), own=1.0)
         scorer = Scorer(lines_scoring(unread_presence=presence), ("semantic", "dependency"), lines)
-        asked = QueryDocument.of(encoder, "save", CODE, path=path, tokens=NO_TOKENS)
+        asked = QueryDocument.of(encoder, Query("save"), SourceFile(CODE, path), tokens=NO_TOKENS)
         return DocumentScorer(scorer, asked).finish().relevance
 
     presence = AnswerPrior({BEST: 2.0, NAMED: 1.5}, bias=-0.5)

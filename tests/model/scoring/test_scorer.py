@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from lamr_base.errors import ModelMismatchError
 from lamr_model.encoding import PromptEncoder
 from lamr_model.model_io import ChunkResult
+from lamr_model.query_truncation import Query
 from lamr_model.rules import LineRule, Scoring
 from lamr_model.scoring.query_document import QueryDocument
 from lamr_model.scoring.scorer import DocumentScorer, LineScores, Scorer, over_blank
+from lamr_postprocess import SourceFile
 from lamr_postprocess.layout import line_layout
 
 from tests.tiny import BERT_PROMPT, line_weights, lines_scoring, make_spec, wordpiece
@@ -33,7 +35,7 @@ def line_scores(query: str, scorer: Scorer, code: str = CODE, **more: str) -> Li
     starts = np.arange(0, len(code), 3)
     offsets = np.stack([starts, np.minimum(starts + 3, len(code))], axis=1)
     tokens = (np.zeros(len(starts), np.int64), offsets)
-    asked = QueryDocument.of(encoder(), query, code, tokens=tokens, **more)
+    asked = QueryDocument.of(encoder(), Query(query, **more), SourceFile(code, listed=False), tokens=tokens)
     document = DocumentScorer(scorer, asked)
     read = np.random.default_rng(0).random(len(asked.ids)).astype(np.float32)
     rubrics = np.stack([read, 1 - read], axis=1) if scorer.want_rubrics else None
@@ -129,7 +131,8 @@ def _halved() -> tuple[DocumentScorer, np.ndarray]:
     """A document of two chunks, and their ranges."""
     lines = line_weights(own=1.0, keep_prob=1.0)
     offsets = np.stack([np.arange(len(CODE)), np.arange(len(CODE)) + 1], axis=1)
-    asked = QueryDocument.of(encoder(), ASKED, CODE, tokens=(np.zeros(len(CODE), np.int64), offsets))
+    tokens = (np.zeros(len(CODE), np.int64), offsets)
+    asked = QueryDocument.of(encoder(), Query(ASKED), SourceFile(CODE), tokens=tokens)
     return DocumentScorer(Scorer(lines_scoring(), RUBRICS, lines), asked), np.array([[0, 12], [8, len(CODE)]])
 
 
@@ -166,7 +169,11 @@ def test_a_query_of_code_raises_what_comes_behind_its_like() -> None:
     scorer = Scorer(lines_scoring(), RUBRICS, line_weights(own=1.0, keep_prob=1.0))
 
     def scores(query: str) -> np.ndarray:
-        return DocumentScorer(scorer, QueryDocument.of(encoder(), query, code)).finish().scores
+        return (
+            DocumentScorer(scorer, QueryDocument.of(encoder(), Query(query), SourceFile(code)))
+            .finish()
+            .scores
+        )
 
     raised = scores("    while running:\n        item = queue.get()") - scores("while running item queue get")
     assert raised[2] > 0

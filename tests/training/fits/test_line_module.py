@@ -59,7 +59,7 @@ def differences(module: LineModule, model: LineModel) -> list[float]:
         given = example(record, module.words)
         with torch.no_grad():
             odds = module(given).logits.numpy()
-        served = model.score(asked(record).asked_lines(model)).logits[given.positions.lines]
+        served = model.score(asked(record).asked_lines(model)[0]).logits[given.positions.lines]
         apart.append(float(np.abs(np.clip(odds, -13.8, 13.8) - served).max()))
     return apart
 
@@ -69,7 +69,7 @@ def test_inputs_are_those_of_the_served_model(module: LineModule) -> None:
     for record in RECORDS:
         with torch.no_grad():
             inputs = module.inputs(example(record, module.words)).numpy()
-        lines = asked(record).asked_lines(model)
+        lines = asked(record).asked_lines(model)[0]
         np.testing.assert_allclose(inputs, lines.inputs(0, len(lines.positions)), atol=1e-4)
 
 

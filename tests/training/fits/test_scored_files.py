@@ -37,15 +37,17 @@ SCORERS = {
 def served(encoder: PromptEncoder, scorer: Scorer, code: str) -> tuple[float, ...]:
     """Line scores of a prune job whose answers arrive in any order."""
     call = CallDefaults(60.0, "raise").begin(None, None)
-    job = PruneJob(
-        encoder, scorer, QUERY, code, PruneOptions(path="shapes.py", effort="full"), call, Shared()
-    )
-    chunks = list(chain.from_iterable(job.groups(Pace(), 8)))
+    options = PruneOptions(path="shapes.py", effort="full")
+    job = PruneJob(Shared(encoder, scorer), QUERY, code, options, call)
+    reading = job.read()
+    chunks = list(chain.from_iterable(reading.groups(Pace(), 8)))
     assert len(chunks) > 3
     random.Random(0).shuffle(chunks)
     for chunk in chunks:
-        job.add(chunk.tokens, answer(ChunkRequest(chunk.input_ids, chunk.document_span, job.want_rubrics)))
-    return job.finish().line_scores
+        reading.add(
+            chunk.tokens, answer(ChunkRequest(chunk.input_ids, chunk.document_span, job.want_rubrics))
+        )
+    return reading.finish().line_scores
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])

@@ -18,14 +18,25 @@ import torch
 from lamr_base.arrays import Float32Array
 from lamr_evaluation.records import Record
 from lamr_model.encoding import PromptEncoder
+from lamr_model.query_truncation import Query
 from lamr_model.scoring.document_words import DocumentWords
-from lamr_model.scoring.line_inputs import FORMS, LEAST_SUM, WIDE, Matches, Positions, evidence, line_features
+from lamr_model.scoring.line_inputs import (
+    FORMS,
+    LEAST_SUM,
+    WIDE,
+    Matches,
+    Positions,
+    evidence,
+    line_features,
+    line_forms,
+)
 from lamr_model.scoring.line_layers import Relations
 from lamr_model.scoring.line_vectors import LINE_POWER, known_words
 from lamr_model.scoring.named_lines import nearness
 from lamr_model.scoring.query_document import NO_TOKENS, QueryDocument
 from lamr_model.scoring.query_words import QueryWords
 from lamr_model.words import TermIndex, query_terms, split_words, stem
+from lamr_postprocess import SourceFile
 from lamr_postprocess.layout import line_layout
 from numpy.typing import NDArray
 from torch import Tensor
@@ -131,20 +142,21 @@ class LineExample:
 
 def asked_without_tokens(encoder: PromptEncoder, record: Record) -> QueryDocument:
     """Return a record's file and query as a client prepares them, without tokens, which lines and words don't need."""
-    return QueryDocument.of(
-        encoder, record.query, record.code, task=record.task, path=record.path, tokens=NO_TOKENS
-    )
+    source = SourceFile(record.code, record.path, listed=False)
+    return QueryDocument.of(encoder, Query(record.query, record.task), source, tokens=NO_TOKENS)
 
 
 def line_example(asked: QueryDocument, record: Record, vocabulary: Mapping[str, int]) -> LineExample:
     """Return what is learned from a record."""
-    words = DocumentWords.of(TermIndex.of(asked.text, asked.layout), asked.layout)
+    source = asked.source
+    words = DocumentWords.of(TermIndex.of(source.body, source.layout), source.layout)
     positions = Positions.of(words)
-    query = QueryWords.of(asked.intent, asked.task, asked.path, vocabulary)
+    query = QueryWords.of(record.query, record.task, record.path, vocabulary)
     matches = Matches.of(query, words, positions)
     defined, using = (positions.place[lines] for lines in words.definitions)
     numbers, place = known_words(words, positions, vocabulary)
     gold = record.gold[positions.lines]
+    forms = line_forms(source.body_lines, source.layout)
     return LineExample(
         positions,
         Relations.of(positions, defined, using),
@@ -152,7 +164,7 @@ def line_example(asked: QueryDocument, record: Record, vocabulary: Mapping[str, 
         np.array([vocabulary.get(term, -1) for term in matches.terms], np.int64),
         numbers,
         np.bincount(place, minlength=len(positions)),
-        line_features(asked.text, words, positions, asked.near_named, query),
+        line_features(forms, words, positions, asked.near_named, query),
         evidence(matches, words, positions).astype(np.float32),
         gold,
         _frame(positions, defined, using, gold),

@@ -124,7 +124,7 @@ class ReadFile:
         some = rng.sample(range(count), max(1, round(count * rng.uniform(*_IN_PART))))
         ways = (file.finished(scorer), file.finished(scorer, some))
         features = tuple(way.reader_features().astype(np.float32) for way in ways)
-        return cls(features, file.record.gold, file.record.counted, file.asked.layout.blocks)
+        return cls(features, file.record.gold, file.record.counted, file.asked.source.layout.blocks)
 
     @property
     def teaches(self) -> bool:

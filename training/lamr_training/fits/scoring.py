@@ -18,12 +18,13 @@ from lamr_model.crf import LinearChainCrf, viterbi
 from lamr_model.encoding import PromptEncoder
 from lamr_model.model_io import ChunkRequest, ChunkResult
 from lamr_model.query_kind import asks
+from lamr_model.query_truncation import Query
 from lamr_model.rules import FEATURES, LINES, AnswerPrior, LineRule, Scoring
 from lamr_model.scoring.line_model import LineModel
 from lamr_model.scoring.query_document import QueryDocument
 from lamr_model.scoring.scorer import DocumentScorer, Scorer, best_lines, document_features
 from lamr_model.scoring.weights import LineWeights
-from lamr_postprocess import prune_lines
+from lamr_postprocess import SourceFile, prune_lines
 from numpy.typing import NDArray
 
 from lamr_training.errors import RunError
@@ -79,7 +80,7 @@ def score_files(ask: Ask, encoder: PromptEncoder, records: Iterable[Record]) -> 
 
 def asked_document(encoder: PromptEncoder, record: Record) -> QueryDocument:
     """Return a record's file and query as a client prepares them."""
-    return QueryDocument.of(encoder, record.query, record.code, task=record.task, path=record.path)
+    return QueryDocument.of(encoder, Query(record.query, record.task), SourceFile(record.code, record.path))
 
 
 def requests_of(
@@ -150,12 +151,15 @@ def fit_presence(files: Sequence[ScoredFile], lines: LineModel, *, read: bool) -
 
 
 def _features(file: ScoredFile, lines: LineModel, read: bool) -> list[list[float]]:
-    asked = file.asked.asked_lines(lines)
+    asked = file.asked.asked_lines(lines)[0]
     if read:
         opinions = logit([float(result.relevance) for result in file.results])
     else:
         opinions = best_lines(lines.score(asked).logits[asked.positions.lines])
-    known = (document_features(opinions, asked.together, asked.terms, path) for path in (file.asked.path, ""))
+    known = (
+        document_features(opinions, asked.together, asked.terms, path)
+        for path in (file.asked.source.path, "")
+    )
     return [[features[name] for name in FEATURES] for features in known]
 
 

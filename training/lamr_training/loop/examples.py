@@ -16,9 +16,11 @@ import torch
 from lamr_base.private_files import replaced
 from lamr_evaluation.records import Record
 from lamr_model.encoding import Chunk, PromptEncoder
+from lamr_model.query_truncation import Query
 from lamr_model.scoring.evidence import lexical_views
 from lamr_model.scoring.query_document import QueryDocument
 from lamr_model.words import TermIndex, query_terms
+from lamr_postprocess import SourceFile
 from lamr_postprocess.layout import token_lines
 from numpy.typing import NDArray
 from torch import Tensor
@@ -216,10 +218,11 @@ def two_rubrics(record: Record) -> NDArray[np.uint8]:
 def encode_record(record: Record, encoder: PromptEncoder) -> EncodedRecord:
     """Tokenize and label a record."""
     by_line = two_rubrics(record)
-    asked = QueryDocument.of(encoder, record.query, record.code, task=record.task, path=record.path)
-    line = token_lines(asked.offsets, asked.layout)
-    counts = TermIndex.of(asked.text, asked.layout).counts(query_terms(asked.query))
-    views = lexical_views(counts, asked.layout)
+    source = SourceFile(record.code, record.path)
+    asked = QueryDocument.of(encoder, Query(record.query, record.task), source)
+    line = token_lines(asked.offsets, source.layout)
+    counts = TermIndex.of(source.body, source.layout).counts(query_terms(asked.query))
+    views = lexical_views(counts, source.layout)
     evidence = views.mean()[line].astype(np.float32)
     return EncodedRecord(list(asked.chunks(encoder)), asked.query_ids, asked.ids, by_line[line], evidence)
 
