@@ -6,15 +6,16 @@ One `Document` serves any number of selections of the same text, which is what a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lamr_postprocess.bonds import bonds_of
 from lamr_postprocess.captures import read_names
 from lamr_postprocess.definition_spans import DefinitionSpan, spans_in
 from lamr_postprocess.definitions import Definitions, definitions_of
@@ -303,32 +304,9 @@ def _by_line(text: str, language: Language, costs: _Costs, space: _Space, why: s
     inner = wholes.head != np.arange(len(lines))
     frames = _frames(text, lines, language, space, inner, wholes)
     blank = space.blank & ~inner
-    more = [*_introduced(lines, blank, wholes, language), *_filled(lines, blank, language, frames, wholes)]
+    more = bonds_of(lines, blank, language, frames, wholes)
     rules = rules_without_tree(costs.of_lines, blank, frames, wholes, more, costs.least_cut)
     return _Structure(rules, markup_of(text, spans, language), f"{why} pruned line by line" if why else None)
-
-
-def _introduced(
-    lines: list[str], blank: BoolArray, wholes: Wholes, language: Language
-) -> Iterator[tuple[int, int]]:
-    """The rows that are nothing without the next one, and that one's."""
-    if language.documents:
-        begins = re.compile(rf"[ \t]*(?:{language.documents})")
-        for row, below in pairwise(np.flatnonzero(~blank).tolist()):
-            head = int(wholes.head[row])
-            if head != wholes.head[below] and (begins.match(lines[row]) or begins.match(lines[head])):
-                yield row, below
-
-
-def _filled(
-    lines: list[str], blank: BoolArray, language: Language, frames: Frames, wholes: Wholes
-) -> Iterator[tuple[int, int]]:
-    """The rows of blocks that may not be empty, and the first one inside."""
-    if language.filled:
-        comment = language.comment.opening
-        rows = [row for row in np.flatnonzero(~blank).tolist() if not lines[row].lstrip().startswith(comment)]
-        first = {int(outer[row]): row for outer in (frames.above, wholes.inside) for row in reversed(rows)}
-        yield from ((outer, row) for outer, row in first.items() if outer >= 0)
 
 
 def _frames(  # noqa: PLR0913, PLR0917  # a text, and what is known of its lines
@@ -337,12 +315,16 @@ def _frames(  # noqa: PLR0913, PLR0917  # a text, and what is known of its lines
     """Which lines of a text without a tree are nothing without others."""
     if language.blocks is not None:
         return language.blocks(lines, space.blank)
-    frames = no_frames(headings_of(text, language))
+    frames = no_frames(headings_of(text, language, inner))
     if language.frames is None:
         return frames
     unread = space.blank | inner
     unread[list(wholes.tags)] = True
-    found = frames_of(lines, space.indents, unread, language.frames)
+    indents = space.indents.copy()
+    for engine, row in product(language.templates, wholes.remarks):
+        if told := re.search(engine.indents, lines[row]):
+            indents[row] = int(told[1][:2])
+    found = frames_of(lines, indents, unread, language.frames, language.items, set(wholes.remarks))
     outermost = (found.above < 0) & ~space.blank
     return Frames(np.where(outermost, frames.above, found.above), found.opening)
 

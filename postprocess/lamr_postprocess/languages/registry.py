@@ -10,7 +10,7 @@ from lamr_postprocess.languages.commented import COMMENTED
 from lamr_postprocess.languages.csharp import CSHARP
 from lamr_postprocess.languages.css import CSS
 from lamr_postprocess.languages.dart import DART
-from lamr_postprocess.languages.data import JSON, JSONC, TOML, YAML
+from lamr_postprocess.languages.data import JSON, JSONC, NOTEBOOK, TOML, YAML
 from lamr_postprocess.languages.ecmascript import JAVASCRIPT, TSX, TYPESCRIPT
 from lamr_postprocess.languages.elixir import ELIXIR
 from lamr_postprocess.languages.go import GO
@@ -60,6 +60,7 @@ _WITH_GRAMMAR: tuple[Language, ...] = (
     XML,
     CSS,
     JSON,
+    NOTEBOOK,
     JSONC,
     YAML,
     TOML,
