@@ -13,31 +13,21 @@ from functools import partial
 
 from lamr_postprocess.languages.table import AtomicSpan, Template, name_set
 
+# fmt: off
 tag = partial(AtomicSpan, says_nothing=True)  # alone in its line, it is no head of others
 _BRACES = (tag(r"\{\{!--", r"--\}\}"), tag(r"\{\{", r"\}\}"))
 _MARKERS = r"<%[-=#]*\s*"
 
-JINJA = Template(
-    "jinja",
-    suffixes=name_set(".j2 .jinja .jinja2 .njk .nunjucks .twig .liquid .tera .dtl"),
+JINJA = Template("jinja", suffixes=name_set(".j2 .jinja .jinja2 .njk .nunjucks .twig .liquid .tera .dtl"),
     tags=(tag(r"\{#", r"#\}"), tag(r"\{%", r"%\}"), *_BRACES),
     opens=r"\A\{%[-+~]?\s*(?P<name>(?!end|else|elif)\w+)",
-    goes_on=r"\A\{%[-+~]?\s*(?:else|elif|elsif|elseif|when)\b",
-    closes=r"\A\{%[-+~]?\s*end(?P<name>\w+)",
-    indents=r"\bindent\(\s*(?:width\s*=\s*)?(\d+)",
-    signs=r"^[ \t]*\{%[-+~]?\s*\w+|\{%[-+~]?\s*end\w+",
-)
-GO = Template(
-    "go",
-    suffixes=name_set(".gotmpl .gohtml .gotpl .tmpl .tpl"),
+    goes_on=r"\A\{%[-+~]?\s*(?:else|elif|elsif|elseif|when)\b", closes=r"\A\{%[-+~]?\s*end(?P<name>\w+)",
+    indents=r"\bindent\(\s*(?:width\s*=\s*)?(\d+)", signs=r"^[ \t]*\{%[-+~]?\s*\w+|\{%[-+~]?\s*end\w+")
+GO = Template("go", suffixes=name_set(".gotmpl .gohtml .gotpl .tmpl .tpl"),
     tags=(tag(r"\{\{-?\s*/\*", r"\*/\s*-?\}\}"), tag(r"\{\{", r"\}\}")),
-    opens=r"\A\{\{-?\s*(?:if|range|with|define|block)\b",
-    goes_on=r"\A\{\{-?\s*else\b",
-    closes=r"\A\{\{-?\s*end\b",
-    indents=r"\bn?indent\s+(\d+)",
-    signs=r"^[ \t]*\{\{-?\s*(?:if|range|with|define|end|include|template|block|/\*)",
-    becomes="text",
-)
+    opens=r"\A\{\{-?\s*(?:if|range|with|define|block)\b", goes_on=r"\A\{\{-?\s*else\b", closes=r"\A\{\{-?\s*end\b",
+    indents=r"\bn?indent\s+(\d+)", signs=r"^[ \t]*\{\{-?\s*(?:if|range|with|define|end|include|template|block|/\*)",
+    becomes="text")
 ERB = Template(
     "erb",
     suffixes=name_set(".erb .rhtml .ejs .eex .leex .heex .ecr .jsp .asp .aspx .ascx .master"),
@@ -48,15 +38,9 @@ ERB = Template(
     closes=rf"\A{_MARKERS}(?:end\b|\}}(?![\s\S]*\{{\s*[-_]?%>))",
     signs=r"^[ \t]*<%[-=#@]?\s",
 )
-HANDLEBARS = Template(
-    "handlebars",
-    suffixes=name_set(".hbs .handlebars .mustache .hogan"),
-    tags=_BRACES,
-    opens=r"\A\{\{~?[#^]\s*[>*]?\s*(?P<name>[\w.@/-]+)",
-    goes_on=r"\A\{\{~?\s*(?:else\b|\^\s*~?\}\})",
-    closes=r"\A\{\{~?/\s*(?P<name>[\w.@/-]+)",
-    signs=r"^[ \t]*\{\{~?[#/]\s*\w",
-)
+HANDLEBARS = Template("handlebars", suffixes=name_set(".hbs .handlebars .mustache .hogan"), tags=_BRACES,
+    opens=r"\A\{\{~?[#^]\s*[>*]?\s*(?P<name>[\w.@/-]+)", goes_on=r"\A\{\{~?\s*(?:else\b|\^\s*~?\}\})",
+    closes=r"\A\{\{~?/\s*(?P<name>[\w.@/-]+)", signs=r"^[ \t]*\{\{~?[#/]\s*\w")
 BLADE = Template(
     "blade",
     suffixes=name_set(".blade.php"),
@@ -69,11 +53,7 @@ BLADE = Template(
     goes_on=r"\A@(?:else\w*|case|default|empty\Z)",
     closes=r"\A@(?:end(?P<name>[a-zA-Z]+))",
 )
-RAZOR = Template(
-    "razor",
-    suffixes=name_set(".cshtml .razor .vbhtml"),
-    tags=(tag(r"@\*", r"\*@"),),
-)
+RAZOR = Template("razor", suffixes=name_set(".cshtml .razor .vbhtml"), tags=(tag(r"@\*", r"\*@"),))
 
 TEMPLATES = (JINJA, ERB, HANDLEBARS, GO, BLADE, RAZOR)
 """In the order in which a text without a template's ending is looked at."""
