@@ -7,9 +7,10 @@ bracket behind it (`main.cpp)`), so that this row alone would part a pair.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -26,37 +27,46 @@ class Brackets:
     Attributes:
         around: int [R], the row of the innermost bracket that each row lies in, negative for none.
         pairs: the rows of a bracket that opens and of the one that closes it, of each pair over several rows.
+        by_kind: the same pairs by the bracket that opens.
     """
 
     around: IntArray
     pairs: tuple[tuple[int, int], ...] = ()
+    by_kind: Mapping[str, Set[tuple[int, int]]] = field(default_factory=dict)
+
+    def short(self, most_rows: int) -> Iterator[tuple[int, int]]:
+        """The round pairs of at most so many rows with no other brace over several rows inside."""
+        braces = sorted(self.by_kind.get("{", ()))
+        for first, last in self.by_kind.get("(", ()):
+            at = bisect_left(braces, (first, 0))
+            if last - first < most_rows and not (at < len(braces) and braces[at][0] <= last):
+                yield first, last
 
 
-def brackets_of(text: str, skipped: Sequence[tuple[int, int]], spans: IntArray, which: str) -> Brackets:
+def brackets_of(code: str, spans: IntArray, which: str) -> Brackets:
     """Find the pairs. A bracket that has no other one is none.
 
     Args:
-        text: the text of R rows.
-        skipped: where strings and comments begin and end, in order.
+        code: the text of R rows, without brackets in strings and comments.
         spans: int [R, 2], the offsets of the rows.
         which: the brackets that count.
     """
-    bracket = re.compile(f"[{re.escape(which)}]")
-    places = np.array([found.start() for found in bracket.finditer(text)], dtype=np.int64)
-    if skipped and places.size:
-        starts, ends = np.array(skipped).T
-        within = np.searchsorted(starts, places, side="right") - 1
-        places = places[(within < 0) | (places >= ends[within])]
-    rows = np.searchsorted(spans[:, 1], places, side="right").tolist()
-    pairs = _pairs([text[place] for place in places.tolist()], rows)
-    return Brackets(_around(pairs, spans.shape[0]), tuple(pairs))
+    if not which:
+        return Brackets(np.full(spans.shape[0], _NONE, dtype=np.int64))
+    found = list(re.finditer(f"[{re.escape(which)}]", code))
+    rows = np.searchsorted(spans[:, 1], [each.start() for each in found], side="right").tolist()
+    pairs = _pairs([each[0] for each in found], rows)
+    every = sorted(
+        {pair for of_kind in pairs.values() for pair in of_kind}, key=lambda pair: (pair[0], -pair[1])
+    )
+    return Brackets(_around(every, spans.shape[0]), tuple(every), pairs)
 
 
-def _pairs(brackets: Sequence[str], rows: Sequence[int]) -> list[tuple[int, int]]:
-    """The rows of pairs over several rows, each once, in order of the first and then of the last, downwards."""
+def _pairs(brackets: Sequence[str], rows: Sequence[int]) -> dict[str, set[tuple[int, int]]]:
+    """The rows of pairs over several rows, by the bracket that opens."""
     opened: list[tuple[str, int]] = []
     waiting: Counter[str] = Counter()
-    pairs: set[tuple[int, int]] = set()
+    pairs: dict[str, set[tuple[int, int]]] = {}
     for bracket, row in zip(brackets, rows, strict=True):
         opening = _OPENING.get(bracket)
         if opening is None:
@@ -68,9 +78,9 @@ def _pairs(brackets: Sequence[str], rows: Sequence[int]) -> list[tuple[int, int]
             waiting[last] -= 1
             if last == opening:
                 if first < row:
-                    pairs.add((first, row))
+                    pairs.setdefault(opening, set()).add((first, row))
                 break
-    return sorted(pairs, key=lambda pair: (pair[0], -pair[1]))
+    return pairs
 
 
 def _around(pairs: Sequence[tuple[int, int]], rows: int) -> IntArray:

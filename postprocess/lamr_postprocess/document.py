@@ -7,18 +7,20 @@ of a text without a tree may be in another language, and a marker there takes th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lamr_postprocess.bonds import bonds_of
 from lamr_postprocess.captures import read_names
 from lamr_postprocess.definitions import Definitions, DefinitionSpan, definitions_of, spans_in
 from lamr_postprocess.frames import Frames, frames_of, no_frames
+from lamr_postprocess.headings import headings_of
 from lamr_postprocess.languages import Comment, Language
 from lamr_postprocess.lines import (
     BOM,
@@ -334,68 +336,30 @@ def _by_line(source: SourceFile, space: _Space, why: str | None) -> _Structure:
     text, lines, language, spans = source.body, source.body_lines, source.language, source.layout.spans
     wholes = wholes_of(text, lines, spans, language)
     inner = wholes.head != np.arange(len(lines))
-    frames = _frames(lines, language, space, inner, wholes)
+    frames = _frames(source, space, inner, wholes)
     blank = space.blank & ~inner
-    more = [*_introduced(lines, blank, wholes, language), *_filled(lines, blank, language, frames, wholes)]
+    more = bonds_of(lines, blank, language, frames, wholes)
     rules = rules_without_tree(space.costs, blank, frames, wholes, more, space.least_cut)
     return _Structure(rules, markup_of(text, spans, language), f"{why} pruned line by line" if why else None)
 
 
-def _introduced(
-    lines: list[str], blank: BoolArray, wholes: Wholes, language: Language
-) -> Iterator[tuple[int, int]]:
-    """The rows that are nothing without the next one, and that one's."""
-    if language.documents:
-        begins = re.compile(rf"[ \t]*(?:{language.documents})")
-        for row, below in pairwise(np.flatnonzero(~blank).tolist()):
-            head = int(wholes.head[row])
-            if head != wholes.head[below] and (begins.match(lines[row]) or begins.match(lines[head])):
-                yield row, below
-
-
-def _filled(
-    lines: list[str], blank: BoolArray, language: Language, frames: Frames, wholes: Wholes
-) -> Iterator[tuple[int, int]]:
-    """The rows of blocks that may not be empty, and the first one inside."""
-    if language.filled:
-        comment = language.comment.opening
-        rows = [row for row in np.flatnonzero(~blank).tolist() if not lines[row].lstrip().startswith(comment)]
-        first = {int(outer[row]): row for outer in (frames.above, wholes.inside) for row in reversed(rows)}
-        yield from ((outer, row) for outer, row in first.items() if outer >= 0)
-
-
-def _frames(lines: list[str], language: Language, space: _Space, inner: BoolArray, wholes: Wholes) -> Frames:
+def _frames(source: SourceFile, space: _Space, inner: BoolArray, wholes: Wholes) -> Frames:
     """Which lines of a text without a tree are nothing without others."""
+    language, lines = source.language, source.body_lines
     if language.blocks is not None:
         return language.blocks(lines, space.blank)
-    frames = no_frames(_headings(lines, language))
+    frames = no_frames(headings_of(source.body, language, inner))
     if language.frames is None:
         return frames
     unread = space.blank | inner
     unread[list(wholes.tags)] = True
-    found = frames_of(lines, space.indents, unread, language.frames)
+    indents = space.indents.copy()
+    for engine, row in product(language.templates, wholes.remarks):
+        if told := re.search(engine.indents, lines[row]):
+            indents[row] = int(told[1][:2])
+    found = frames_of(lines, indents, unread, language.frames, language.items, set(wholes.remarks))
     outermost = (found.above < 0) & ~space.blank
     return Frames(np.where(outermost, frames.above, found.above), found.opening)
-
-
-def _headings(lines: Sequence[str], language: Language) -> IntArray:
-    """The row of the heading that each line stands under, int [L]; -1 for none.
-
-    A line stands under the last heading before it, and a heading under the last one of a higher rank.
-    """
-    above = np.full(len(lines), -1, dtype=np.int64)
-    ranks = [re.compile(expression) for expression in language.headings]
-    open_headings: list[tuple[int, int]] = []  # (rank, row), ranks rising
-    for row, line in enumerate(lines if ranks else ()):
-        rank = next((index for index, expression in enumerate(ranks) if expression.match(line)), None)
-        if rank is not None:
-            while open_headings and open_headings[-1][0] >= rank:
-                open_headings.pop()
-        if open_headings:
-            above[row] = open_headings[-1][1]
-        if rank is not None:
-            open_headings.append((rank, row))
-    return above
 
 
 def _structure(source: SourceFile, space: _Space, named: bool) -> _Structure:

@@ -8,7 +8,7 @@ it at its indentation need each other.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from itertools import islice
 
@@ -39,7 +39,14 @@ def no_frames(above: IntArray) -> Frames:
     return Frames(above, np.full(above.shape[0], _NONE, dtype=np.int64))
 
 
-def frames_of(lines: Sequence[str], indents: IntArray, blank: BoolArray, closing: str) -> Frames:
+def frames_of(  # noqa: PLR0913, PLR0917  # what is known of the lines
+    lines: Sequence[str],
+    indents: IntArray,
+    blank: BoolArray,
+    closing: str,
+    items: str = "- ",
+    remarks: Set[int] = frozenset(),
+) -> Frames:
     """Return the frames of a text.
 
     Args:
@@ -47,15 +54,19 @@ def frames_of(lines: Sequence[str], indents: IntArray, blank: BoolArray, closing
         indents: int [L], how far each is indented.
         blank: bool [L], lines of white space alone, and others whose indentation says nothing; they need nothing.
         closing: a regular expression of how a line begins that closes or goes on with a block.
+        items: of how one begins that stands under the line before it at its own indentation.
+        remarks: rows that no other row stands under.
     """
     above, opening = np.full(len(lines), _NONE, dtype=np.int64), np.full(len(lines), _NONE, dtype=np.int64)
-    closes = re.compile(closing)
+    closes, item = re.compile(closing), re.compile(items)
     # The lines that the next one may stand under, each with its depth and its rows at that depth so far.
     open_frames: list[tuple[int, list[int]]] = []
     for row in np.flatnonzero(~blank).tolist():
         text = lines[row].lstrip()
-        # An item of a list may stand as far left as the key above it.
-        depth = 2 * int(indents[row]) + text.startswith("- ")
+        depth = 2 * int(indents[row]) + (item.match(text) is not None)
+        if row in remarks:
+            above[row] = next((rows[-1] for outer, rows in reversed(open_frames) if outer < depth), _NONE)
+            continue
         while open_frames and open_frames[-1][0] > depth:
             open_frames.pop()
         if not open_frames or open_frames[-1][0] < depth:
@@ -73,7 +84,8 @@ def _opening(text: str, siblings: Sequence[int], lines: Sequence[str]) -> int:
     """Return the row that a closing line belongs to: the last at its depth, for a tag the last of its name."""
     tag = _TAG.match(text)
     if tag is None:
-        return siblings[-1] if siblings else _NONE
+        opens = text.rstrip() == "{" and siblings and lines[siblings[-1]].rstrip().endswith((",", ";", "}"))
+        return siblings[-1] if siblings and not opens else _NONE
     begin = f"<{tag[1]}"
     near = islice(reversed(siblings), _MOST_SIBLINGS)
     return next((row for row in near if lines[row].lstrip().startswith(begin)), _NONE)

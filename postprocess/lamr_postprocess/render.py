@@ -125,7 +125,8 @@ def render(document: Document, kept: BoolArray, style: Style) -> tuple[str, tupl
         body = "" if at is None else fillers[at] + "  "
         indent = _indent(document, least if at is None else at)
         comment = document.comment(first, last, kept)
-        parts.append(_marker(document, Cut(first + 1, last + 1), indent + body, comment, style))
+        lead = body if comment.flush else indent + body
+        parts.append(_marker(document, Cut(first + 1, last + 1), lead, comment, style))
         row = last + 1
     parts.append(_lines(document, row, kept.shape[0], style))
     return "".join(parts), _as_cuts(cuts)

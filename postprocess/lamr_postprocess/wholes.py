@@ -8,21 +8,29 @@ next one. A template adds its tags, and the blocks that they open and close; a l
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from operator import itemgetter
 
 import numpy as np
 
 from lamr_postprocess.brackets import Brackets, brackets_of
 from lamr_postprocess.languages import AtomicSpan, Language
-from lamr_postprocess.languages.table import Template
-from lamr_postprocess.lines import IntArray
+from lamr_postprocess.languages.table import NEVER, Template
+from lamr_postprocess.lines import BoolArray, IntArray
 
 _MOST_LOST = 200
 """Openings whose end is looked for in vain, so that a text of such openings takes no time of its square."""
 _NONE = -1
+_MOST_CALL_ROWS = 12
+_MOST_HEADER_ROWS = 12
+_INK = re.compile(r"[^\n]")
+_CLOSING = ")]}"
+_ENDS_STATEMENT = re.compile(r"[;{}][ \t]*$|^[ \t]*(?:(?:case|when)\b.*|[\w-]+):[ \t]*$")
+_BEGINS_BODY = re.compile(r"\{|(?i:begin|is|as|then|do|loop)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +40,11 @@ class Wholes:
     Attributes:
         head: int [R], the first row of what each row belongs to; its own number where it stands by itself.
         around: int [R], the row whose tag or word opens the block that each row lies in, negative for none.
+        inside: int [R], the row whose bracket is open where each row begins, negative for none.
         together: rows of tags or words that need each other: those of one block.
         tags: rows that begin with a tag of a block, whose indentation says nothing.
-        inside: int [R], the row whose bracket is open where each row begins, negative for none.
+        remarks: rows of comments or of a template's tags alone, which no other row stands under.
+        code: the rows with comments blanked out and other texts made quotes.
     """
 
     head: IntArray
@@ -42,6 +52,8 @@ class Wholes:
     inside: IntArray
     together: tuple[tuple[int, ...], ...] = ()
     tags: tuple[int, ...] = ()
+    remarks: tuple[int, ...] = ()
+    code: tuple[str, ...] = ()
 
 
 def wholes_of(text: str, lines: Sequence[str], spans: IntArray, language: Language) -> Wholes:
@@ -55,59 +67,108 @@ def wholes_of(text: str, lines: Sequence[str], spans: IntArray, language: Langua
     """
     rows = len(lines)
     text = text.replace("\r\n", " \n").replace("\r", "\n")  # expressions know one end of a line; offsets stay
-    joined = np.zeros(rows + 1, np.bool_)  # whether a row stands with the one before it
-    places = [(start, end) for start, end, _ in _found(text, language.wholes)]
-    last = language.brackets[-1:]
-    paired = language.wholes and language.frames is not None and re.match(language.frames, last)
-    brackets = (
-        brackets_of(text, places, spans, language.brackets) if paired else Brackets(np.full(rows, _NONE))
-    )
-    blocks, words = _Blocks(np.full(rows, _NONE)), _Blocks(np.full(rows, _NONE))
-    if language.words is not None:
-        found = _found(text, (*language.wholes, *language.words.tags))
-        tags = [(start, end) for start, end, whole in found if whole in language.words.tags]
-        words = _blocks(text, tags, spans, language.words)
-    if language.template is not None:
-        tags = [(start, end) for start, end, _ in _found(text, language.template.tags)]
-        places += tags
-        blocks = _blocks(text, tags, spans, language.template)
-    ended: set[int] = set()
-    if places:
-        ends = np.array(places)[:, 1]
-        first, last = np.searchsorted(spans[:, 1], np.array(places) - np.array([0, 1]), side="right").T
-        several = last > first
-        # Rows that something begins before and ends in or behind: the sum of what has begun and not ended.
-        change = np.zeros(rows + 2, np.int64)
-        np.add.at(change, first[several] + 1, 1)
-        np.add.at(change, last[several] + 1, -1)
-        joined |= np.cumsum(change)[: rows + 1] > 0
-        ended = {
-            row
-            for row, at in zip(last[several], ends[several], strict=True)
-            if not _rest(text, spans[row], at)
-        }
-    if language.goes_on:
-        joined[[row + 1 for row in _going(lines, language) if row not in ended]] = True
+    found = list(_found(text, language.wholes))
+    masked = _masked(text, found, '"')
+    closes = re.compile(language.frames or NEVER)
+    paired = language.brackets if closes.match(language.brackets[-1:]) else ""
+    brackets = brackets_of(masked, spans, paired)
+    around, tags = np.full(rows, _NONE), list[int]()
+    together: list[tuple[int, ...]] = list(brackets.pairs)
+    own = ((each, (*language.wholes, *each.tags)) for each in language.words)
+    for kind, wholes in (*own, *((each, each.tags) for each in language.templates)):
+        signs = [each for each in _found(text, wholes) if each[2] in kind.tags]
+        blocks = _blocks(text, signs, spans, kind)
+        around = np.maximum(around, blocks.around)
+        together += blocks.together
+        tags += blocks.tags if kind.anywhere else ()
+        found += signs if kind in language.templates else ()
+    joined, ended, touched = _joined(text, found, spans)
+    said_apart = set(tags)
+    code = tuple("" if at in said_apart else masked[i:k] for at, (i, k) in enumerate(spans.tolist()))
+    bare = _masked(text, sorted((each for each in found if each[2].says_nothing), key=itemgetter(0)), " ")
+    remarks = [row for row in sorted(touched) if not bare[slice(*spans[row])].strip()]
+    joined[[row + 1 for row in _going(code, language) if row not in ended]] = True
+    for first, last in _spread(masked, code, spans, brackets, language):
+        joined[first + 1 : last + 1] = True
     head = np.maximum.accumulate(np.where(joined[:rows], 0, np.arange(rows)))
-    together = (*blocks.together, *words.together, *brackets.pairs)
-    around = np.maximum(blocks.around, words.around)
-    return Wholes(head, around, brackets.around, together, tuple(blocks.tags))
+    return Wholes(head, around, brackets.around, tuple(together), tuple(tags), tuple(remarks), code)
 
 
-def _going(lines: Sequence[str], language: Language) -> Iterator[int]:
+def _joined(
+    text: str, found: Sequence[tuple[int, int, AtomicSpan]], spans: IntArray
+) -> tuple[BoolArray, set[int], set[int]]:
+    """Which of R rows stand with the one before, bool [R + 1]; which end what is over several; which hold remarks."""
+    rows = len(spans)
+    joined, ended, remarks = np.zeros(rows + 1, np.bool_), set[int](), set[int]()
+    if not found:
+        return joined, ended, remarks
+    places = np.array([(start, end) for start, end, _ in found])
+    first, last = np.searchsorted(spans[:, 1], places - np.array([0, 1]), side="right").T
+    # Rows that something begins before and ends in or behind: the sum of what has begun and not ended.
+    change = np.zeros(rows + 2, np.int64)
+    np.add.at(change, first + 1, 1)
+    np.add.at(change, last + 1, -1)
+    for (_, end, whole), begin, row in zip(found, first.tolist(), last.tolist(), strict=True):
+        if begin < row and not text[end : int(spans[row, 1])].strip():
+            ended.add(row)
+        if whole.says_nothing:
+            remarks.update(range(begin, row + 1))
+    return np.cumsum(change)[: rows + 1] > 0, ended, remarks
+
+
+def _masked(text: str, found: Iterable[tuple[int, int, AtomicSpan]], ink: str) -> str:
+    """A text with its comments blanked out, and with a character for all others of other texts; its lines stay."""
+    parts: list[str] = []
+    at = 0
+    for start, end, whole in found:
+        if start >= at:
+            parts += text[at:start], _INK.sub(" " if whole.says_nothing else ink, text[start:end])
+            at = end
+    return "".join([*parts, text[at:]])
+
+
+def _going(code: Sequence[str], language: Language) -> Iterator[int]:
     """The rows that go on in the next one; blank ones and comments between go on, too."""
-    goes_on, going = re.compile(language.goes_on), False
-    nothing = re.compile(rf"\s*(?:{re.escape(language.comment.opening) or '$'}|$)")
-    for row, line in enumerate(lines):
-        bare = line.rstrip("\r\n")
-        going = goes_on.search(bare) is not None or (going and nothing.match(bare) is not None)
-        if going:
-            yield row
+    goes_on, going_back = (re.compile(each or NEVER) for each in (language.goes_on, language.goes_back))
+    going, last = False, _NONE
+    for row, line in enumerate(code):
+        if not line.strip():
+            continue
+        if (going and line.lstrip()[0] not in _CLOSING) or (last != _NONE and going_back.match(line)):
+            yield from range(last, row)
+        going, last = goes_on.search(line.rstrip()) is not None, row
 
 
-def _rest(text: str, span: IntArray, end: int) -> str:
-    """What stands in a row behind a place, but for white space."""
-    return text[end : int(span[1])].strip()
+def _spread(
+    masked: str, code: Sequence[str], spans: IntArray, brackets: Brackets, language: Language
+) -> Iterator[tuple[int, int]]:
+    """The first and last row of statements that are spread over rows: heads with their bodies, calls, long headers."""
+    if language.calls:
+        yield from brackets.short(_MOST_CALL_ROWS)
+    inked = [row for row, line in enumerate(code) if line.strip()]
+    for found in re.finditer(language.heads, masked, re.MULTILINE) if language.heads else ():
+        first, last = np.searchsorted(spans[:, 1], (found.start(), found.end() - 1), side="right").tolist()
+        body = bisect_right(inked, last)
+        yield first, inked[body] if body < len(inked) else last
+    closing = dict(brackets.by_kind.get("{", ()))
+    indents = [len(line) - len(line.lstrip()) for line in code]
+    for at, row in enumerate(inked):
+        line = code[row].strip()
+        if line.endswith("{") or _BEGINS_BODY.fullmatch(line):
+            end = row if len(line) == 1 or not line.endswith("{") else closing.get(row, row)
+            first = _header(code, inked[max(0, at - _MOST_HEADER_ROWS) : at], indents, indents[end])
+            if first < row and (end == row or indents[end] < indents[row]):
+                yield first, row
+
+
+def _header(code: Sequence[str], before: Sequence[int], indents: Sequence[int], depth: int) -> int:
+    """The row at a depth that begins the header which these rows end, or a number beyond all rows for none."""
+    for number, row in enumerate(reversed(before)):
+        if _ENDS_STATEMENT.search(code[row].rstrip()) or indents[row] < depth:
+            break
+        if indents[row] == depth:
+            return row if number else len(code)
+    return len(code)
 
 
 def _found(text: str, wholes: tuple[AtomicSpan, ...]) -> Iterator[tuple[int, int, AtomicSpan]]:
@@ -115,31 +176,58 @@ def _found(text: str, wholes: tuple[AtomicSpan, ...]) -> Iterator[tuple[int, int
     if not wholes:
         return
     opening = _openings(wholes)
-    at, held, lost, never = 0, 0, Counter[bool](), set[str]()
-    while found := opening.search(text, at):
+    at, held, lost = 0, 0, _Lost()
+    waiting: list[tuple[AtomicSpan, str]] = []  # whose text begins in the next row
+    while True:
+        found = opening.search(text, at)
+        if waiting and (end_of_row := text.find("\n", at)) >= 0 and (not found or found.start() > end_of_row):
+            at = end_of_row
+            for whole, closing in waiting:
+                at = lost.end(text, at, whole, closing) or at
+            if at > end_of_row:
+                yield end_of_row, at, waiting[0][0]
+            at, waiting = max(at, end_of_row + 1), []
+            continue
+        if not found:
+            return
         number = next(i for i in range(len(wholes)) if found[f"w{i}"] is not None)
         whole, end = wholes[number], found.end()
         at = max(end, found.start() + 1)
         if whole.holds and found.start() < held:
             continue
-        if whole.closing:
-            tag = found.groupdict().get(f"tag{number}") or ""
-            closing = whole.closing.replace("{tag}", re.escape(tag)).replace("{indent}", " " * len(tag))
-            closed = None
-            if closing not in never and lost[whole.at_once] < _MOST_LOST:
-                pattern = re.compile(closing, re.MULTILINE)
-                closed = (pattern.match if whole.at_once else pattern.search)(text, end)
+        tag = found.groupdict().get(f"tag{number}") or ""
+        closing = whole.closing.replace("{tag}", re.escape(tag)).replace("{indent}", " " * len(tag))
+        if whole.waits:
+            waiting.append((whole, closing))
+            continue
+        if closing:
+            closed = lost.end(text, end, whole, closing)
             if closed is None:
-                lost[whole.at_once] += 1
-                if not whole.at_once:
-                    never.add(closing)
                 continue
-            end = closed.end()
+            end = closed
         yield found.start(), end, whole
         if whole.holds:
             held = end
         else:
             at = max(end, at)
+
+
+class _Lost:
+    """Which closings were looked for in vain, so that a text of openings takes no time of its square."""
+
+    def __init__(self) -> None:
+        self._count, self._never = Counter[bool](), set[str]()
+
+    def end(self, text: str, at: int, whole: AtomicSpan, closing: str) -> int | None:
+        """Where what begins before a place ends; None if nothing closes it."""
+        if closing not in self._never and self._count[whole.at_once] < _MOST_LOST:
+            pattern = re.compile(closing, re.MULTILINE)
+            if closed := (pattern.match if whole.at_once else pattern.search)(text, at):
+                return closed.end()
+        self._count[whole.at_once] += 1
+        if not whole.at_once:
+            self._never.add(closing)
+        return None
 
 
 @lru_cache(maxsize=256)
@@ -168,7 +256,9 @@ class _Open:
     branches: list[int]
 
 
-def _blocks(text: str, tags: list[tuple[int, int]], spans: IntArray, template: Template) -> _Blocks:
+def _blocks(
+    text: str, tags: Sequence[tuple[int, int, AtomicSpan]], spans: IntArray, template: Template
+) -> _Blocks:
     """The blocks that tags open and close. A tag that opens nothing that is closed opens no block."""
     blocks = _Blocks(np.full(len(spans), _NONE))
     opens, goes_on, closes = (
@@ -176,12 +266,14 @@ def _blocks(text: str, tags: list[tuple[int, int]], spans: IntArray, template: T
     )
     open_tags: list[_Open] = []
     waiting: dict[str, int] = {}  # how many open tags have a name
-    rows = np.searchsorted(spans[:, 1], [start for start, _ in tags], side="right").tolist()
+    rows = np.searchsorted(spans[:, 1], [start for start, _, _ in tags], side="right").tolist()
     closed: list[tuple[int, int]] = []
-    for (start, end), row in zip(tags, rows, strict=True):
+    for (start, end, _), row in zip(tags, rows, strict=True):
         tag = text[start:end]
         if ending := closes.search(tag):
             name = _name(ending)
+            if ending.groupdict().get("name") == "" and open_tags:  # `end` alone ends any block
+                name = open_tags[-1].name
             while waiting.get(name):
                 last = open_tags.pop()
                 waiting[last.name] -= 1

@@ -46,7 +46,7 @@ _LONG_LINE = 300  # characters of a file's mean line, above which a machine wrot
 _PROSE = frozenset(["text", "markdown", "mdx", "restructuredtext", "asciidoc", "latex", "bibtex", "roff"])
 _DATA_NAMES = """
     yaml toml ini ignore xml json jsonc jsonl diff gomod requirements robots yarn http neon systemd cabal dtd mermaid
-    plantuml graphviz windows-resource
+    notebook plantuml graphviz windows-resource
     """
 _DATA = frozenset(_DATA_NAMES.split())
 _TRANSLATED = frozenset(["gettext", "fluent"])

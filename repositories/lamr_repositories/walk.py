@@ -21,6 +21,7 @@ from lamr_repositories.secrets import holds_secret
 from lamr_repositories.sources import MOST_BYTES, FileSource, ListedFile
 
 IGNORE_FILE = ".lamrignore"
+_ATTRIBUTES = ".gitattributes"
 WITH_SECRETS = "with secrets"
 _BY_PROGRAMS = ("generated", "minified")
 REASONS = frozenset([WITH_SECRETS, "unreadable", "binary", "empty", LFS_POINTER, *_BY_PROGRAMS])
@@ -100,9 +101,14 @@ def wanted_files(source: FileSource, options: WalkOptions, count: WalkCount) -> 
     budget = Budget()
     within = Patterns(include, budget) if include else None
     without = Patterns([*own_patterns(source, MOST_IGNORE_BYTES), *exclude], budget)
+    attributes = (
+        lines_of(source.read(_ATTRIBUTES, MOST_IGNORE_BYTES) or b"") if not options.everything else []
+    )
+    told = {each: Patterns(_attributed(attributes, each), budget) for each in ("vendored", "generated")}
     wanted: list[ListedFile] = []
     for each in listed:
-        if reason := each.problem or _ruled_out(each, within, without, options):
+        said = (reason for reason, patterns in told.items() if patterns.covers(each.path))
+        if reason := each.problem or _ruled_out(each, within, without, options) or next(said, None):
             count.left_out[reason] += 1
         else:
             wanted.append(each)
@@ -145,6 +151,18 @@ def _pattern(given: str, listed: Sequence[ListedFile]) -> bytes:
         if "[" in part and any(part in each.path.split("/") for each in listed if part in each.path):
             parts[at] = literal(part)
     return os.fsencode("/".join(parts))
+
+
+def _attributed(lines: Sequence[bytes], reason: str) -> list[bytes]:
+    """Return the patterns of `.gitattributes` that set `linguist-REASON`, and with a `!` those that unset it."""
+    found: list[bytes] = []
+    for pattern, *words in filter(None, map(bytes.split, lines)):
+        for word in words:
+            name, _, value = word.lstrip(b"-!").partition(b"=")
+            if name == f"linguist-{reason}".encode() and pattern[:1] not in b"#![":
+                unset = word[:1] in b"-!" or value == b"false"
+                found.append(b"!" * unset + pattern)
+    return found
 
 
 def _ruled_out(

@@ -68,7 +68,7 @@ class Repository
 
 def test_a_block_keeps_both_its_ends_and_what_it_is_in() -> None:
     pruned = kept(CLASS, "groovy", 13)
-    assert pruned.kept_lines == (3, 4, 9, 10, 12, 13, 14, 16, 17)
+    assert pruned.kept_lines == (1, 2, 3, 4, 9, 10, 12, 13, 14, 16, 17)
     assert pruned.text.count("{") == pruned.text.count("}")
 
 

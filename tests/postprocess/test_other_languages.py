@@ -41,7 +41,7 @@ FIXTURES = sorted((Path(__file__).parent / "fixtures").iterdir())
 IDS = [path.name for path in FIXTURES]
 
 
-NEVER_EMPTY = {"xml", "json", "jsonc"}
+NEVER_EMPTY = {"xml", "json", "jsonc", "notebook"}
 """A text of these is no text of theirs if nothing is left."""
 
 

@@ -115,8 +115,8 @@ def test_what_stands_together(language: str, text: str, lines: list[tuple[int, i
 
 def test_a_cut_neither_begins_nor_ends_in_a_whole() -> None:
     text = "FROM a\nRUN b && \\\n    c && \\\n    d\nCOPY . .\nRUN e\n"
-    assert kept(text, "Dockerfile", 3).kept_lines == (2, 3, 4)
-    assert kept(text, "Dockerfile.dev", 5).kept_lines == (5,)
+    assert kept(text, "Dockerfile", 3).kept_lines == (1, 2, 3, 4)
+    assert kept(text, "Dockerfile.dev", 5).kept_lines == (1, 5)
 
 
 @pytest.mark.parametrize(

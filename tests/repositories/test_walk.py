@@ -54,6 +54,19 @@ def test_what_marks_a_file_as_not_written_here(
     assert paths == ([] if reason else [name])
 
 
+def test_gitattributes_say_what_nobody_wrote_by_hand(tmp_path: Path) -> None:
+    attributes = (
+        "# linguist-generated\n/schema.py linguist-generated=true\ncopied/** linguist-vendored text=auto\n"
+        "*.pyi linguist-generated\nown.pyi -linguist-generated\nkept.pyi linguist-generated=false\nb.py text\n"
+    )
+    names = ["b.py", "copied/deep/a.py", "kept.pyi", "made.pyi", "own.pyi", "schema.py", "sub/schema.py"]
+    write_files(tmp_path, {".gitattributes": attributes, **dict.fromkeys(names, "limit = 3\n")})
+    paths, count = walked(Folder(tmp_path))
+    assert paths == [".gitattributes", "b.py", "kept.pyi", "own.pyi", "sub/schema.py"]
+    assert count.left_out == {"generated": 2, "vendored": 1}
+    assert walked(Folder(tmp_path), WalkOptions(everything=True))[0] == [".gitattributes", *names]
+
+
 def test_files_of_other_encodings_count_and_their_secrets_are_found(tmp_path: Path) -> None:
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     write_files(tmp_path, {"plain.c": "int limit;\n"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from lamr_postprocess.languages.plain import with_grammar
 from lamr_postprocess.languages.table import Comment, ListKind, name_set
@@ -22,15 +23,14 @@ def _is_json(text: str) -> bool:
     return True
 
 
-JSON = with_grammar(
-    "json",
-    grammar="tree_sitter_json:language",
-    lists={
-        "object": ListKind(separators=_COMMA, keep_last=True, comment=_MEMBER),
-        "array": ListKind(separators=_COMMA, keep_last=True, comment=_VALUE),
-    },
-    parses=_is_json,
-)
+_OBJECT = ListKind(separators=_COMMA, keep_last=True, comment=_MEMBER)
+_ARRAY = replace(_OBJECT, comment=_VALUE)
+_ITEM = replace(_OBJECT, keep_first=True)  # the first member of an object in an array names it
+_JSON = {"object": _OBJECT, "array>object": _ITEM, "array": _ARRAY}
+JSON = with_grammar("json", grammar="tree_sitter_json:language", lists=_JSON, parses=_is_json)
+# The rows of a cell, and of what it printed, stand together.
+_CELLS = {**_JSON, "array": replace(_ARRAY, unless=frozenset({"string"}))}
+NOTEBOOK = with_grammar("notebook", grammar="tree_sitter_json:language", lists=_CELLS, parses=_is_json)
 JSONC = with_grammar(
     "jsonc",
     grammar="tree_sitter_json:language",

@@ -28,12 +28,13 @@ class Comment:
     """How a marker stands on a line of its own: `opening`, the text, `closing`.
 
     In a format without comments these are the two ends of a text in quotes, and `last` closes it where nothing follows
-    in its list.
+    in its list. With `flush`, it begins in the first column, as fixed forms want it.
     """
 
     opening: str
     closing: str = ""
     last: str | None = None
+    flush: bool = False
 
     def wrap(self, text: str, *, is_last: bool = False) -> str:
         """The marker's text as a comment; `is_last` says that the list around ends behind it."""
@@ -54,12 +55,16 @@ class AtomicSpan:
             the group `tag` captured, and `{indent}` for as many spaces. What isn't closed is no such thing.
         at_once: whether the closing is all that follows the opening, so that it is matched there and not searched for.
         holds: whether others that don't hold any may begin in it, and end where they do.
+        waits: whether it begins in the next row, after others that began before it in the same row (a here-document).
+        says_nothing: whether it is a comment or the like, so that the rows around it go on as if it weren't there.
     """
 
     opening: str
     closing: str = ""
     at_once: bool = False
     holds: bool = False
+    waits: bool = False
+    says_nothing: bool = False
 
 
 @dataclass(frozen=True)
@@ -90,6 +95,8 @@ class Template:
         closes: what a tag looks like that ends a block; its group `name`, if it has one, says which.
         signs: what a file without such an ending has, in multi-line mode, that is such a template nevertheless.
         becomes: the language where nothing else tells.
+        indents: what a tag looks like that indents what takes its place; its group says by how many columns.
+        anywhere: whether tags may stand in any column, so that their indentation says nothing.
     """
 
     name: str
@@ -100,6 +107,8 @@ class Template:
     closes: str = NEVER
     signs: str = NEVER
     becomes: str = "html"
+    indents: str = NEVER
+    anywhere: bool = True
 
 
 @dataclass(frozen=True)
@@ -189,8 +198,15 @@ class Language:
             is named, too, so that a quote in a comment isn't taken for the beginning of a string.
         parts: for a text without a tree, what is in another language.
         goes_on: for a text without a tree, a regular expression of how lines end that go on in the next line.
+        goes_back: of how lines begin that go on with the line before.
+        heads: for a text without a tree, a regular expression (multi-line mode) of a head whose body is the next line.
+        calls: whether what stands in round brackets over a few lines can't be parted.
         brackets: for a text without a tree, the brackets that come in pairs.
         words: for a text without a tree, the words that open and close blocks, as a template's tags do.
+        items: of how a line begins that stands under the one before it at its own indentation.
+        clauses: of how a definition begins of which several with the same `name`, a group, are told apart by their
+            order; each needs the one before.
+        jumps: of a jump and of how a line begins that is its target, both with the group `name`.
         filled: whether no block may be empty in a text without a tree; a block's first line then stays with it.
         template: for a file that becomes another one, the engine of its tags.
         leading: a regular expression of how a line begins that goes on in the statement after it, unless something ends
@@ -252,8 +268,14 @@ class Language:
     wholes: tuple[AtomicSpan, ...] = ()
     parts: tuple[EmbeddedPart, ...] = ()
     goes_on: str = ""
+    goes_back: str = ""
+    heads: str = ""
+    calls: bool = False
     brackets: str = "()[]{}"
-    words: Template | None = None
+    words: tuple[Template, ...] = ()
+    items: str = r"- "
+    clauses: str = ""
+    jumps: tuple[str, str] = (NEVER, NEVER)
     filled: bool = False
     template: Template | None = None
     leading: str = ""
@@ -287,6 +309,11 @@ class Language:
     parses: Callable[[str], bool] | None = None
     joiners: str = ""
     continuation: str = ""
+
+    @property
+    def templates(self) -> tuple[Template, ...]:
+        """The engine of a template's tags, if there is one."""
+        return () if self.template is None else (self.template,)
 
     @property
     def mends(self) -> bool:

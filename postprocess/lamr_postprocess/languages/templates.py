@@ -9,67 +9,51 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 
 from lamr_postprocess.languages.table import AtomicSpan, Template, name_set
 
-_BRACES = (AtomicSpan(r"\{\{!--", r"--\}\}"), AtomicSpan(r"\{\{", r"\}\}"))
+# fmt: off
+tag = partial(AtomicSpan, says_nothing=True)  # alone in its line, it is no head of others
+_BRACES = (tag(r"\{\{!--", r"--\}\}"), tag(r"\{\{", r"\}\}"))
 _MARKERS = r"<%[-=#]*\s*"
 
-JINJA = Template(
-    "jinja",
-    suffixes=name_set(".j2 .jinja .jinja2 .njk .nunjucks .twig .liquid .tera .dtl"),
-    tags=(AtomicSpan(r"\{#", r"#\}"), AtomicSpan(r"\{%", r"%\}"), *_BRACES),
+JINJA = Template("jinja", suffixes=name_set(".j2 .jinja .jinja2 .njk .nunjucks .twig .liquid .tera .dtl"),
+    tags=(tag(r"\{#", r"#\}"), tag(r"\{%", r"%\}"), *_BRACES),
     opens=r"\A\{%[-+~]?\s*(?P<name>(?!end|else|elif)\w+)",
-    goes_on=r"\A\{%[-+~]?\s*(?:else|elif|elsif|elseif|when)\b",
-    closes=r"\A\{%[-+~]?\s*end(?P<name>\w+)",
-    signs=r"^[ \t]*\{%[-+~]?\s*\w+|\{%[-+~]?\s*end\w+",
-)
-GO = Template(
-    "go",
-    suffixes=name_set(".gotmpl .gohtml .gotpl .tmpl .tpl"),
-    tags=(AtomicSpan(r"\{\{-?\s*/\*", r"\*/\s*-?\}\}"), AtomicSpan(r"\{\{", r"\}\}")),
-    opens=r"\A\{\{-?\s*(?:if|range|with|define|block)\b",
-    goes_on=r"\A\{\{-?\s*else\b",
-    closes=r"\A\{\{-?\s*end\b",
-    signs=r"^[ \t]*\{\{-?\s*(?:if|range|with|define|end|include|template|block|/\*)",
-    becomes="text",
-)
+    goes_on=r"\A\{%[-+~]?\s*(?:else|elif|elsif|elseif|when)\b", closes=r"\A\{%[-+~]?\s*end(?P<name>\w+)",
+    indents=r"\bindent\(\s*(?:width\s*=\s*)?(\d+)", signs=r"^[ \t]*\{%[-+~]?\s*\w+|\{%[-+~]?\s*end\w+")
+GO = Template("go", suffixes=name_set(".gotmpl .gohtml .gotpl .tmpl .tpl"),
+    tags=(tag(r"\{\{-?\s*/\*", r"\*/\s*-?\}\}"), tag(r"\{\{", r"\}\}")),
+    opens=r"\A\{\{-?\s*(?:if|range|with|define|block)\b", goes_on=r"\A\{\{-?\s*else\b", closes=r"\A\{\{-?\s*end\b",
+    indents=r"\bn?indent\s+(\d+)", signs=r"^[ \t]*\{\{-?\s*(?:if|range|with|define|end|include|template|block|/\*)",
+    becomes="text")
 ERB = Template(
     "erb",
     suffixes=name_set(".erb .rhtml .ejs .eex .leex .heex .ecr .jsp .asp .aspx .ascx .master"),
-    tags=(AtomicSpan(r"<%--", r"--%>"), AtomicSpan(r"<%", r"%>")),
+    tags=(tag(r"<%--", r"--%>"), tag(r"<%", r"%>")),
     opens=rf"\A{_MARKERS}(?:if|unless|while|until|case|for|begin)\b(?![\s\S]*\{{\s*-?%>)|\bdo(?:\s*\|[^|]*\|)?\s*-?%>\Z"
     rf"|(?:fn|cond)\b[\s\S]*->\s*%>\Z|\A{_MARKERS}(?!\}})[\s\S]*\{{\s*[-_]?%>\Z",
     goes_on=rf"\A{_MARKERS}(?:else|elsif|when|rescue|ensure|in)\b|\A{_MARKERS}\}}[\s\S]*\{{\s*[-_]?%>\Z",
     closes=rf"\A{_MARKERS}(?:end\b|\}}(?![\s\S]*\{{\s*[-_]?%>))",
     signs=r"^[ \t]*<%[-=#@]?\s",
 )
-HANDLEBARS = Template(
-    "handlebars",
-    suffixes=name_set(".hbs .handlebars .mustache .hogan"),
-    tags=_BRACES,
-    opens=r"\A\{\{~?[#^]\s*[>*]?\s*(?P<name>[\w.@/-]+)",
-    goes_on=r"\A\{\{~?\s*(?:else\b|\^\s*~?\}\})",
-    closes=r"\A\{\{~?/\s*(?P<name>[\w.@/-]+)",
-    signs=r"^[ \t]*\{\{~?[#/]\s*\w",
-)
+HANDLEBARS = Template("handlebars", suffixes=name_set(".hbs .handlebars .mustache .hogan"), tags=_BRACES,
+    opens=r"\A\{\{~?[#^]\s*[>*]?\s*(?P<name>[\w.@/-]+)", goes_on=r"\A\{\{~?\s*(?:else\b|\^\s*~?\}\})",
+    closes=r"\A\{\{~?/\s*(?P<name>[\w.@/-]+)", signs=r"^[ \t]*\{\{~?[#/]\s*\w")
 BLADE = Template(
     "blade",
     suffixes=name_set(".blade.php"),
     tags=(
-        AtomicSpan(r"\{\{--", r"--\}\}"),
-        AtomicSpan(r"\{\{|\{!!", r"!!\}|\}\}"),
-        AtomicSpan(r"(?<![\w@])@[a-zA-Z]+(?:[ \t]*\((?:[^()\n]|\([^()\n]*\))*\))?"),
+        tag(r"\{\{--", r"--\}\}"),
+        tag(r"\{\{|\{!!", r"!!\}|\}\}"),
+        tag(r"(?<![\w@])@[a-zA-Z]+(?:[ \t]*\((?:[^()\n]|\([^()\n]*\))*\))?"),
     ),
     opens=r"\A@(?P<name>(?!end|else|case\b|default\b)[a-zA-Z]+)",
     goes_on=r"\A@(?:else\w*|case|default|empty\Z)",
     closes=r"\A@(?:end(?P<name>[a-zA-Z]+))",
 )
-RAZOR = Template(
-    "razor",
-    suffixes=name_set(".cshtml .razor .vbhtml"),
-    tags=(AtomicSpan(r"@\*", r"\*@"),),
-)
+RAZOR = Template("razor", suffixes=name_set(".cshtml .razor .vbhtml"), tags=(tag(r"@\*", r"\*@"),))
 
 TEMPLATES = (JINJA, ERB, HANDLEBARS, GO, BLADE, RAZOR)
 """In the order in which a text without a template's ending is looked at."""

@@ -1,0 +1,90 @@
+"""Rows of a text without a tree that are nothing without certain others, wherever these stand.
+
+A row that introduces the next one, a head whose block may not be empty, a clause after the clauses that are tried
+before it, a jump to its target.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from lamr_postprocess.frames import Frames
+from lamr_postprocess.languages import Language
+from lamr_postprocess.lines import BoolArray
+from lamr_postprocess.wholes import Wholes
+
+_BRACE = re.compile(r"\s*(?:[-*] )?\{\s*")
+Bonds = Iterator[tuple[int, int]]
+
+
+def bonds_of(
+    lines: Sequence[str], blank: BoolArray, language: Language, frames: Frames, wholes: Wholes
+) -> list[tuple[int, int]]:
+    """The pairs of rows of which the first needs the second, in L lines.
+
+    Args:
+        lines: the lines.
+        blank: bool [L], lines of white space alone, outside of what stands together.
+        language: the text's.
+        frames: which lines need which by indentation.
+        wholes: what stands together.
+    """
+    remarks = {*wholes.remarks, *wholes.tags}
+    rows = [row for row in np.flatnonzero(~blank).tolist() if row not in remarks]
+    bonds = [
+        *_introduced(lines, np.flatnonzero(~blank).tolist(), language, wholes),
+        *_jumps(rows, language, wholes),
+    ]
+    inner = [row for row in reversed(rows) if lines[row][:1].isspace() or wholes.inside[row] >= 0]
+    first = {int(outer[row]): row for outer in (frames.above, wholes.inside) for row in inner}
+    # An item of a list that begins with a brace alone is named by its first row.
+    lone = {outer for outer in first if outer >= 0 and _BRACE.fullmatch(wholes.code[outer])}
+    named = {outer for outer in lone if wholes.head[outer] == outer and frames.opening[outer] < 0}
+    bonds += [
+        (outer, row) for outer, row in first.items() if outer in named or (language.filled and outer >= 0)
+    ]
+    if language.clauses:
+        bonds += _clauses(lines, rows, language, frames)
+    return bonds
+
+
+def _introduced(lines: Sequence[str], rows: Sequence[int], language: Language, wholes: Wholes) -> Bonds:
+    """The rows that are nothing without the next one, and that one's."""
+    if language.documents:
+        begins = re.compile(rf"[ \t]*(?:{language.documents})")
+        for row, below in pairwise(rows):
+            head = int(wholes.head[row])
+            if head != wholes.head[below] and (begins.match(lines[row]) or begins.match(lines[head])):
+                yield row, below
+
+
+def _clauses(lines: Sequence[str], rows: Sequence[int], language: Language, frames: Frames) -> Bonds:
+    """The definitions of one name that are told apart by their order, each with the one before it."""
+    begins, last = re.compile(rf"[ \t]*(?:{language.clauses})"), dict[tuple[int, str], int]()
+    for row in rows:
+        if found := begins.match(lines[row]):
+            key = int(frames.above[row]), found["name"]
+            if key in last:
+                yield row, last[key]
+            last[key] = row
+
+
+def _jumps(rows: Sequence[int], language: Language, wholes: Wholes) -> Bonds:
+    """The rows that jump, with the nearest target of that name, and the targets with what stands there."""
+    jump, target = (re.compile(each) for each in language.jumps)
+    targets: dict[str, list[int]] = {}
+    for row, below in pairwise([*rows, -1]):
+        if found := target.match(wholes.code[row]):
+            targets.setdefault(found["name"].lower(), []).append(row)
+            if below >= 0:
+                yield row, below
+    for row in rows if targets else ():
+        for found in jump.finditer(wholes.code[row]):
+            places = targets.get(found["name"].lower(), [])
+            if places:
+                yield row, places[min(bisect_left(places, row), len(places) - 1)]
