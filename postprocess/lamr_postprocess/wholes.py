@@ -19,6 +19,7 @@ from lamr_postprocess.brackets import Brackets, brackets_of
 from lamr_postprocess.languages import AtomicSpan, Language
 from lamr_postprocess.languages.table import Template
 from lamr_postprocess.lines import IntArray
+from lamr_postprocess.scanner import pairs_in
 
 _MOST_LOST = 200
 """Openings whose end is looked for in vain, so that a text of such openings takes no time of its square."""
@@ -58,10 +59,20 @@ def wholes_of(text: str, lines: Sequence[str], spans: IntArray, language: Langua
     joined = np.zeros(rows + 1, np.bool_)  # whether a row stands with the one before it
     places = [(start, end) for start, end, _ in _found(text, language.wholes)]
     last = language.brackets[-1:]
-    paired = language.wholes and language.frames is not None and re.match(language.frames, last)
+    paired = (
+        language.scan is None
+        and language.wholes
+        and language.frames is not None
+        and re.match(language.frames, last)
+    )
     brackets = (
         brackets_of(text, places, spans, language.brackets) if paired else Brackets(np.full(rows, _NONE))
     )
+    pairs = None if language.scan is None else pairs_in(text, spans, language.scan)
+    if pairs is not None:
+        brackets = Brackets(pairs.around, tuple(pair[:2] for pair in pairs.pairs))
+        for first, last_row in pairs.texts:
+            joined[first + 1 : last_row + 1] = True
     blocks, words = _Blocks(np.full(rows, _NONE)), _Blocks(np.full(rows, _NONE))
     if language.words is not None:
         found = _found(text, (*language.wholes, *language.words.tags))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import CONDITIONS_OF_C, LIKE_C
 from lamr_postprocess.languages.table import BLOCK_COMMENT, ListKind, braced, name_set
 
@@ -66,6 +67,7 @@ CSHARP = braced(
     ),
     grammar="tree_sitter_c_sharp:language",
     lists={
+    scan=scans.CSHARP,
         "comment": BLOCK_COMMENT,
         "compilation_unit|block|accessor_list|switch_body|preproc_else": ListKind(),
         "declaration_list": ListKind(separators=frozenset({";"})),

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import with_grammar
 from lamr_postprocess.languages.table import ListKind, name_set
 
 DART = with_grammar(
     "dart",
+    frames=r"[{})\]]|(?:else|catch|finally|case|default)\b",
+    ending="}",
+    leading=r"@\w",
+    stand_ins=("class $ {", "void $() {", "{"),
+    scan=scans.DART,
     grammar="tree_sitter_dart:language",
     lists={
         "program|block|switch_block": ListKind(),

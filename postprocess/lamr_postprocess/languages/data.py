@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import with_grammar
 from lamr_postprocess.languages.table import Comment, ListKind, name_set
 
@@ -24,6 +25,7 @@ def _is_json(text: str) -> bool:
 
 JSON = with_grammar(
     "json",
+    scan=scans.JSON,
     grammar="tree_sitter_json:language",
     lists={
         "object": ListKind(separators=_COMMA, keep_last=True, comment=_MEMBER),
@@ -33,6 +35,7 @@ JSON = with_grammar(
 )
 JSONC = with_grammar(
     "jsonc",
+    scan=scans.JSON,
     grammar="tree_sitter_json:language",
     lists={
         "object|array": ListKind(separators=_COMMA, keep_last=True),
@@ -54,6 +57,7 @@ YAML = with_grammar(
 )
 TOML = with_grammar(
     "toml",
+    scan=scans.TOML,
     grammar="tree_sitter_toml:language",
     lists={
         "document": ListKind(),

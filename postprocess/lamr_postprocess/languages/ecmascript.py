@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import LIKE_JAVASCRIPT
 from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, ListKind, braced, name_set
 
@@ -130,6 +131,7 @@ JAVASCRIPT = braced(
     shebangs=frozenset({"node", "nodejs"}),
     hints=_HINTS,
     grammar="tree_sitter_javascript:language",
+    scan=scans.JAVASCRIPT,
     lists=_LISTS,
     comments=frozenset({"comment", "html_comment"}),
     companions=name_set("else_clause catch_clause finally_clause decorator"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import with_grammar
 from lamr_postprocess.languages.table import ListKind, name_set
 
@@ -11,6 +12,7 @@ _ELEMENTS = ListKind(separators=frozenset({","}))
 
 ELIXIR = with_grammar(
     "elixir",
+    scan=scans.ELIXIR,
     grammar="tree_sitter_elixir:language",
     hints=(
         r"^[ \t]*defmodule [\w.]+ do[ \t]*$",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import IN_RUBY
 from lamr_postprocess.languages.table import Comment, Language, ListKind, name_set
 
@@ -69,6 +70,7 @@ RUBY = Language(
     lists={
         "comment": ListKind(by_row=True, comment=Comment("")),
         "program": ListKind(fixed=frozenset({"uninterpreted"})),
+    scan=scans.RUBY,
         "body_statement|begin": ListKind(fixed=_CLAUSES),
         "method|singleton_method>body_statement": ListKind(fixed=_CLAUSES, results=_RESULTS),
         "block_body|then|else|ensure|do": ListKind(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import with_grammar
 from lamr_postprocess.languages.table import ListKind, name_set
 
@@ -10,6 +11,11 @@ _BLOCK = ListKind(filler="()", unfilled="{", separators=frozenset({";"}))
 
 SCALA = with_grammar(
     "scala",
+    frames=r"[{})\]]|(?:else|catch|finally)\b",
+    ending="}",
+    leading=r"@\w",
+    stand_ins=("class $ {", "def $() = {", "{"),
+    scan=scans.SCALA,
     grammar="tree_sitter_scala:language",
     hints=(
         r"^[ \t]*(override |private |implicit |protected )*def \w+(\[.*\])?(\(.*\))*(: .*)? ?=",

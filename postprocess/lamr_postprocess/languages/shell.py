@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import with_grammar
 from lamr_postprocess.languages.table import ListKind, name_set
 
@@ -20,6 +21,7 @@ _MACROS = (
 
 SHELL = with_grammar(
     "shell",
+    scan=scans.SHELL,
     grammar="tree_sitter_bash:language",
     stand_ins=("", "$() {", "{"),
     macros=_MACROS,

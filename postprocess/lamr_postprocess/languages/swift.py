@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import with_grammar
 from lamr_postprocess.languages.table import ListKind, name_set
 
@@ -11,6 +12,11 @@ _ELEMENTS = ListKind(separators=frozenset({","}))
 
 SWIFT = with_grammar(
     "swift",
+    frames=r"[{})\]]|(?:else|catch|case|default)\b",
+    ending="}",
+    leading=r"@\w",
+    stand_ins=("class $ {", "func $() {", "do {"),
+    scan=scans.SWIFT,
     grammar="tree_sitter_swift:language",
     hints=(
         r"^[ \t]*((public|private|internal|static|override|mutating|@\w+) )*func \w+(<.*>)?\(",
