@@ -32,6 +32,8 @@ _NAMES = """
 (foreach_statement left: (identifier) @variable)
 (parameter|catch_declaration|declaration_pattern|declaration_expression|var_pattern|type_parameter
   name: (identifier) @variable)
+(tuple_pattern|from_clause name: (identifier) @variable)
+(let_clause|join_clause . (identifier) @variable)
 (labeled_statement . (identifier) @definition)
 (implicit_parameter) @variable
 (lambda_expression parameters: (identifier) @variable)
@@ -65,9 +67,9 @@ CSHARP = braced(
         r"^[ \t]*(public|private|protected|internal)( \w+)* (class|struct|interface|record|enum) \w+",
         r"\bstring\[\] args\b|\bConsole\.Write",
     ),
+    scan=scans.CSHARP,
     grammar="tree_sitter_c_sharp:language",
     lists={
-    scan=scans.CSHARP,
         "comment": BLOCK_COMMENT,
         "compilation_unit|block|accessor_list|switch_body|preproc_else": ListKind(),
         "declaration_list": ListKind(separators=frozenset({";"})),

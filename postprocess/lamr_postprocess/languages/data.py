@@ -10,7 +10,7 @@ from lamr_postprocess.languages.table import Comment, ListKind, name_set
 
 _COMMA = frozenset({","})
 _VALUES = ListKind(separators=_COMMA)
-_BLOCK = ListKind(first_behind=frozenset({"anchor"}))
+_BLOCK = ListKind(first_behind=frozenset({"anchor"}), by_column=True)
 _MEMBER = Comment('"//": "', '",', '"')
 _VALUE = Comment('"// ', '",', '"')
 

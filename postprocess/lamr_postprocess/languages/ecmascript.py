@@ -54,6 +54,7 @@ _JAVASCRIPT_NAMES = (
     _NAMES
     + """
 (class_declaration name: (identifier) @definition)
+(using_declaration (variable_declarator name: (identifier) @variable))
 (field_definition property: (private_property_identifier) @definition.private)
 (formal_parameters (identifier) @variable)
 """
@@ -130,8 +131,8 @@ JAVASCRIPT = braced(
     macros=_ENTITIES,
     shebangs=frozenset({"node", "nodejs"}),
     hints=_HINTS,
-    grammar="tree_sitter_javascript:language",
     scan=scans.JAVASCRIPT,
+    grammar="tree_sitter_javascript:language",
     lists=_LISTS,
     comments=frozenset({"comment", "html_comment"}),
     companions=name_set("else_clause catch_clause finally_clause decorator"),

@@ -25,6 +25,10 @@ _NAMES = """
  exception_variable|array_pattern (identifier) @variable)
 (optional_parameter|keyword_parameter|splat_parameter|hash_splat_parameter|block_parameter|
  as_pattern name: (identifier) @variable)
+(rest_assignment|destructured_left_assignment (identifier) @variable)
+(match_pattern|test_pattern|in_clause pattern: (identifier) @variable)
+(keyword_pattern key: (hash_key_symbol) @variable !value)
+(alias name: (identifier) @definition)
 (for pattern: (identifier) @variable)
 (keyword_pattern value: (identifier) @variable)
 (call receiver: (_) method: (identifier) @ignore)
@@ -66,11 +70,11 @@ RUBY = Language(
         r"^[ \t]*end[ \t]*$",
         r"^[ \t]*attr_(reader|accessor|writer) :|\bdo \|\w+",
     ),
+    scan=scans.RUBY,
     grammar="tree_sitter_ruby:language",
     lists={
         "comment": ListKind(by_row=True, comment=Comment("")),
         "program": ListKind(fixed=frozenset({"uninterpreted"})),
-    scan=scans.RUBY,
         "body_statement|begin": ListKind(fixed=_CLAUSES),
         "method|singleton_method>body_statement": ListKind(fixed=_CLAUSES, results=_RESULTS),
         "block_body|then|else|ensure|do": ListKind(),

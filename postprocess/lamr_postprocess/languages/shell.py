@@ -51,6 +51,13 @@ SHELL = with_grammar(
 (function_definition name: (word) @definition)
 (variable_assignment name: (variable_name) @variable)
 (for_statement variable: (variable_name) @variable)
+(declaration_command (variable_name) @variable)
+(compound_statement (binary_expression left: (variable_name) @update operator: ["=" "+=" "-=" "*=" "/=" "%="]))
+(compound_statement (postfix_expression (variable_name) @update))
+((command name: (command_name (word) @_command) argument: (word) @variable)
+  (#any-of? @_command "read" "mapfile" "readarray" "getopts"))
+((command name: (command_name (word) @_command) . argument: (word) @_option . argument: (word) @variable)
+  (#eq? @_command "printf") (#eq? @_option "-v"))
 """,
     definitions="(function_definition name: (word) @name)",
     misreadings=name_set("then elif else fi do done esac"),

@@ -177,6 +177,7 @@ class ListKind:
         delimited: whether the first and last row of such a text hold its quotes and belong to the node.
         least_rows: the fewest rows of such a list.
         unless: kinds of children with which the node is no such list (an interpolation in a text).
+        by_column: whether what stands further left than the list's first item belongs to a list around it.
         results: kinds that are kept with any statement of a function's body if they end it.
         endings: kinds that are kept with the node if they end it, because without them it would say the opposite (the
             `raise` of an `except`, the `break` of a `case`).
@@ -203,6 +204,7 @@ class ListKind:
     delimited: bool = True
     least_rows: int = 0
     unless: frozenset[str] = frozenset()
+    by_column: bool = False
     results: frozenset[str] = frozenset()
     endings: frozenset[str] = frozenset()
     falls: bool = False
