@@ -40,7 +40,8 @@ def bonds_of(
         *_introduced(lines, np.flatnonzero(~blank).tolist(), language, wholes),
         *_jumps(rows, language, wholes),
     ]
-    inner = [row for row in reversed(rows) if lines[row][:1].isspace() or wholes.inside[row] >= 0]
+    begins = (row for row in reversed(rows) if wholes.head[row] == row)
+    inner = [row for row in begins if lines[row][:1].isspace() or wholes.inside[row] >= 0]
     first = {int(outer[row]): row for outer in (frames.above, wholes.inside) for row in inner}
     # An item of a list that begins with a brace alone is named by its first row.
     lone = {outer for outer in first if outer >= 0 and _BRACE.fullmatch(wholes.code[outer])}

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from lamr_postprocess.bonds import bonds_of
 from lamr_postprocess.captures import read_names
 from lamr_postprocess.definitions import Definitions, DefinitionSpan, definitions_of, spans_in
+from lamr_postprocess.disputes import Disputes, disputes_of
 from lamr_postprocess.frames import Frames, frames_of, no_frames
 from lamr_postprocess.headings import headings_of
 from lamr_postprocess.languages import Comment, Language
@@ -28,7 +29,7 @@ from lamr_postprocess.lines import (
     IntArray,
 )
 from lamr_postprocess.listing import Listing
-from lamr_postprocess.mending import parse_mended
+from lamr_postprocess.mending import parse_mended, runs_of
 from lamr_postprocess.outcomes import OutcomeRows, outcome_of
 from lamr_postprocess.outline import NOBODY, Outline, outline_of
 from lamr_postprocess.outputs import output_frames
@@ -375,8 +376,10 @@ def _structure(source: SourceFile, space: _Space, named: bool) -> _Structure:
     if names[0][0].misread:
         return _by_line(source, space, _BROKEN.format(language.name))
     damage, spans = tree.damage, spans_in(tree)
+    disputes = disputes_of(source.body, source.layout.spans, outline, tree)
+    why = _note(language, damage, disputes)
     del tree
-    rules = rules_of(names, outline, damage, space.costs, space.least_cut)
+    rules = rules_of(names, outline, damage, disputes, space.costs, space.least_cut)
     markup = Markup(outline.markup, outline.around, outline.comments)
     return _Structure(rules, markup, why, outline, definitions, spans)
 
@@ -395,11 +398,10 @@ def _parsed(source: SourceFile) -> tuple[ParsedText | None, str | None]:
     except CostlySyntaxError as error:
         return None, f"{language.name} that {_UNPARSED[type(error)]} to parse:"
     root = tree.tree.root_node
-    broken = root.has_error
-    refused = broken and language.parses is not None and not language.parses(text)
+    refused = root.has_error and language.parses is not None and not language.parses(text)
     if root.is_error or refused:
         return None, _BROKEN.format(language.name)
-    return tree, _note(language, tree.damage, broken=broken)
+    return tree, None
 
 
 def _why_by_line(text: str, language: Language) -> str | None:
@@ -409,17 +411,26 @@ def _why_by_line(text: str, language: Language) -> str | None:
     return None if language.name == "text" or not text else f"{language.name}: no grammar,"
 
 
-def _note(language: Language, damage: Damage | None, *, broken: bool) -> str | None:
-    """What is said of a text's errors, with the lines that were read without a tree."""
-    told = () if damage is None else damage.told
-    if not told:
-        return (
-            f"{language.name} with syntax errors: broken statements are kept or cut whole" if broken else None
+def _note(language: Language, damage: Damage | None, disputes: Disputes) -> str | None:
+    """What is said of the lines that the grammar couldn't read, or read otherwise than their brackets say."""
+    notes = []
+    if damage is not None and damage.told:
+        notes.append(
+            f"with syntax errors in lines {_lines(damage.told)}: there, cut by lines and indentation"
         )
-    lines = [f"{first + 1}-{last + 1}" if last > first else f"{first + 1}" for first, last in told]
+    elif broken := disputes.broken.difference(() if damage is None else damage.rows):
+        where = _lines(runs_of(sorted(broken)))
+        notes.append(f"with syntax errors in lines {where}: broken statements are kept or cut whole")
+    if disputes.told:
+        notes.append(f"read by its brackets and end words in lines {_lines(disputes.told)}")
+    return f"{language.name} {'; '.join(notes)}" if notes else None
+
+
+def _lines(runs: Sequence[tuple[int, int]]) -> str:
+    """The numbers of the lines in some runs of rows, the first ones."""
+    lines = [f"{first + 1}-{last + 1}" if last > first else f"{first + 1}" for first, last in runs]
     more = f" and {len(lines) - _MOST_TOLD} other places" if len(lines) > _MOST_TOLD else ""
-    where = ", ".join(lines[:_MOST_TOLD]) + more
-    return f"{language.name} with syntax errors in lines {where}: there, cut by lines and indentation"
+    return ", ".join(lines[:_MOST_TOLD]) + more
 
 
 def _told(listing: Listing, rows: IntArray) -> IntArray:

@@ -32,7 +32,22 @@ def error_rows(tree: tree_sitter.Tree) -> set[int]:
     """The rows that errors are in; none where the whole text is one."""
     root = tree.root_node
     nodes = () if root.is_error else _errors([root])
-    return {row for node in nodes for row in range(node.start_point[0], node.end_point[0] + 1)}
+    return {row for node in nodes for row in range(node.start_point[0], _last_row(node) + 1)}
+
+
+def broken_rows(source: ParsedText) -> frozenset[int]:
+    """The rows that errors are in, or that were mended."""
+    broken = error_rows(source.tree) if source.tree.root_node.has_error else set[int]()
+    if source.damage is not None:
+        broken.update(source.damage.rows)
+        broken.update(row for first, last in source.damage.told for row in range(first, last + 1))
+    return frozenset(broken)
+
+
+def _last_row(node: tree_sitter.Node) -> int:
+    """The last row that a node has a character in."""
+    (first, _), (last, column) = node.start_point, node.end_point
+    return last - (column == 0 and last > first)
 
 
 def _errors(nodes: Sequence[tree_sitter.Node]) -> Iterator[tree_sitter.Node]:

@@ -36,6 +36,9 @@ _CONDITION = re.compile(rb"[ \t]*#[ \t]*(?:if|el|endif)")
 _LONGEST_ROWS = 400
 """Bytes of a row in the mean, above which no rows are told apart: the text wasn't written by lines."""
 
+_FEWEST_NODES = 8
+"""Rows that a node stands for at most; a grammar that finds fewer nodes has taken the text for one long token."""
+
 
 def parse_mended(text: str, language: Language) -> ParsedText:
     """Parse a text of a language that has a grammar; where it is damaged, the damage is kept as small as it can be.
@@ -120,11 +123,14 @@ class _Mender:
         state = self._state
         if state.rows == self._own:
             return state.source
-        rows = tuple(sorted(row for row in state.change.blanked if self._own[row].strip()))
-        frames = _frames(self._blocks(self._own), self._language)
+        changed = state.change.blanked | state.change.told
+        rows = tuple(sorted(row for row in changed if self._own[row].strip()))
+        found = _frames(self._blocks(self._own), self._language)
+        blanked = np.isin(np.arange(len(self._own)), [*state.change.blanked])
+        frames = Frames(np.where(blanked, found.above, -1), np.where(blanked, found.opening, -1))
         told = state.change.told
         bonds = (*state.change.bonds, *self._whole(told), *self._joined(told), *self._continued(told))
-        return replace(state.source, damage=Damage(rows, frames, bonds, _runs(sorted(told))))
+        return replace(state.source, damage=Damage(rows, frames, bonds, runs_of(sorted(told))))
 
     def _mend_rows(self) -> None:
         """Choose between versions of rows, and mend those that still don't parse."""
@@ -300,6 +306,8 @@ class _Mender:
         except CostlySyntaxError:
             return
         extent = extent_of(source.tree)
+        if source.tree.root_node.descendant_count < len(rows) // _FEWEST_NODES:
+            return
         if surely or extent < old.extent or (at_most and extent == old.extent):
             self._state = _State(rows, source, extent, old.change.and_(change))
 
@@ -325,7 +333,7 @@ def _frames(blocks: Blocks, language: Language) -> Frames:
     return frames_of(lines, depths, depths == NO_DEPTH, language.frames or "")
 
 
-def _runs(rows: Sequence[int]) -> tuple[tuple[int, int], ...]:
+def runs_of(rows: Sequence[int]) -> tuple[tuple[int, int], ...]:
     """The first and last of each run of ascending numbers."""
     runs: list[tuple[int, int]] = []
     for row in rows:

@@ -72,7 +72,13 @@ def outline_of(source: ParsedText, language: Language) -> Outline:
     walk.run(rows)
     walk.close_broken()
     outline = _by_row(walk, rows, _continued(source, language))
-    return outline if source.damage is None else _with_single_rows(outline, source.damage.rows)
+    if source.damage is None and not source.tree.root_node.has_error:
+        return outline
+    alone = set() if source.damage is None else set(source.damage.rows)
+    for row in np.flatnonzero(outline.owner == NOBODY).tolist():  # what no node covers
+        if source.data[slice(*source.rows[row].tolist())].strip():
+            alone.add(row)
+    return _with_single_rows(outline, sorted(alone))
 
 
 def _with_single_rows(outline: Outline, rows: Sequence[int]) -> Outline:

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamr_postprocess.captures import Names
+from lamr_postprocess.disputes import Disputes
 from lamr_postprocess.frames import Frames
 from lamr_postprocess.gaps import Gaps, gaps_of
 from lamr_postprocess.languages import Language
@@ -225,10 +226,11 @@ def no_rules(rows: int) -> Rules:
     return Rules(owner, np.zeros(rows, dtype=np.bool_), needs, _no_extras(), None, _NO_ROWS, _NO_ROWS)
 
 
-def rules_of(
+def rules_of(  # noqa: PLR0913, PLR0917  # what is known of a file
     names: Sequence[tuple[Names, Language]],
     outline: Outline,
     damage: Damage | None,
+    disputes: Disputes,
     cost: IntArray,
     least_cut: int,
 ) -> Rules:
@@ -240,7 +242,7 @@ def rules_of(
     required = [requirements_of(each, outline, language) for each, language in names]
     for each in required:
         each[:, 2] = _BOUND[each[:, 2]]
-    damaged = [] if damage is None else _damaged(outline.owner.tolist(), damage)
+    damaged = _damaged(outline.owner.tolist(), damage, disputes)
     needs = Needs.of(groups, scopes, _list_rules(outline), *required, damaged)
     sizes = np.bincount(outline.owner[outline.owner != NOBODY], minlength=groups)
     extras = _no_extras()
@@ -274,27 +276,18 @@ def _list_rules(outline: Outline) -> list[tuple[int, int, int]]:
     return [(user, needed, why) for user, needed, why in needs if user != needed]
 
 
-def _damaged(owner: list[int], damage: Damage) -> list[tuple[int, int, int]]:
-    """What damaged rows need: the rows that they stand under, the other end of a block, and their bonds."""
-    frames = damage.frames
-    needs: list[tuple[int, int, int]] = []
-
-    def add(row: int, needed: int, why: int) -> None:
-        if (
-            row >= 0
-            and needed >= 0
-            and NOBODY not in (owner[row], owner[needed])
-            and owner[row] != owner[needed]
-        ):
-            needs.append((owner[row], owner[needed], why))
-
-    for row in damage.rows:
-        add(row, int(frames.above[row]), SCOPE)
-        add(row, int(frames.opening[row]), CLOSURE)
-        add(int(frames.opening[row]), row, CLOSURE)
-    for row, needed in damage.bonds:
-        add(row, needed, CLOSURE)
-    return needs
+def _damaged(owner: list[int], damage: Damage | None, disputes: Disputes) -> list[tuple[int, int, int]]:
+    """What rows need that the tree doesn't read, or parts: the rows that they stand under, other ends, and bonds."""
+    rows = [(row, needed, SCOPE) for row, needed in disputes.scopes]
+    both = list(disputes.closures)
+    if damage is not None:
+        above, opening = damage.frames.above.tolist(), damage.frames.opening.tolist()
+        rows += [(row, above[row], SCOPE) for row in damage.rows]
+        rows += [(row, needed, CLOSURE) for row, needed in damage.bonds]
+        both += [(row, opening[row]) for row in damage.rows]
+    rows += [(a, b, CLOSURE) for pair in both for a, b in (pair, pair[::-1])]
+    groups = ((owner[row], owner[needed], why) for row, needed, why in rows if min(row, needed) >= 0)
+    return [each for each in groups if NOBODY not in each[:2] and each[0] != each[1]]
 
 
 def _no_extras() -> Extras:

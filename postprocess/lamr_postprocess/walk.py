@@ -68,6 +68,8 @@ class _Place:
         directive, section: the last units that say what the items after them mean.
         remark: a comment that belongs to the next item.
         documents: comments that are nothing without the next item.
+        outer: the place around.
+        column: the first column of the innermost list around, if that list goes by columns.
     """
 
     unit: int
@@ -82,6 +84,19 @@ class _Place:
     section: int = NOBODY
     remark: int = NOBODY
     documents: tuple[int, ...] = ()
+    outer: _Place | None = None
+    column: int = 0
+
+    def at(self, column: int) -> _Place:
+        """The place that a comment in a column belongs to; one further left than a list belongs to a list around it."""
+        place: _Place = self
+        while (
+            column < self.column
+            and place.outer is not None
+            and (column < place.column or place.items is None)
+        ):
+            place = place.outer
+        return place
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +230,9 @@ class Walk:
             return None
         if spec is None:
             if node.child_count:
-                return _Place(unit, None, companion, NOBODY, place.list_end, kind)
+                return _Place(
+                    unit, None, companion, NOBODY, place.list_end, kind, outer=place, column=place.column
+                )
             part = self.source.embedded.get(node.start_byte) if self.comment is None else None
             if part is None:
                 self.emit(unit, row, last, companion)
@@ -228,7 +245,8 @@ class Walk:
         items = ItemList(unit, spec)
         self.lists.append(items)
         fields = _fields(node) if spec.items or spec.fixed else None
-        return _Place(unit, items, companion, NOBODY, last, kind, fields)
+        column = node.start_point[1] if spec.by_column else 0
+        return _Place(unit, items, companion, NOBODY, last, kind, fields, outer=place, column=column)
 
     def visit_part(self, part: ParsedText, place: _Place) -> None:
         """Visit a part in another language."""
@@ -329,6 +347,7 @@ class Walk:
 
     def comment_unit(self, node: tree_sitter.Node, row: int, last: int, place: _Place) -> int:
         """A unit for a comment; one that begins a row goes on with a short one right above, if there is one."""
+        place = place.at(node.start_point[1])
         unit = self.new_unit(place.unit, row, place.list_end, _ANY)
         if place.items is not None and place.items.kind.core and place.unit == TOP:
             place.items.beside.append(unit)

@@ -21,6 +21,7 @@ from lamr_postprocess.brackets import Brackets, brackets_of
 from lamr_postprocess.languages import AtomicSpan, Language
 from lamr_postprocess.languages.table import NEVER, Template
 from lamr_postprocess.lines import BoolArray, IntArray
+from lamr_postprocess.scanner import pairs_in
 
 _MOST_LOST = 200
 """Openings whose end is looked for in vain, so that a text of such openings takes no time of its square."""
@@ -70,8 +71,12 @@ def wholes_of(text: str, lines: Sequence[str], spans: IntArray, language: Langua
     found = list(_found(text, language.wholes))
     masked = _masked(text, found, '"')
     closes = re.compile(language.frames or NEVER)
-    paired = language.brackets if closes.match(language.brackets[-1:]) else ""
+    scanned = None if language.scan is None else pairs_in(text, spans, language.scan)
+    paired = language.brackets if closes.match(language.brackets[-1:]) and scanned is None else ""
     brackets = brackets_of(masked, spans, paired)
+    if scanned is not None:
+        kinds = {sign: {each[:2] for each in scanned.pairs if text[each.opening] == sign} for sign in "({"}
+        brackets = Brackets(scanned.around, tuple(each[:2] for each in scanned.pairs), kinds)
     around, tags = np.full(rows, _NONE), list[int]()
     together: list[tuple[int, ...]] = list(brackets.pairs)
     own = ((each, (*language.wholes, *each.tags)) for each in language.words)
@@ -88,7 +93,10 @@ def wholes_of(text: str, lines: Sequence[str], spans: IntArray, language: Langua
     bare = _masked(text, sorted((each for each in found if each[2].says_nothing), key=itemgetter(0)), " ")
     remarks = [row for row in sorted(touched) if not bare[slice(*spans[row])].strip()]
     joined[[row + 1 for row in _going(code, language) if row not in ended]] = True
-    for first, last in _spread(masked, code, spans, brackets, language):
+    for first, last in (
+        *_spread(masked, code, spans, brackets, language),
+        *(scanned.texts if scanned else ()),
+    ):
         joined[first + 1 : last + 1] = True
     head = np.maximum.accumulate(np.where(joined[:rows], 0, np.arange(rows)))
     return Wholes(head, around, brackets.around, tuple(together), tuple(tags), tuple(remarks), code)

@@ -243,7 +243,7 @@ def test_branches_of_the_preprocessor_that_open_one_block() -> None:
         "int k(void) {\n  return 2;\n}\n"
     )
     assert kept(code, 14, "c").kept_lines == (13, 14, 15)
-    assert kept(code, 7, "c").kept_lines == (1, 2, 3, 4, 6, 7, 8, 10, 11)
+    assert kept(code, 7, "c").kept_lines == (1, 2, 3, 4, 5, 6, 7, 8, 10, 11)
 
 
 def test_comments_and_strings_of_a_broken_part_stay_whole() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import CONDITIONS_OF_C, LIKE_C
 from lamr_postprocess.languages.table import (
     BLOCK_COMMENT,
@@ -99,6 +100,7 @@ C = Language(
         r"^(static |extern |const |inline )*(int|void|char|size_t|double|struct \w+) \**\w+\([^;]*\)?[ \t]*{?$",
         r"^typedef (struct|enum|union)\b",
     ),
+    scan=scans.C,
     grammar="tree_sitter_c:language",
     lists={
         "comment": BLOCK_COMMENT,

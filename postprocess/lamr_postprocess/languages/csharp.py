@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import CONDITIONS_OF_C, LIKE_C
 from lamr_postprocess.languages.table import BLOCK_COMMENT, ListKind, braced, name_set
 
@@ -31,6 +32,8 @@ _NAMES = """
 (foreach_statement left: (identifier) @variable)
 (parameter|catch_declaration|declaration_pattern|declaration_expression|var_pattern|type_parameter
   name: (identifier) @variable)
+(tuple_pattern|from_clause name: (identifier) @variable)
+(let_clause|join_clause . (identifier) @variable)
 (labeled_statement . (identifier) @definition)
 (implicit_parameter) @variable
 (lambda_expression parameters: (identifier) @variable)
@@ -64,6 +67,7 @@ CSHARP = braced(
         r"^[ \t]*(public|private|protected|internal)( \w+)* (class|struct|interface|record|enum) \w+",
         r"\bstring\[\] args\b|\bConsole\.Write",
     ),
+    scan=scans.CSHARP,
     grammar="tree_sitter_c_sharp:language",
     lists={
         "comment": BLOCK_COMMENT,

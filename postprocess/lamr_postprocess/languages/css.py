@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import with_grammar
 from lamr_postprocess.languages.table import ListKind, name_set
 
@@ -9,6 +10,7 @@ _DECLARATIONS = ListKind(separators=frozenset({";"}))
 
 CSS = with_grammar(
     "css",
+    scan=scans.CSS,
     grammar="tree_sitter_css:language",
     lists={
         "stylesheet|block": _DECLARATIONS,

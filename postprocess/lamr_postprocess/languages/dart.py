@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import with_grammar
 from lamr_postprocess.languages.table import ListKind, name_set
 
 DART = with_grammar(
     "dart",
+    frames=r"[{})\]]|(?:else|catch|finally|case|default)\b",
+    ending="}",
+    leading=r"@\w",
+    stand_ins=("class $ {", "void $() {", "{"),
+    scan=scans.DART,
     grammar="tree_sitter_dart:language",
     lists={
         "program|block|switch_block": ListKind(),
@@ -22,7 +28,19 @@ DART = with_grammar(
 [(identifier) (type_identifier)] @name
 [(block)] @scope.expression
 (class_body) @scope.members
-(function_signature|class_definition|enum_declaration name: (identifier) @definition)
+(function_signature|getter_signature|setter_signature|class_definition|enum_declaration|extension_declaration|
+ extension_type_declaration name: (identifier) @definition)
+(mixin_declaration (identifier) @definition)
+(type_alias . (type_identifier) @definition)
+(type_alias (_) . (type_identifier) @definition . (formal_parameter_list))
+(import_specification (identifier) @import)
+(combinator "show" (identifier) @import)
+(pattern_variable_declaration (_ (constant_pattern (identifier) @variable)))
+(pattern_variable_declaration (_ (rest_pattern (constant_pattern (identifier) @variable))))
+(for_loop_parts (_ (constant_pattern (identifier) @variable)))
+(variable_pattern (identifier) @variable)
+(catch_parameters (identifier) @variable)
+(static_final_declaration . (identifier) @variable)
 (initialized_variable_definition|formal_parameter name: (identifier) @variable)
 (initialized_identifier (identifier) @variable)
 (unconditional_assignable_selector|conditional_assignable_selector (identifier) @ignore)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import with_grammar
 from lamr_postprocess.languages.table import Comment, ListKind, name_set
 
 _COMMA = frozenset({","})
 _VALUES = ListKind(separators=_COMMA)
-_BLOCK = ListKind(first_behind=frozenset({"anchor"}))
+_BLOCK = ListKind(first_behind=frozenset({"anchor"}), by_column=True)
 _MEMBER = Comment('"//": "', '",', '"')
 _VALUE = Comment('"// ', '",', '"')
 
@@ -27,12 +28,17 @@ _OBJECT = ListKind(separators=_COMMA, keep_last=True, comment=_MEMBER)
 _ARRAY = replace(_OBJECT, comment=_VALUE)
 _ITEM = replace(_OBJECT, keep_first=True)  # the first member of an object in an array names it
 _JSON = {"object": _OBJECT, "array>object": _ITEM, "array": _ARRAY}
-JSON = with_grammar("json", grammar="tree_sitter_json:language", lists=_JSON, parses=_is_json)
+JSON = with_grammar(
+    "json", scan=scans.JSON, grammar="tree_sitter_json:language", lists=_JSON, parses=_is_json
+)
 # The rows of a cell, and of what it printed, stand together.
 _CELLS = {**_JSON, "array": replace(_ARRAY, unless=frozenset({"string"}))}
-NOTEBOOK = with_grammar("notebook", grammar="tree_sitter_json:language", lists=_CELLS, parses=_is_json)
+NOTEBOOK = with_grammar(
+    "notebook", scan=scans.JSON, grammar="tree_sitter_json:language", lists=_CELLS, parses=_is_json
+)
 JSONC = with_grammar(
     "jsonc",
+    scan=scans.JSON,
     grammar="tree_sitter_json:language",
     lists={
         "object|array": ListKind(separators=_COMMA, keep_last=True),
@@ -54,6 +60,7 @@ YAML = with_grammar(
 )
 TOML = with_grammar(
     "toml",
+    scan=scans.TOML,
     grammar="tree_sitter_toml:language",
     lists={
         "document": ListKind(),

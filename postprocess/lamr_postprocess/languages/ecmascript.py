@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import LIKE_JAVASCRIPT
 from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, ListKind, braced, name_set
 
@@ -53,6 +54,7 @@ _JAVASCRIPT_NAMES = (
     _NAMES
     + """
 (class_declaration name: (identifier) @definition)
+(using_declaration (variable_declarator name: (identifier) @variable))
 (field_definition property: (private_property_identifier) @definition.private)
 (formal_parameters (identifier) @variable)
 """
@@ -129,6 +131,7 @@ JAVASCRIPT = braced(
     macros=_ENTITIES,
     shebangs=frozenset({"node", "nodejs"}),
     hints=_HINTS,
+    scan=scans.JAVASCRIPT,
     grammar="tree_sitter_javascript:language",
     lists=_LISTS,
     comments=frozenset({"comment", "html_comment"}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import LIKE_JAVASCRIPT
 from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, Language, ListKind, name_set
 
@@ -61,6 +62,7 @@ GO = Language(
         r":= ",
         r"^type \w+ (struct|interface|func)\b",
     ),
+    scan=scans.GO,
     grammar="tree_sitter_go:language",
     lists={
         "comment": BLOCK_COMMENT,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import with_grammar
 from lamr_postprocess.languages.table import ListKind, name_set
 
 TERRAFORM = with_grammar(
     "terraform",
+    scan=scans.TERRAFORM,
     grammar="tree_sitter_hcl:language",
     lists={
         "body": ListKind(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import LIKE_KOTLIN
 from lamr_postprocess.languages.table import BLOCK_COMMENT, ListKind, braced, name_set
 
@@ -63,6 +64,7 @@ JAVA = braced(
         r"^[ \t]*(public|protected|private)( static| final| abstract| synchronized)* [\w<>\[\], ]+ \w+\(",
         r"^[ \t]*@Override\b",
     ),
+    scan=scans.JAVA,
     grammar="tree_sitter_java:language",
     lists={
         "block_comment": BLOCK_COMMENT,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import with_grammar
 from lamr_postprocess.languages.table import ListKind, name_set
 
@@ -11,6 +12,11 @@ KOTLIN = with_grammar(
     "kotlin",
     # The grammar wants a line end or a semicolon behind the last declaration of a body: `class A { val b = 1 }`.
     macros=((r"[^\s{;,]([ \t]{1,20})(?=\})", ";"),),
+    frames=r"[{})\]]|(?:else|catch|finally)\b",
+    ending="}",
+    leading=r"@\w",
+    stand_ins=("class $ {", "fun $() {", "run {"),
+    scan=scans.KOTLIN,
     grammar="tree_sitter_kotlin:language",
     hints=(
         r"^[ \t]*(private |public |internal |override |suspend |inline )*fun (<.*> )?[\w.]+\(",

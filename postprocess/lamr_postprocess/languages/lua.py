@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import with_grammar
 from lamr_postprocess.languages.table import ListKind, name_set
 
@@ -9,6 +10,7 @@ _BODY = ListKind(results=frozenset({"return_statement"}))
 
 LUA = with_grammar(
     "lua",
+    scan=scans.LUA,
     grammar="tree_sitter_lua:language",
     lists={
         "chunk|block": ListKind(separators=frozenset({";"})),

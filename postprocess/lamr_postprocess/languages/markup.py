@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import with_grammar
 from lamr_postprocess.languages.table import ListKind, name_set
 
@@ -27,6 +28,7 @@ VUE = _page(
 )
 SVELTE = _page(
     "svelte",
+    scan=scans.SVELTE,
     grammar="tree_sitter_svelte:language",
     lists={
         **_LISTS,

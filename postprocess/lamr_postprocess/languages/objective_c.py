@@ -16,6 +16,7 @@ _LITERAL = ListKind(separators=frozenset({","}))
 
 OBJECTIVE_C = with_grammar(
     "objective-c",
+    scan=C.scan,
     grammar="tree_sitter_objc:language",
     leading=C.leading,
     ending=C.ending,

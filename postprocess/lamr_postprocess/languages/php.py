@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import IN_PHP
 from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, ListKind, braced, name_set
 
@@ -58,6 +59,7 @@ PHP = braced(
     stand_ins=("class $ {", "function $() {", "{"),
     shebangs=frozenset({"php"}),
     hints=(r"^<\?php\b|<\?=", r"\$\w+->\w+|\$this\b", r"^use [\w\\]+;", r"^[ \t]*\$\w+ = "),
+    scan=scans.PHP,
     grammar="tree_sitter_php:language_php",
     lists={
         "comment": BLOCK_COMMENT,

@@ -9,6 +9,7 @@ import warnings
 
 from lamr_base.python_parser import PYTHON_PARSER
 
+from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import BACKSLASH, IN_PYTHON
 from lamr_postprocess.languages.table import Comment, Language, ListKind, name_set
 
@@ -130,6 +131,7 @@ PYTHON = Language(
         r"^[ \t]*(elif .*|except( .*)?|try|else|with .*|for .* in .*|if .*):[ \t]*$",
         r"^if __name__ == ",
     ),
+    scan=scans.PYTHON,
     grammar="tree_sitter_python:language",
     lists={
         "module": ListKind(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import IN_RUBY
 from lamr_postprocess.languages.table import Comment, Language, ListKind, name_set
 
@@ -24,6 +25,10 @@ _NAMES = """
  exception_variable|array_pattern (identifier) @variable)
 (optional_parameter|keyword_parameter|splat_parameter|hash_splat_parameter|block_parameter|
  as_pattern name: (identifier) @variable)
+(rest_assignment|destructured_left_assignment (identifier) @variable)
+(match_pattern|test_pattern|in_clause pattern: (identifier) @variable)
+(keyword_pattern key: (hash_key_symbol) @variable !value)
+(alias name: (identifier) @definition)
 (for pattern: (identifier) @variable)
 (keyword_pattern value: (identifier) @variable)
 (call receiver: (_) method: (identifier) @ignore)
@@ -65,6 +70,7 @@ RUBY = Language(
         r"^[ \t]*end[ \t]*$",
         r"^[ \t]*attr_(reader|accessor|writer) :|\bdo \|\w+",
     ),
+    scan=scans.RUBY,
     grammar="tree_sitter_ruby:language",
     lists={
         "comment": ListKind(by_row=True, comment=Comment("")),

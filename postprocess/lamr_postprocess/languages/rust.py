@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import IN_RUST
 from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, Language, ListKind, name_set
 
@@ -73,6 +74,7 @@ RUST = Language(
         r"\blet (mut )?\w+(: [^=]+)? = ",
         r"^[ \t]*#!?\[\w+",
     ),
+    scan=scans.RUST,
     grammar="tree_sitter_rust:language",
     lists={
         "block_comment": BLOCK_COMMENT,

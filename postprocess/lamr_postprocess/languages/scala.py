@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import with_grammar
 from lamr_postprocess.languages.table import ListKind, name_set
 
@@ -10,6 +11,11 @@ _BLOCK = ListKind(filler="()", unfilled="{", separators=frozenset({";"}))
 
 SCALA = with_grammar(
     "scala",
+    frames=r"[{})\]]|(?:else|catch|finally)\b",
+    ending="}",
+    leading=r"@\w",
+    stand_ins=("class $ {", "def $() = {", "{"),
+    scan=scans.SCALA,
     grammar="tree_sitter_scala:language",
     hints=(
         r"^[ \t]*(override |private |implicit |protected )*def \w+(\[.*\])?(\(.*\))*(: .*)? ?=",
@@ -37,9 +43,16 @@ SCALA = with_grammar(
 (class_definition|object_definition|trait_definition|enum_definition name: (identifier) @definition)
 (type_definition name: (type_identifier) @definition)
 (val_definition|var_definition pattern: (identifier) @variable)
+(given_definition name: (identifier) @definition)
+(tuple_pattern|infix_pattern|identifiers (identifier) @variable)
+(case_class_pattern|typed_pattern|case_clause pattern: (identifier) @variable)
+(capture_pattern name: (identifier) @variable)
+(binding name: (identifier) @variable)
 (parameter|class_parameter name: (identifier) @variable)
 (enumerator . (identifier) @variable)
-(import_declaration path: (identifier) @import .)
+(import_declaration (identifier) @import .)
+(arrow_renamed_identifier|as_renamed_identifier name: (identifier) @ignore)
+(arrow_renamed_identifier|as_renamed_identifier alias: (identifier) @import)
 (namespace_selectors (identifier) @import)
 (field_expression field: (identifier) @ignore)
 """,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import with_grammar
 from lamr_postprocess.languages.table import ListKind, name_set
 
@@ -20,6 +21,7 @@ _MACROS = (
 
 SHELL = with_grammar(
     "shell",
+    scan=scans.SHELL,
     grammar="tree_sitter_bash:language",
     stand_ins=("", "$() {", "{"),
     macros=_MACROS,
@@ -49,6 +51,13 @@ SHELL = with_grammar(
 (function_definition name: (word) @definition)
 (variable_assignment name: (variable_name) @variable)
 (for_statement variable: (variable_name) @variable)
+(declaration_command (variable_name) @variable)
+(compound_statement (binary_expression left: (variable_name) @update operator: ["=" "+=" "-=" "*=" "/=" "%="]))
+(compound_statement (postfix_expression (variable_name) @update))
+((command name: (command_name (word) @_command) argument: (word) @variable)
+  (#any-of? @_command "read" "mapfile" "readarray" "getopts"))
+((command name: (command_name (word) @_command) . argument: (word) @_option . argument: (word) @variable)
+  (#eq? @_command "printf") (#eq? @_option "-v"))
 """,
     definitions="(function_definition name: (word) @name)",
     misreadings=name_set("then elif else fi do done esac"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import with_grammar
 from lamr_postprocess.languages.table import ListKind, name_set
 
@@ -11,6 +12,11 @@ _ELEMENTS = ListKind(separators=frozenset({","}))
 
 SWIFT = with_grammar(
     "swift",
+    frames=r"[{})\]]|(?:else|catch|case|default)\b",
+    ending="}",
+    leading=r"@\w",
+    stand_ins=("class $ {", "func $() {", "do {"),
+    scan=scans.SWIFT,
     grammar="tree_sitter_swift:language",
     hints=(
         r"^[ \t]*((public|private|internal|static|override|mutating|@\w+) )*func \w+(<.*>)?\(",
@@ -39,6 +45,14 @@ SWIFT = with_grammar(
 (function_declaration name: (simple_identifier) @definition @outside)
 (class_declaration|protocol_declaration|typealias_declaration name: (type_identifier) @definition)
 (property_declaration name: (pattern (simple_identifier) @variable))
+(property_declaration name: (pattern (pattern (simple_identifier) @variable)))
+(guard_statement|if_statement|while_statement|pattern bound_identifier: (simple_identifier) @variable)
+(guard_statement|if_statement|while_statement (pattern (simple_identifier) @variable))
+(for_statement item: (pattern (pattern (simple_identifier) @variable)))
+(pattern (value_binding_pattern) (pattern (simple_identifier) @variable))
+(lambda_parameter name: (simple_identifier) @variable)
+(associatedtype_declaration name: (type_identifier) @definition)
+(macro_declaration . (simple_identifier) @definition)
 (parameter name: (simple_identifier) @variable)
 (for_statement item: (pattern (simple_identifier) @variable))
 (import_declaration (identifier (simple_identifier) @import))

@@ -7,6 +7,7 @@ comments, and is pruned line by line.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -65,6 +66,61 @@ class AtomicSpan:
     holds: bool = False
     waits: bool = False
     says_nothing: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Scan:
+    """How brackets and end words are told from texts and comments. Expressions are in multi-line mode.
+
+    Attributes:
+        signs: the characters that brackets and what is skipped begin with, for a class of characters.
+        skipped: expressions of what holds neither brackets nor words.
+        pairs: what opens a block, and what closes it.
+        bracket: an expression of a bracket.
+        around: an expression of a word, with a place `{}` for the words of `pairs`.
+        behind: an expression of what ends before a word of `led`, which is none elsewhere.
+        led: see `behind`.
+        loose: what closes nothing directly inside of a block that something else closes (the `)` of a pattern in
+            `case`), and this one.
+        headed, heads: words that begin no block in the row of a block's head, and the heads (`while … do`).
+        conditions: an expression of what parts branches of a preprocessor, of which each may open the same block.
+        heredoc: how a text begins whose lines stand below, and its last line.
+        filled: whether no block may be empty.
+    """
+
+    signs: str
+    skipped: tuple[str, ...]
+    pairs: Mapping[str, str]
+    bracket: str = r"[()\[\]{}]"
+    around: str = ""
+    behind: str = ""
+    led: frozenset[str] = frozenset()
+    loose: Mapping[str, str] = field(default_factory=dict)
+    headed: frozenset[str] = frozenset()
+    heads: frozenset[str] = frozenset()
+    conditions: str = ""
+    heredoc: AtomicSpan | None = None
+    filled: bool = False
+
+    @cached_property
+    def tokens(self) -> re.Pattern[str]:
+        """One expression for all, in which the group `token` has what isn't skipped. It fits everywhere.
+
+        What says nothing is passed by at once, since an expression is slow where it tries one kind after another.
+        """
+        inside = rf"[^{self.signs}\n]*"
+        passed = [f"[^{self.signs}]+"]
+        inner = [rf"\{a}{inside}\{b}" for a, b in self.pairs.items() if a in "([{"]
+        passed += [rf"{each[:2]}{inside}(?:(?:{'|'.join(inner)}){inside})*{each[-2:]}" for each in inner]
+        signs = [each for each in (self.bracket, self.conditions) if each]
+        if self.around:
+            words = "|".join(each for each in {*self.pairs, *self.pairs.values()} if each.isalpha())
+            signs.append(self.around.replace("{}", f"(?:{words})"))
+            passed[0] = rf"[^\w{self.signs}]+|(?!(?:{words})\b|[{self.signs}])\w+"
+        for number, each in enumerate(self.skipped):
+            passed.append(re.sub(r"\(\?P(<|=)tag", rf"(?P\g<1>tag{number}", each))
+        parts = "|".join(passed), "|".join(signs)
+        return re.compile(rf"(?:{parts[0]}){{0,500}}(?:(?P<token>{parts[1]})|[\s\S]|\Z)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -130,6 +186,7 @@ class ListKind:
         delimited: whether the first and last row of such a text hold its quotes and belong to the node.
         least_rows: the fewest rows of such a list.
         unless: kinds of children with which the node is no such list (an interpolation in a text).
+        by_column: whether what stands further left than the list's first item belongs to a list around it.
         results: kinds that are kept with any statement of a function's body if they end it.
         endings: kinds that are kept with the node if they end it, because without them it would say the opposite (the
             `raise` of an `except`, the `break` of a `case`).
@@ -156,6 +213,7 @@ class ListKind:
     delimited: bool = True
     least_rows: int = 0
     unless: frozenset[str] = frozenset()
+    by_column: bool = False
     results: frozenset[str] = frozenset()
     endings: frozenset[str] = frozenset()
     falls: bool = False
@@ -208,6 +266,7 @@ class Language:
             order; each needs the one before.
         jumps: of a jump and of how a line begins that is its target, both with the group `name`.
         filled: whether no block may be empty in a text without a tree; a block's first line then stays with it.
+        scan: what tells brackets and end words, where the language has a grammar that they are checked by.
         template: for a file that becomes another one, the engine of its tags.
         leading: a regular expression of how a line begins that goes on in the statement after it, unless something ends
             it (an annotation, the result of a function of C above its name).
@@ -277,6 +336,7 @@ class Language:
     clauses: str = ""
     jumps: tuple[str, str] = (NEVER, NEVER)
     filled: bool = False
+    scan: Scan | None = None
     template: Template | None = None
     leading: str = ""
     ending: str = ""

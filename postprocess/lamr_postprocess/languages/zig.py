@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import with_grammar
 from lamr_postprocess.languages.table import ListKind, name_set
 
@@ -10,6 +11,7 @@ _ELEMENTS = ListKind(separators=frozenset({","}))
 
 ZIG = with_grammar(
     "zig",
+    scan=scans.ZIG,
     grammar="tree_sitter_zig:language",
     lists={
         "source_file|struct_declaration|union_declaration|enum_declaration": _MEMBERS,
