@@ -12,7 +12,7 @@ from typing import Any, Concatenate, ParamSpec
 
 from lamr_base.admission import TIMEOUT_SECONDS
 from lamr_base.choices import OnError
-from lamr_base.errors import LamrError, ServerError
+from lamr_base.errors import LamrError, ServerError, own_errors
 from lamr_model.encoding import Chunk, PromptEncoder
 from lamr_model.model_io import ChunkResult
 from lamr_model.scoring.scorer import Scorer
@@ -120,16 +120,17 @@ class AsyncPruner(AsyncClosing):
         decoded = await asyncio.to_thread(decode_code, code)
         text = decoded.text
         try:
-            job = await asyncio.to_thread(
-                PruneJob, self._encoder, self._scorer, query, text, options, call, self._shared
-            )
-            try:
-                with in_trace(options.traceparent):
-                    await self._read(job, on_progress)
-            except LamrError as error:
-                if not job.stops(error):
-                    raise
-            result = await asyncio.to_thread(job.finish)
+            with own_errors():
+                job = await asyncio.to_thread(
+                    PruneJob, self._encoder, self._scorer, query, text, options, call, self._shared
+                )
+                try:
+                    with in_trace(options.traceparent):
+                        await self._read(job, on_progress)
+                except LamrError as error:
+                    if not job.stops(error):
+                        raise
+                result = await asyncio.to_thread(job.finish)
         except LamrError as error:
             if call.on_error == "raise":
                 raise

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lamr_base.admission import TIMEOUT_SECONDS
 from lamr_base.choices import EffortName, OnError
-from lamr_base.errors import InvalidInputError, LamrError
+from lamr_base.errors import InvalidInputError, LamrError, own_errors
 from lamr_model.encoding import PromptEncoder
 from lamr_model.scoring.scorer import Scorer
 from lamr_model.spec import ModelSpec, bundled_repository
@@ -187,6 +187,7 @@ class Pruner(Closing):
             AccessDeniedError: the server wants another key.
             ModelMismatchError: the server serves another model than the client's files are of.
             ClosedError: the pruner was closed.
+            BrokenOffError: memory or the stack ran out, or a library panicked, over this text.
         """
         options = PruneOptions(
             task=task,
@@ -214,14 +215,15 @@ class Pruner(Closing):
         decoded = decode_code(code)
         text = decoded.text
         try:
-            job = PruneJob(self._encoder, self._scorer, query, text, options, call, self._shared)
-            try:
-                with in_trace(traceparent):
-                    self._read(job, on_progress)
-            except LamrError as error:
-                if not job.stops(error):
-                    raise
-            result = job.finish()
+            with own_errors():
+                job = PruneJob(self._encoder, self._scorer, query, text, options, call, self._shared)
+                try:
+                    with in_trace(traceparent):
+                        self._read(job, on_progress)
+                except LamrError as error:
+                    if not job.stops(error):
+                        raise
+                result = job.finish()
         except LamrError as error:
             if call.on_error == "raise":
                 raise

@@ -7,15 +7,16 @@ import json
 import math
 import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
+from fastapi.routing import APIRoute
 from lamr_base.admission import TRACE_METADATA
-from lamr_base.errors import visible
+from lamr_base.errors import own_errors, visible
 from lamr_client import (
     AccessDeniedError,
     AsyncPruner,
@@ -91,6 +92,19 @@ class _Metrics:
             self.efforts.labels(result.effort.why or ("all" if result.effort.read else "instant")).inc()
 
 
+class _Route(APIRoute):
+    """A path whose errors are lamr's, also those of reading a body and of writing an answer."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def answer(request: Request) -> Response:
+            with own_errors():
+                return await handle(request)
+
+        return answer
+
+
 def create_app(
     make_pruner: Callable[[], AsyncPruner], limits: HttpLimits | None = None, texts: Texts | None = None
 ) -> FastAPI:
@@ -118,6 +132,7 @@ def create_app(
         docs_url=None,  # FastAPI's own page loads scripts from elsewhere
         redoc_url=None,
     )
+    app.router.route_class = _Route
     app.middleware("http")(_measured(metrics))
     app.add_middleware(LimitMiddleware, limits=limits)
     app.add_middleware(HostMiddleware, hosts=limits.hosts)

@@ -17,7 +17,7 @@ from importlib.metadata import version
 from typing import Annotated, Any
 
 from lamr_base.choices import EffortName
-from lamr_base.errors import visible
+from lamr_base.errors import own_errors, visible
 from lamr_client import AsyncPruner, InvalidInputError, LamrError, PruneResult
 from lamr_postprocess import BudgetError, split_lines
 from lamr_postprocess.prune import FAILURES_SHOWN, UNSEEN_SHOWN
@@ -160,7 +160,8 @@ def _telling(tool: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(tool)
     async def told(*arguments: Any, **options: Any) -> str:
         try:
-            answer: str = await tool(*arguments, **options)
+            with own_errors():
+                answer: str = await tool(*arguments, **options)
         except LamrError as error:
             raise ToolError(f"{type(error).__name__}: {visible(str(error), lines=True)}") from error
         return bounded(answer)
