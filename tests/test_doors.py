@@ -15,7 +15,7 @@ from lamr_base.errors import BAD_INPUT, BrokenOffError, own_errors
 from lamr_cli import main
 from lamr_client import AsyncPruner
 from lamr_client.mock_transport import AsyncMockTransport, uniform_answer
-from lamr_postprocess import prune_lines
+from lamr_postprocess import prune_lines, trials
 from lamr_repositories.batch import worker
 from lamr_repositories.batch.options import BatchOptions
 
@@ -103,6 +103,20 @@ def test_http(fault: type[BaseException], monkeypatch: pytest.MonkeyPatch) -> No
             assert fault.__name__ in answer["message"]
         assert served.post("/v1/prune", b"[" * 100_000)[0] == 400
         assert served.post("/v1/prune", {"query": QUERY, "code": CODE})[0] == 200
+
+
+def test_a_grammar_ends_another_process_and_the_service_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    deep = {"query": QUERY, "code": "[\n" * 150 + "1\n" + "]\n" * 150, "path": "a.json"}
+    with site() as served:
+        monkeypatch.setattr(trials, "_trials", [trials.Trials()])
+        with monkeypatch.context() as narrow:
+            narrow.setattr(trials, "MEMORY", 1 << 20)
+            status, answer, _ = served.post("/v1/prune", deep)
+            assert (status, answer["reason"].split("; ")[0]) == (
+                200,
+                "json whose grammar failed: pruned line by line",
+            )
+        assert "grammar" not in str(served.post("/v1/prune", deep)[1]["reason"])
 
 
 @faults

@@ -52,6 +52,7 @@ from lamr_postprocess.syntax import (
     CostlySyntaxError,
     Damage,
     DeepSyntaxError,
+    FailedGrammarError,
     LargeSyntaxError,
     MissingGrammarError,
     ParsedText,
@@ -68,9 +69,10 @@ _MOST_TOLD = 8
 
 _BROKEN = "{} that doesn't parse:"
 _UNPARSED = {
-    CostlySyntaxError: "takes too long",
-    DeepSyntaxError: "is nested too deeply",
-    LargeSyntaxError: "is too large",
+    CostlySyntaxError: "{} that takes too long to parse:",
+    DeepSyntaxError: "{} that is nested too deeply to parse:",
+    LargeSyntaxError: "{} that is too large to parse:",
+    FailedGrammarError: "{} whose grammar failed:",
 }
 
 
@@ -383,7 +385,7 @@ def _parsed(text: str, language: Language, listing: Listing | None) -> tuple[Par
     except MissingGrammarError as error:
         return None, f"{error};"
     except CostlySyntaxError as error:
-        return None, f"{language.name} that {_UNPARSED[type(error)]} to parse:"
+        return None, _UNPARSED[type(error)].format(language.name)
     root = source.tree.root_node
     broken = root.has_error
     refused = broken and language.parses is not None and not language.parses(text)

@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 import tree_sitter
@@ -19,10 +20,11 @@ from lamr_base.errors import InvalidInputError
 
 from lamr_postprocess.clock import is_over, look
 from lamr_postprocess.frames import Frames
-from lamr_postprocess.languages import Language, ListKind
+from lamr_postprocess.languages import Language, ListKind, language_named
 from lamr_postprocess.languages.embedded import language_inside
 from lamr_postprocess.lines import IntArray, spans_of
 from lamr_postprocess.nesting import is_too_deep
+from lamr_postprocess.trials import DIED, PARSED, trial_of
 
 _ERROR = 65_535  # tree-sitter's kind id of an ERROR node; it is outside the grammar's own range
 
@@ -54,6 +56,10 @@ class DeepSyntaxError(CostlySyntaxError):
 
 class LargeSyntaxError(CostlySyntaxError):
     """A text is larger than `MOST_BYTES`."""
+
+
+class FailedGrammarError(CostlySyntaxError):
+    """The process that tried a parse died of it."""
 
 
 class MissingGrammarError(InvalidInputError):
@@ -317,12 +323,21 @@ def _tree(
     look()
     if len(data) > MOST_BYTES:
         raise LargeSyntaxError(f"{len(data)} bytes, more than are parsed")
-    if is_too_deep(data, angles=grammar.language.comment.opening == "//"):
+    angles = grammar.language.comment.opening == "//"
+    if is_too_deep(data, angles=angles):
         raise DeepSyntaxError(f"{len(data)} bytes that are nested too deeply")
+    if trial := trial_of(data, angles=angles):
+        within = part and (part.start_point, part.end_point, part.start_byte, part.end_byte)
+        ended = trial.run(data, grammar.language.name, allowance.left, within, until_error)
+        if ended == DIED:
+            raise FailedGrammarError(f"{len(data)} bytes that a process died of")
+        if ended != PARSED:
+            allowance.left = -1
+            raise CostlySyntaxError(f"{len(data)} bytes that take too long to parse")
     pieces = list[bytearray]()
     parsed = False
 
-    def ended(_offset: int, error: bool) -> bool:
+    def over(_offset: int, error: bool) -> bool:
         allowance.left -= 1
         return allowance.is_used_up() or is_over() or (until_error and error)
 
@@ -339,7 +354,7 @@ def _tree(
         parser = tree_sitter.Parser(grammar.parser)
         if part is not None:
             parser.included_ranges = [part]
-        tree = parser.parse(read, progress_callback=ended)
+        tree = parser.parse(read, progress_callback=over)
     except ValueError:  # what tree-sitter raises for a parse that its callback ends
         look()
         raise CostlySyntaxError(f"{len(data)} bytes that take too long to parse") from None
@@ -350,6 +365,18 @@ def _tree(
     if allowance.left < 0:
         raise CostlySyntaxError(f"{len(data)} bytes that take too long to parse")
     return tree
+
+
+def tried(
+    data: bytes, language: str, left: int, part: tuple[Any, Any, int, int] | None, until_error: bool
+) -> bool:
+    """Whether a text, or a part of it, is parsed within an allowance of which so much is left: what a trial finds."""
+    grammar, allowance = grammar_of(language_named(language)), Allowance(len(data), left, 0)
+    try:
+        _tree(data, grammar, allowance, part and tree_sitter.Range(*part), until_error=until_error)
+    except CostlySyntaxError:
+        return False
+    return True
 
 
 def broken_share(source: ParsedText) -> float:

@@ -32,6 +32,7 @@ from lamr_client import (
 from lamr_client.tracing import in_trace, is_traceparent
 from lamr_postprocess import split_lines
 from lamr_postprocess.render import SWE_PRUNER
+from lamr_postprocess.trials import try_first
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from starlette.exceptions import HTTPException
@@ -120,6 +121,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        try_first()
         async with await asyncio.to_thread(make_pruner) as pruner:
             await pruner.warm()
             app.state.pruner = pruner

@@ -24,6 +24,7 @@ from lamr_base.choices import EffortName
 from lamr_base.errors import own_errors
 from lamr_base.private_files import open_private, private_folder, take_lock
 from lamr_client import DeadlineExceededError, LamrError
+from lamr_postprocess.trials import try_first
 
 from lamr_agents.calls import Call, HookHost
 from lamr_agents.hosts import FIRST, hook_named
@@ -98,6 +99,7 @@ class LocalServer:
         Raises:
             OSError: the socket can't be made, or its folder or what lies there isn't the user's alone.
         """
+        try_first()
         if not self._path.parent.exists():
             private_folder(self._path.parent)
         check_place(str(self._path))

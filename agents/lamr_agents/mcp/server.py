@@ -22,6 +22,7 @@ from lamr_client import AsyncPruner, InvalidInputError, LamrError, PruneResult
 from lamr_postprocess import BudgetError, split_lines
 from lamr_postprocess.prune import FAILURES_SHOWN, UNSEEN_SHOWN
 from lamr_postprocess.render import NAMED
+from lamr_postprocess.trials import try_first
 from lamr_repositories import Using
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
@@ -75,6 +76,7 @@ def create_server(
 
     @asynccontextmanager
     async def lifespan(_server: MCPServer) -> AsyncIterator[None]:
+        try_first()
         try:
             yield
         finally:

@@ -18,6 +18,7 @@ from lamr_base.errors import own_errors
 from lamr_client import InProcessTransport, LamrError, Pruner
 from lamr_model.spec import bundled_repository
 from lamr_postprocess import decode
+from lamr_postprocess.trials import try_first
 
 from lamr_repositories.batch.options import BatchOptions
 from lamr_repositories.batch.storage import open_place, place_in
@@ -44,6 +45,7 @@ class RowWorker:
     """Answers jobs with one pruner, which is made for the first that needs it."""
 
     def __init__(self, options: WorkerOptions) -> None:
+        try_first()
         self._options = options
         self._pruner: Pruner | None = None
 
