@@ -106,17 +106,19 @@ def test_http(fault: type[BaseException], monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_grammar_ends_another_process_and_the_service_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    deep = {"query": QUERY, "code": "[\n" * 150 + "1\n" + "]\n" * 150, "path": "a.json"}
+    def deep(levels: int) -> dict[str, str]:
+        return {"query": QUERY, "code": "[\n" * levels + "1\n" + "]\n" * levels, "path": "a.json"}
+
     with site() as served:
         monkeypatch.setattr(trials, "_trials", [trials.Trials()])
         with monkeypatch.context() as narrow:
             narrow.setattr(trials, "MEMORY", 1 << 20)
-            status, answer, _ = served.post("/v1/prune", deep)
+            status, answer, _ = served.post("/v1/prune", deep(150))
             assert (status, answer["reason"].split("; ")[0]) == (
                 200,
                 "json whose grammar failed: pruned line by line",
             )
-        assert "grammar" not in str(served.post("/v1/prune", deep)[1]["reason"])
+        assert "grammar" not in str(served.post("/v1/prune", deep(151))[1]["reason"])
 
 
 @faults
