@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from lamr_postprocess.languages import Language
 from lamr_postprocess.languages.table import NEVER
@@ -49,7 +50,7 @@ class Blocks:
             if not begins or depth != base or not self._goes_on(begins[-1], row):
                 begins.append(row)
             base = depth
-        return list(zip(begins, [*begins[1:], stop], strict=True))
+        return list(pairwise([*begins, stop]))
 
     def _goes_on(self, first: int, row: int) -> bool:
         """Whether a block from `first` up to a row of its depth is the head of what begins there."""
