@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lamr_postprocess.clock import in_time
 from lamr_postprocess.lines import IntArray
 
 _OPENING = {")": "(", "]": "[", "}": "{"}
@@ -57,7 +58,7 @@ def _pairs(brackets: Sequence[str], rows: Sequence[int]) -> list[tuple[int, int]
     opened: list[tuple[str, int]] = []
     waiting: Counter[str] = Counter()
     pairs: set[tuple[int, int]] = set()
-    for bracket, row in zip(brackets, rows, strict=True):
+    for bracket, row in in_time(zip(brackets, rows, strict=True)):
         opening = _OPENING.get(bracket)
         if opening is None:
             opened.append((bracket, row))

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamr_postprocess.captures import read_names
+from lamr_postprocess.clock import in_time, look
 from lamr_postprocess.definition_spans import DefinitionSpan, spans_in
 from lamr_postprocess.definitions import Definitions, definitions_of
 from lamr_postprocess.frames import Frames, frames_of, no_frames
@@ -157,6 +158,7 @@ class Document:
             selected: bool [L].
             bare: bool [L], lines that are selected as well and bring only what they need to parse.
         """
+        look()
         codes = np.zeros(selected.shape[0], dtype=np.int8)
         if selected.any():
             codes = close(self.rules, selected)
@@ -363,12 +365,16 @@ def _structure(  # noqa: PLR0913, PLR0917  # a text, and what is known of it
         return _by_line(text, language, costs, space, why)
     # The outline comes first, since its walk takes more memory than names do, and the tree goes before rules are made.
     outline = outline_of(source, language)
-    names = [(read_names(each, each.grammar.language), each.grammar.language) for each in source.all]
+    names = [
+        (read_names(each, each.grammar.language), each.grammar.language) for each in in_time(source.all, 1)
+    ]
+    look()
     definitions = None if naming is None else definitions_of(source, space.indents, naming)
     if names[0][0].misread:
         return _by_line(text, language, costs, space, _BROKEN.format(language.name))
     damage, spans = source.damage, spans_in(source)
     del source
+    look()
     rules = rules_of(names, outline, damage, costs.of_lines, costs.least_cut)
     markup = Markup(outline.markup, outline.around, outline.comments)
     return _Structure(rules, markup, why, outline, definitions, spans)

@@ -14,6 +14,7 @@ from itertools import islice
 
 import numpy as np
 
+from lamr_postprocess.clock import in_time
 from lamr_postprocess.lines import BoolArray, IntArray
 
 _TAG = re.compile(r"</([\w:.-]+)")
@@ -52,7 +53,7 @@ def frames_of(lines: Sequence[str], indents: IntArray, blank: BoolArray, closing
     closes = re.compile(closing)
     # The lines that the next one may stand under, each with its depth and its rows at that depth so far.
     open_frames: list[tuple[int, list[int]]] = []
-    for row in np.flatnonzero(~blank).tolist():
+    for row in in_time(np.flatnonzero(~blank).tolist()):
         text = lines[row].lstrip()
         # An item of a list may stand as far left as the key above it.
         depth = 2 * int(indents[row]) + text.startswith("- ")

@@ -12,6 +12,7 @@ from functools import cache
 
 import tree_sitter
 
+from lamr_postprocess.clock import look
 from lamr_postprocess.languages import Comment, ListKind
 from lamr_postprocess.syntax import ParsedText
 
@@ -179,6 +180,7 @@ class Walk:
                 if inner is not None:
                     break
             if inner is not None:
+                look()
                 stack.append((place, nodes))
                 place, nodes = inner, node.children[::-1]
             elif stack:

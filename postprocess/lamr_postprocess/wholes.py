@@ -16,6 +16,7 @@ from functools import lru_cache
 import numpy as np
 
 from lamr_postprocess.brackets import Brackets, brackets_of
+from lamr_postprocess.clock import in_time, look
 from lamr_postprocess.languages import AtomicSpan, Language
 from lamr_postprocess.languages.table import Template
 from lamr_postprocess.lines import IntArray
@@ -98,7 +99,7 @@ def _going(lines: Sequence[str], language: Language) -> Iterator[int]:
     """The rows that go on in the next one; blank ones and comments between go on, too."""
     goes_on, going = re.compile(language.goes_on), False
     nothing = re.compile(rf"\s*(?:{re.escape(language.comment.opening) or '$'}|$)")
-    for row, line in enumerate(lines):
+    for row, line in enumerate(in_time(lines)):
         bare = line.rstrip("\r\n")
         going = goes_on.search(bare) is not None or (going and nothing.match(bare) is not None)
         if going:
@@ -117,6 +118,7 @@ def _found(text: str, wholes: tuple[AtomicSpan, ...]) -> Iterator[tuple[int, int
     opening = _openings(wholes)
     at, held, lost, never = 0, 0, Counter[bool](), set[str]()
     while found := opening.search(text, at):
+        look()
         number = next(i for i in range(len(wholes)) if found[f"w{i}"] is not None)
         whole, end = wholes[number], found.end()
         at = max(end, found.start() + 1)
