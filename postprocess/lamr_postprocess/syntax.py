@@ -321,12 +321,13 @@ def _tree(
     With `until_error`, an error may end it as well: what takes the most time is the search for its likeliest repair.
     """
     look()
+    own = data if part is None else data[part.start_byte : part.end_byte]
     if len(data) > MOST_BYTES:
         raise LargeSyntaxError(f"{len(data)} bytes, more than are parsed")
     angles = grammar.language.comment.opening == "//"
-    if is_too_deep(data, angles=angles):
+    if is_too_deep(own, angles=angles):
         raise DeepSyntaxError(f"{len(data)} bytes that are nested too deeply")
-    if trial := trial_of(data, angles=angles):
+    if trial := trial_of(own, angles=angles):
         within = part and (part.start_point, part.end_point, part.start_byte, part.end_byte)
         ended = trial.run(data, grammar.language.name, allowance.left, within, until_error)
         if ended == DIED:
