@@ -327,9 +327,10 @@ def _tree(
     angles = grammar.language.comment.opening == "//"
     if is_too_deep(own, angles=angles):
         raise DeepSyntaxError(f"{len(data)} bytes that are nested too deeply")
-    if trial := trial_of(own, angles=angles):
+    # A part that is tried until its first error belongs to a text that was parsed.
+    if not until_error and (trial := trial_of(own, angles=angles)):
         within = part and (part.start_point, part.end_point, part.start_byte, part.end_byte)
-        ended = trial.run(data, grammar.language.name, allowance.left, within, until_error)
+        ended = trial.run(data, grammar.language.name, allowance.left, within)
         if ended == DIED:
             raise FailedGrammarError(f"{len(data)} bytes that a process died of")
         if ended != PARSED:
@@ -368,13 +369,11 @@ def _tree(
     return tree
 
 
-def tried(
-    data: bytes, language: str, left: int, part: tuple[Any, Any, int, int] | None, until_error: bool
-) -> bool:
+def tried(data: bytes, language: str, left: int, part: tuple[Any, Any, int, int] | None) -> bool:
     """Whether a text, or a part of it, is parsed within an allowance of which so much is left: what a trial finds."""
     grammar, allowance = grammar_of(language_named(language)), Allowance(len(data), left, 0)
     try:
-        _tree(data, grammar, allowance, part and tree_sitter.Range(*part), until_error=until_error)
+        _tree(data, grammar, allowance, part and tree_sitter.Range(*part))
     except CostlySyntaxError:
         return False
     return True

@@ -20,7 +20,7 @@ from lamr_base import children
 from lamr_postprocess.clock import look
 from lamr_postprocess.nesting import is_too_deep
 
-MOST_BYTES, DEEPEST_ROWS, DEEPEST_BRACKETS = 1_000_000, 25, 100
+MOST_BYTES, DEEPEST_ROWS, DEEPEST_BRACKETS = 1_000_000, 50, 100
 """Of a text that is usual; see `nesting`."""
 CPU_SECONDS, MEMORY = 60, 2 << 30
 """What one trial may take; bytes of address space, which macOS doesn't bound."""
