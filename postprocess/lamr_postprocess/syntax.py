@@ -12,7 +12,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from typing import Any
 
 import numpy as np
 import tree_sitter
@@ -20,7 +19,7 @@ from lamr_base.errors import InvalidInputError
 
 from lamr_postprocess.clock import is_over, look
 from lamr_postprocess.frames import Frames
-from lamr_postprocess.languages import Language, ListKind, language_named
+from lamr_postprocess.languages import Language, ListKind
 from lamr_postprocess.languages.embedded import language_inside
 from lamr_postprocess.lines import IntArray, spans_of
 from lamr_postprocess.nesting import is_too_deep
@@ -271,7 +270,7 @@ def parse_bytes(data: bytes, grammar: Grammar, allowance: Allowance | None = Non
     Raises:
         CostlySyntaxError: see `parse`.
     """
-    tree = _tree(data, grammar, allowance or Allowance(len(data)))
+    tree = tree_of(data, grammar, allowance or Allowance(len(data)))
     whole = ParsedText(tree, data, spans_of(np.frombuffer(data, dtype=np.uint8)), grammar)
     return whole if grammar.embedded is None else replace(whole, embedded=_embedded(whole, grammar.embedded))
 
@@ -279,7 +278,7 @@ def parse_bytes(data: bytes, grammar: Grammar, allowance: Allowance | None = Non
 def parses(data: bytes, grammar: Grammar, allowance: Allowance) -> bool:
     """Whether a text parses without an error, in what is left of an allowance."""
     try:
-        return not _tree(data, grammar, allowance, until_error=True).root_node.has_error
+        return not tree_of(data, grammar, allowance, until_error=True).root_node.has_error
     except CostlySyntaxError:
         return False
 
@@ -297,7 +296,7 @@ def _embedded(whole: ParsedText, query: tree_sitter.Query) -> dict[int, ParsedTe
                 continue
             try:
                 part = replace(whole, grammar=grammar_of(language))
-                tree = _tree(whole.data, part.grammar, Allowance(len(whole.data)), node.range)
+                tree = tree_of(whole.data, part.grammar, Allowance(len(whole.data)), node.range)
             except (CostlySyntaxError, MissingGrammarError):
                 continue
             part = replace(part, tree=tree)
@@ -308,7 +307,7 @@ def _embedded(whole: ParsedText, query: tree_sitter.Query) -> dict[int, ParsedTe
     return dict(sorted(parts.items()))
 
 
-def _tree(
+def tree_of(
     data: bytes,
     grammar: Grammar,
     allowance: Allowance,
@@ -329,8 +328,8 @@ def _tree(
         raise DeepSyntaxError(f"{len(data)} bytes that are nested too deeply")
     # A part that is tried until its first error belongs to a text that was parsed.
     if not until_error and (trial := trial_of(own, angles=angles)):
-        within = part and (part.start_point, part.end_point, part.start_byte, part.end_byte)
-        ended = trial.run(data, grammar.language.name, allowance.left, within)
+        edges = part and (tuple(part.start_point), tuple(part.end_point), part.start_byte, part.end_byte)
+        ended = trial.run(data, grammar.language.name, allowance.left, edges)
         if ended == DIED:
             raise FailedGrammarError(f"{len(data)} bytes that a process died of")
         if ended != PARSED:
@@ -367,16 +366,6 @@ def _tree(
     if allowance.left < 0:
         raise CostlySyntaxError(f"{len(data)} bytes that take too long to parse")
     return tree
-
-
-def tried(data: bytes, language: str, left: int, part: tuple[Any, Any, int, int] | None) -> bool:
-    """Whether a text, or a part of it, is parsed within an allowance of which so much is left: what a trial finds."""
-    grammar, allowance = grammar_of(language_named(language)), Allowance(len(data), left, 0)
-    try:
-        _tree(data, grammar, allowance, part and tree_sitter.Range(*part))
-    except CostlySyntaxError:
-        return False
-    return True
 
 
 def broken_share(source: ParsedText) -> float:

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import threading
-import time
-from contextlib import suppress
 from multiprocessing.connection import Connection, Pipe
 from typing import Any
 
@@ -38,7 +35,7 @@ class Trials:
         self._pipe: Connection | None = None
 
     def run(self, *parse: Any) -> int:
-        """Try a parse, by the arguments of `syntax.tried`, and return how that ended.
+        """Try a parse, by the arguments of `trial_process.parses`, and return how that ended.
 
         Raises:
             OutOfTimeError: see `clock`.
@@ -71,7 +68,7 @@ class Trials:
             arguments = map(str, (theirs.fileno(), CPU_SECONDS, MEMORY))
             with theirs:
                 self._process = subprocess.Popen(
-                    children.python(__name__, answer_trials.__name__, *arguments),
+                    children.python("lamr_postprocess.trial_process", "answer_trials", *arguments),
                     cwd=children.standing_place(),
                     env={**children.environment(), "OPENBLAS_NUM_THREADS": "1"},  # each takes address space
                     stdin=subprocess.DEVNULL,
@@ -105,21 +102,3 @@ def trial_of(data: bytes, *, angles: bool) -> Trials | None:
         or is_too_deep(data, angles=angles, rows=DEEPEST_ROWS, brackets=DEEPEST_BRACKETS)
     )
     return _trials[0] if unusual else None
-
-
-def answer_trials() -> None:
-    """Try parses until the pipe is closed whose descriptor is the program's argument, beside what each may take."""
-    import resource  # noqa: PLC0415  # not on Windows
-
-    from lamr_postprocess.syntax import tried  # noqa: PLC0415  # which imports this module
-
-    descriptor, seconds, memory = map(int, sys.argv[1:])
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with suppress(ValueError):  # macOS knows no such limit
-        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    with suppress(EOFError, OSError), Connection(descriptor) as pipe:
-        while True:
-            parse = pipe.recv()
-            end = int(time.process_time()) + seconds
-            resource.setrlimit(resource.RLIMIT_CPU, (end, resource.getrlimit(resource.RLIMIT_CPU)[1]))
-            pipe.send(tried(*parse))

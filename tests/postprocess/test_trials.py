@@ -28,12 +28,12 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> Iterator[trials.Trials]:
 
 
 def children() -> list[psutil.Process]:
-    return [each for each in psutil.Process().children() if trials.__name__ in " ".join(each.cmdline())]
+    return [each for each in psutil.Process().children() if "trial_process" in " ".join(each.cmdline())]
 
 
-def pruned(text: str) -> PrunedCode:
+def pruned(text: str, path: str = "a.json") -> PrunedCode:
     scores = np.random.default_rng(0).random(len(line_spans(text)))
-    return prune_lines(text, scores, path="a.json", threshold=0.8)
+    return prune_lines(text, scores, path=path, threshold=0.8)
 
 
 @pytest.mark.parametrize("text", [DEEP, LARGE])
@@ -43,6 +43,14 @@ def test_the_result_is_that_of_one_parse(text: str, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(trials, "_trials", [])
     assert found == pruned(text)
     assert found.note is None
+
+
+def test_a_part_in_another_language_is_tried_where_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = f'<p>a</p>\n<script type="application/json">\n{DEEP}</script>\n'
+    found = pruned(text, "a.html")
+    assert len(children()) == 1
+    monkeypatch.setattr(trials, "_trials", [])
+    assert found == pruned(text, "a.html")
 
 
 def test_usual_texts_need_no_process() -> None:
