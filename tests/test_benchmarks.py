@@ -14,6 +14,7 @@ from benchmarks.table import Missing, rows
 
 ROOT = Path(__file__).resolve().parents[1]
 ALONE = {
+    "growth",
     "instant",
     "packs",
     "token_tables",

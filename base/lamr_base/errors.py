@@ -4,6 +4,7 @@ LamrError
 ├── InvalidInputError (also ValueError)   the query, the code or an option; retrying can't help
 ├── ModelMismatchError                    client files and server, or a repository, don't fit together
 ├── ClosedError                           the pruner or its transport was closed
+├── BrokenOffError                        memory or the stack ran out, or a library's own code panicked
 ├── MissingPackageError                   a package or provider that the call needs isn't installed
 └── ServerError                           the server's side
     ├── ServerUnavailableError            nothing answers, or it went away
@@ -20,6 +21,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from typing import ClassVar
 
@@ -27,6 +30,7 @@ __all__ = [
     "BAD_INPUT",
     "SERVER_TROUBLE",
     "AccessDeniedError",
+    "BrokenOffError",
     "ClosedError",
     "DeadlineExceededError",
     "InvalidInputError",
@@ -38,6 +42,7 @@ __all__ = [
     "ServerError",
     "ServerUnavailableError",
     "how_to_install",
+    "own_errors",
     "unseen_lines",
     "visible",
 ]
@@ -138,6 +143,30 @@ def _picture(found: re.Match[str]) -> str:
 
 class ClosedError(LamrError):
     """The pruner, transport or model was closed by its owner; a new one has to be made."""
+
+
+class BrokenOffError(LamrError):
+    """The work on a text ended before it was done: memory or the stack ran out, or a library's own code panicked."""
+
+
+_PANIC = "PanicException"  # of each library in Rust its own, and no Exception
+
+
+@contextmanager
+def own_errors() -> Iterator[None]:
+    """Raise an error of lamr's in place of those that a text can bring about in whatever reads it.
+
+    Raises:
+        BrokenOffError: there was a MemoryError, a RecursionError, or a panic of a library in Rust.
+    """
+    try:
+        yield
+    except BaseException as error:
+        kind = type(error).__name__
+        if not isinstance(error, MemoryError | RecursionError) and kind != _PANIC:
+            raise
+        said = f"the text was too much for what reads it ({kind}); ask about a part of it, or give it more memory"
+        raise BrokenOffError(said) from error
 
 
 class MissingPackageError(LamrError):

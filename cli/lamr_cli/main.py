@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 from lamr_base.children import forget_current_folder
+from lamr_base.errors import own_errors
 from lamr_base.silence import keep_silent
 from typer import Option
 
@@ -63,7 +64,8 @@ def main() -> None:
     open_streams()
     try:
         try:
-            app()
+            with own_errors():
+                app()
         except (SystemExit, OSError):
             flush_output()  # what can't be printed is said of what was printed last as well
             raise

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lamr_base.errors import (
     AccessDeniedError,
+    BrokenOffError,
     ClosedError,
     DeadlineExceededError,
     InvalidInputError,
@@ -46,6 +47,7 @@ __all__ = [
     "AsyncMockTransport",
     "AsyncPruner",
     "AsyncTransport",
+    "BrokenOffError",
     "BudgetError",
     "Chunk",
     "ChunkRequest",

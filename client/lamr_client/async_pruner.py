@@ -12,7 +12,7 @@ from typing import Any, Concatenate, ParamSpec
 
 from lamr_base.admission import TIMEOUT_SECONDS
 from lamr_base.choices import OnError
-from lamr_base.errors import LamrError, ServerError
+from lamr_base.errors import LamrError, ServerError, own_errors
 from lamr_model.encoding import Chunk, PromptEncoder
 from lamr_model.model_io import ChunkResult
 from lamr_model.scoring.scorer import Scorer
@@ -121,16 +121,17 @@ class AsyncPruner(AsyncClosing):
         given = code if isinstance(code, SourceFile) else decoded.text
         shared, dispatcher = self._shared, self._dispatcher
         try:
-            job = await asyncio.to_thread(PruneJob, shared, query, given, options, call)
-            reading = job.read(on_progress)
-            with reading.degrading(), in_trace(options.traceparent):
-                if job.preload:
-                    await dispatcher.warm()
-                groups = reading.groups(dispatcher.pace, dispatcher.batch_size, dispatcher.work)
-                await dispatcher.run(
-                    groups, job.want_rubrics, reading.add, job.until, leave=job.may_stop_early
-                )
-            result = await asyncio.to_thread(reading.finish)
+            with own_errors():
+                job = await asyncio.to_thread(PruneJob, shared, query, given, options, call)
+                reading = job.read(on_progress)
+                with reading.degrading(), in_trace(options.traceparent):
+                    if job.preload:
+                        await dispatcher.warm()
+                    groups = reading.groups(dispatcher.pace, dispatcher.batch_size, dispatcher.work)
+                    await dispatcher.run(
+                        groups, job.want_rubrics, reading.add, job.until, leave=job.may_stop_early
+                    )
+                result = await asyncio.to_thread(reading.finish)
         except LamrError as error:
             if call.on_error == "raise":
                 raise

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, get_args
 
 from lamr_base.choices import EffortName, OnError
-from lamr_base.errors import InvalidInputError
+from lamr_base.errors import InvalidInputError, own_errors
 from lamr_postprocess import LEAST_CUT, DecodedFile, SourceFile, decode, language_named
 from lamr_postprocess.patterns import check_expressions
 from lamr_postprocess.render import STYLES
@@ -25,6 +25,7 @@ from lamr_client.effort import check_effort
 from lamr_client.tracing import is_traceparent
 
 
+@own_errors()
 def decode_code(code: str | bytes | bytearray | memoryview | SourceFile) -> DecodedFile:
     """Return the code as text that can be encoded again byte for byte; a byte order mark of UTF-8 stays where it is.
 

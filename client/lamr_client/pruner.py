@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lamr_base.admission import TIMEOUT_SECONDS
 from lamr_base.choices import EffortName, OnError
-from lamr_base.errors import InvalidInputError, LamrError
+from lamr_base.errors import InvalidInputError, LamrError, own_errors
 from lamr_model.encoding import PromptEncoder
 from lamr_model.scoring.scorer import Scorer
 from lamr_model.spec import ModelSpec, bundled_repository
@@ -187,6 +187,7 @@ class Pruner(Closing):
             AccessDeniedError: the server wants another key.
             ModelMismatchError: the server serves another model than the client's files are of.
             ClosedError: the pruner was closed.
+            BrokenOffError: memory or the stack ran out, or a library panicked, over this text.
         """
         options = PruneOptions(
             task=task,
@@ -215,14 +216,15 @@ class Pruner(Closing):
         given = code if isinstance(code, SourceFile) else decoded.text
         dispatcher = self._dispatcher
         try:
-            job = PruneJob(self._shared, query, given, options, call)
-            reading = job.read(on_progress)
-            with reading.degrading(), in_trace(traceparent):
-                if job.preload:
-                    dispatcher.warm()
-                groups = reading.groups(dispatcher.pace, dispatcher.batch_size, dispatcher.work)
-                dispatcher.run(groups, job.want_rubrics, reading.add, job.until, leave=job.may_stop_early)
-            result = reading.finish()
+            with own_errors():
+                job = PruneJob(self._shared, query, given, options, call)
+                reading = job.read(on_progress)
+                with reading.degrading(), in_trace(traceparent):
+                    if job.preload:
+                        dispatcher.warm()
+                    groups = reading.groups(dispatcher.pace, dispatcher.batch_size, dispatcher.work)
+                    dispatcher.run(groups, job.want_rubrics, reading.add, job.until, leave=job.may_stop_early)
+                result = reading.finish()
         except LamrError as error:
             if call.on_error == "raise":
                 raise

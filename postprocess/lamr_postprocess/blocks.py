@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
+from lamr_postprocess.clock import in_time
 from lamr_postprocess.languages import Language
 from lamr_postprocess.languages.table import NEVER
 
@@ -42,14 +44,14 @@ class Blocks:
         """The outermost blocks of the rows from `first` up to `stop`: the first row of each, and the one after it."""
         begins: list[int] = []
         base = 0
-        for row in range(first, stop):
+        for row in in_time(range(first, stop)):
             depth = self.depths[row]
             if depth == NO_DEPTH or (begins and (depth > base or self.closes[row])):
                 continue
             if not begins or depth != base or not self._goes_on(begins[-1], row):
                 begins.append(row)
             base = depth
-        return list(zip(begins, [*begins[1:], stop], strict=True))
+        return list(pairwise([*begins, stop]))
 
     def _goes_on(self, first: int, row: int) -> bool:
         """Whether a block from `first` up to a row of its depth is the head of what begins there."""
@@ -115,7 +117,7 @@ def blocks_of(rows: Sequence[bytes], inside: frozenset[int], language: Language)
     flat: list[int] = []  # the depths of the braces around whose inside isn't indented
     inked = [row for row, text in enumerate(rows) if row not in inside and text.strip()]
     before = (NO_DEPTH, b"")
-    for at, row in enumerate(inked):
+    for at, row in enumerate(in_time(inked)):
         text = rows[row].rstrip()
         inner = text.lstrip(b" \t")
         depth = len(text[: len(text) - len(inner)].expandtabs(_TAB))

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from lamr_postprocess.clock import in_time
 from lamr_postprocess.frames import Frames
 from lamr_postprocess.languages import Language
 from lamr_postprocess.lines import BoolArray
@@ -58,7 +59,7 @@ def _introduced(lines: Sequence[str], rows: Sequence[int], language: Language, w
     """The rows that are nothing without the next one, and that one's."""
     if language.documents:
         begins = re.compile(rf"[ \t]*(?:{language.documents})")
-        for row, below in pairwise(rows):
+        for row, below in in_time(pairwise(rows)):
             head = int(wholes.head[row])
             if head != wholes.head[below] and (begins.match(lines[row]) or begins.match(lines[head])):
                 yield row, below
@@ -67,7 +68,7 @@ def _introduced(lines: Sequence[str], rows: Sequence[int], language: Language, w
 def _clauses(lines: Sequence[str], rows: Sequence[int], language: Language, frames: Frames) -> Bonds:
     """The definitions of one name that are told apart by their order, each with the one before it."""
     begins, last = re.compile(rf"[ \t]*(?:{language.clauses})"), dict[tuple[int, str], int]()
-    for row in rows:
+    for row in in_time(rows):
         if found := begins.match(lines[row]):
             key = int(frames.above[row]), found["name"]
             if key in last:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from lamr_postprocess.clock import in_time
 from lamr_postprocess.lines import IntArray
 
 _OPENING = {")": "(", "]": "[", "}": "{"}
@@ -67,7 +68,7 @@ def _pairs(brackets: Sequence[str], rows: Sequence[int]) -> dict[str, set[tuple[
     opened: list[tuple[str, int]] = []
     waiting: Counter[str] = Counter()
     pairs: dict[str, set[tuple[int, int]]] = {}
-    for bracket, row in zip(brackets, rows, strict=True):
+    for bracket, row in in_time(zip(brackets, rows, strict=True)):
         opening = _OPENING.get(bracket)
         if opening is None:
             opened.append((bracket, row))

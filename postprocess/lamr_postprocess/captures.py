@@ -32,6 +32,7 @@ from operator import attrgetter
 import numpy as np
 import tree_sitter
 
+from lamr_postprocess.clock import in_time
 from lamr_postprocess.languages import Language
 from lamr_postprocess.lines import IntArray
 from lamr_postprocess.syntax import ParsedText
@@ -210,7 +211,7 @@ def _captures(source: ParsedText, query: tree_sitter.Query) -> dict[str, IntArra
     parts = edges[edges[:, 1] > edges[:, 0]].tolist() if long.size else [None]
     spans: dict[str, list[IntArray]] = {}
     for part in parts:
-        for section, nodes in bounded_captures(root, query, part):
+        for section, nodes in in_time(bounded_captures(root, query, part), 1):
             for name, its in nodes.items():
                 found = _spans(its)  # at once, because nodes that are all alive are slow to read again
                 spans.setdefault(name, []).append(found[found[:, 0] >= section])

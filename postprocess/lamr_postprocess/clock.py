@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TypeVar
 
 from lamr_base.errors import LamrError
 
+_T = TypeVar("_T")
 _END = ContextVar("end", default=math.inf)
+_EVERY = 256
 
 
 class OutOfTimeError(LamrError):
@@ -40,3 +43,15 @@ def look() -> None:
     """
     if is_over():
         raise OutOfTimeError("the moment by which the work had to be done has come")
+
+
+def in_time(items: Iterable[_T], every: int = _EVERY) -> Iterator[_T]:
+    """Yield items for a loop, and look before the first of every so many.
+
+    Raises:
+        OutOfTimeError: see `look`.
+    """
+    for at, item in enumerate(items):
+        if at % every == 0:
+            look()
+        yield item

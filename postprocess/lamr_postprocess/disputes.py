@@ -12,6 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from lamr_postprocess.clock import in_time
 from lamr_postprocess.extent import broken_rows
 from lamr_postprocess.languages.table import Scan
 from lamr_postprocess.lines import IntArray
@@ -69,7 +70,7 @@ class _Comparison:
         closures = [pair[:2] for pair in parted]
         if scan.filled:
             closures += [(pair.first, row) for pair in parted for row in self._filling(pair, pairs)]
-        for first, last in (*texts, *self._whole(pairs)):
+        for first, last in in_time((*texts, *self._whole(pairs))):
             owned = [row for row in range(first, last + 1) if self._owner[row] != NOBODY]
             closures += pairwise(owned)
         scopes = [
@@ -121,7 +122,7 @@ class _Comparison:
     def _whole(self, pairs: Pairs) -> Iterator[tuple[int, int]]:
         """The pairs in broken rows of which no row is cut alone: those that hold no block."""
         ends = [*pairs.pairs[1:], None]
-        for pair, following in zip(pairs.pairs, ends, strict=False):
+        for pair, following in in_time(zip(pairs.pairs, ends, strict=False)):
             if (
                 self._text[pair.opening] in _WITHIN
                 and self._broken.intersection(pair[:2])

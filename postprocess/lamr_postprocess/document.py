@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from lamr_postprocess.bonds import bonds_of
 from lamr_postprocess.captures import read_names
+from lamr_postprocess.clock import in_time, look
 from lamr_postprocess.definitions import Definitions, DefinitionSpan, definitions_of, spans_in
 from lamr_postprocess.disputes import Disputes, disputes_of
 from lamr_postprocess.frames import Frames, frames_of, no_frames
@@ -49,6 +50,7 @@ from lamr_postprocess.syntax import (
     CostlySyntaxError,
     Damage,
     DeepSyntaxError,
+    FailedGrammarError,
     LargeSyntaxError,
     MissingGrammarError,
     ParsedText,
@@ -111,9 +113,10 @@ _MOST_TOLD = 8
 
 _BROKEN = "{} that doesn't parse:"
 _UNPARSED = {
-    CostlySyntaxError: "takes too long",
-    DeepSyntaxError: "is nested too deeply",
-    LargeSyntaxError: "is too large",
+    CostlySyntaxError: "{} that takes too long to parse:",
+    DeepSyntaxError: "{} that is nested too deeply to parse:",
+    LargeSyntaxError: "{} that is too large to parse:",
+    FailedGrammarError: "{} whose grammar failed:",
 }
 
 
@@ -198,6 +201,7 @@ class Document:
             selected: bool [L].
             bare: bool [L], lines that are selected as well and bring only what they need to parse.
         """
+        look()
         codes = np.zeros(selected.shape[0], dtype=np.int8)
         if selected.any():
             codes = close(self.rules, selected)
@@ -371,7 +375,10 @@ def _structure(source: SourceFile, space: _Space, named: bool) -> _Structure:
         return _by_line(source, space, why)
     # The outline comes first, since its walk takes more memory than names do, and the tree goes before rules are made.
     outline = outline_of(tree, language)
-    names = [(read_names(each, each.grammar.language), each.grammar.language) for each in tree.all]
+    names = [
+        (read_names(each, each.grammar.language), each.grammar.language) for each in in_time(tree.all, 1)
+    ]
+    look()
     definitions = definitions_of(tree, space.indents) if named else None
     if names[0][0].misread:
         return _by_line(source, space, _BROKEN.format(language.name))
@@ -379,6 +386,7 @@ def _structure(source: SourceFile, space: _Space, named: bool) -> _Structure:
     disputes = disputes_of(source.body, source.layout.spans, outline, tree)
     why = _note(language, damage, disputes)
     del tree
+    look()
     rules = rules_of(names, outline, damage, disputes, space.costs, space.least_cut)
     markup = Markup(outline.markup, outline.around, outline.comments)
     return _Structure(rules, markup, why, outline, definitions, spans)
@@ -396,7 +404,7 @@ def _parsed(source: SourceFile) -> tuple[ParsedText | None, str | None]:
     except MissingGrammarError as error:
         return None, f"{error};"
     except CostlySyntaxError as error:
-        return None, f"{language.name} that {_UNPARSED[type(error)]} to parse:"
+        return None, _UNPARSED[type(error)].format(language.name)
     root = tree.tree.root_node
     refused = root.has_error and language.parses is not None and not language.parses(text)
     if root.is_error or refused:

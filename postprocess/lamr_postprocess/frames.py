@@ -14,6 +14,7 @@ from itertools import islice
 
 import numpy as np
 
+from lamr_postprocess.clock import in_time
 from lamr_postprocess.lines import BoolArray, IntArray
 
 _TAG = re.compile(r"</([\w:.-]+)")
@@ -61,7 +62,7 @@ def frames_of(  # noqa: PLR0913, PLR0917  # what is known of the lines
     closes, item = re.compile(closing), re.compile(items)
     # The lines that the next one may stand under, each with its depth and its rows at that depth so far.
     open_frames: list[tuple[int, list[int]]] = []
-    for row in np.flatnonzero(~blank).tolist():
+    for row in in_time(np.flatnonzero(~blank).tolist()):
         text = lines[row].lstrip()
         depth = 2 * int(indents[row]) + (item.match(text) is not None)
         if row in remarks:

@@ -19,6 +19,7 @@ import tree_sitter
 
 from lamr_postprocess.alternatives import Alternatives, branches_in, conditions_in, conflicts_in
 from lamr_postprocess.blocks import NO_DEPTH, Blocks, blocks_of
+from lamr_postprocess.clock import look
 from lamr_postprocess.extent import Extent, error_rows, extent_of, whole_texts
 from lamr_postprocess.frames import Frames, frames_of
 from lamr_postprocess.isolation import blank, isolate
@@ -273,6 +274,7 @@ class _Mender:
 
     def _blocks(self, rows: Sequence[bytes]) -> Blocks:
         """The blocks of the text, without the lines of a preprocessor's conditions."""
+        look()
         inside = frozenset(row for first, last in self._texts for row in range(first + 1, last + 1))
         if self._language.preprocessed:
             rows = [blank(text) if _CONDITION.match(text) else text for text in rows]

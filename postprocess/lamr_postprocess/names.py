@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from lamr_postprocess.captures import EXPRESSION, FUNCTION, MEMBERS, NO_SCOPE, Names, NameScope, encoded
+from lamr_postprocess.clock import in_time
 from lamr_postprocess.languages import Language
 from lamr_postprocess.lines import BoolArray, IntArray
 from lamr_postprocess.outline import Outline
@@ -146,7 +147,7 @@ def _bind(names: Names) -> _Bindings:
     number: list[int] = []
     native: list[bool] = []
     count = 0
-    for name, _, scope_of_node, role in names.bindings:
+    for name, _, scope_of_node, role in in_time(names.bindings):
         scope = scope_of_node
         while role == "variable.function" and scopes[scope].kind == EXPRESSION:
             scope = scopes[scope].parent
@@ -188,7 +189,8 @@ def _looked_up(names: Names, language: Language) -> tuple[IntArray, IntArray]:
     uses = names.uses[bound[names.uses[:, 0]] | declares[names.uses[:, 2]] | bool(names.wildcards)]
     keys, key = np.unique(uses[:, 0] * len(scopes) + uses[:, 2], return_inverse=True)
     found: list[tuple[int, bool, int, int, bool]] = []
-    for word, scope in zip(*(each.tolist() for each in np.divmod(keys, len(scopes))), strict=True):
+    pairs = zip(*(each.tolist() for each in np.divmod(keys, len(scopes))), strict=True)
+    for word, scope in in_time(pairs):
         name, here = names.words[word], scopes[scope]
         declared = here.declared[name][1] if name in here.declared else _NONE
         if name not in anywhere:

@@ -20,27 +20,30 @@ DEEPEST_BRACKETS = 1_000
 _BRACKETS = (b"([{", b")]}", b"")
 _ANGLES = (b"<", b">", b";{}")
 _ALL_CLOSED = 1 << 24  # more than are ever open
-_FAR = re.compile(rb"^[ \t?:-]{%d}" % DEEPEST_ROWS, re.MULTILINE)  # each level takes a column
+_FAR = rb"(?m)^[ \t?:-]{%d}"  # each level takes a column
 _INDENTED = re.compile(rb"^([ \t]*)((?:[-?:][ \t]+)*)(?=[^\s])", re.MULTILINE)
 _MARK = re.compile(rb"[-?:][ \t]+")
 
 
-def is_too_deep(data: bytes, *, angles: bool) -> bool:
-    """Whether a text has more open at once than `DEEPEST_ROWS` and `DEEPEST_BRACKETS` allow.
+def is_too_deep(
+    data: bytes, *, angles: bool, rows: int = DEEPEST_ROWS, brackets: int = DEEPEST_BRACKETS
+) -> bool:
+    """Whether a text has more open at once than is allowed.
 
     Args:
         data: the text.
         angles: whether `<` opens something that belongs to a statement (the arguments of a type).
+        rows, brackets: how many levels of indentation and how many brackets may be.
     """
-    if _FAR.search(data) and _levels(data) > DEEPEST_ROWS:
+    if re.search(_FAR % rows, data) and _levels(data) > rows:
         return True
     signs = (_BRACKETS, _ANGLES) if angles else (_BRACKETS,)
-    return any(_open_at_once(data, *each) > DEEPEST_BRACKETS for each in signs)
+    return any(_open_at_once(data, brackets, *each) > brackets for each in signs)
 
 
-def _open_at_once(data: bytes, opening: bytes, closing: bytes, ending: bytes) -> int:
+def _open_at_once(data: bytes, few: int, opening: bytes, closing: bytes, ending: bytes) -> int:
     """The most signs that are open at once, where others close one or all; 0 where there are few."""
-    if sum(data.count(sign) for sign in opening) <= DEEPEST_BRACKETS:
+    if sum(data.count(sign) for sign in opening) <= few:
         return 0
     steps = np.zeros(256, dtype=np.int64)
     for signs, step in ((opening, 1), (closing, -1), (ending, -_ALL_CLOSED)):

@@ -15,6 +15,7 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
+from lamr_postprocess.clock import in_time
 from lamr_postprocess.outputs import Block, bare_lines, output_blocks
 
 LAST_LINES = 3
@@ -101,7 +102,7 @@ def outcome_of(lines: Sequence[str]) -> OutcomeRows:
     """What the lines of a tool's output say of how it ended; nothing of a text that is no such output."""
     texts = [line.strip() for line in bare_lines(lines)]
     found, begins = {name: set[int]() for name in _COLUMNS}, _begins()
-    for row, text in enumerate(texts):
+    for row, text in enumerate(in_time(texts)):
         match = begins.match(text) if text else None
         if match is not None:
             found[next(name for name in found if match[name] is not None)].add(row)

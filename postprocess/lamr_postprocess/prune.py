@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from lamr_base.errors import own_errors
 from numpy.typing import ArrayLike, NDArray
 
 from lamr_postprocess.byte_counts import approximate_tokens
@@ -66,6 +67,7 @@ BARE = "budget too small: imports and definitions used by the kept lines were le
 """The note of a result in which lines use names that no kept line imports or defines, though the text does."""
 
 
+@own_errors()
 @without_collections()
 def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a function want
     code: str | SourceFile,
@@ -122,6 +124,7 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
         BudgetError: the smallest valid output has more than `max_tokens` (a ValueError, with both numbers).
         ValueError: the language or the marker style is unknown, there is another number of scores or one isn't finite,
             or a range, an expression, the ratio or a number of tokens can't be used.
+        BrokenOffError: memory or the stack ran out, or a library panicked, over this text.
     """
     style = Style(markers, line_numbers, repair)
     count = count_tokens or approximate_tokens

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamr_postprocess.captures import Names
+from lamr_postprocess.clock import look
 from lamr_postprocess.disputes import Disputes
 from lamr_postprocess.frames import Frames
 from lamr_postprocess.gaps import Gaps, gaps_of
@@ -239,10 +240,12 @@ def rules_of(  # noqa: PLR0913, PLR0917  # what is known of a file
     inner = np.flatnonzero(parent != NOBODY)
     users, needed = np.divmod(np.unique(group[inner] * groups + group[parent[inner]]), groups)
     scopes = np.stack([users, needed, np.full(len(users), SCOPE)], axis=1)[users != needed]
+    look()
     required = [requirements_of(each, outline, language) for each, language in names]
     for each in required:
         each[:, 2] = _BOUND[each[:, 2]]
     damaged = _damaged(outline.owner.tolist(), damage, disputes)
+    look()
     needs = Needs.of(groups, scopes, _list_rules(outline), *required, damaged)
     sizes = np.bincount(outline.owner[outline.owner != NOBODY], minlength=groups)
     extras = _no_extras()
@@ -327,6 +330,7 @@ def close(rules: Rules, selected: BoolArray) -> Codes:
     closure.keep(np.unique(rules.owner[selected & owned]).tolist(), CLOSURE)
     if rules.gaps is not None:
         while (filling := rules.gaps.filled(closure.kept())).size:
+            look()
             closure.keep(filling.tolist(), GAP)
     why = np.where(owned, np.array([*closure.marks, CUT])[rules.owner], CUT)
     new = ~selected & (why != CUT)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lamr_postprocess.clock import in_time
 from lamr_postprocess.languages.table import AtomicSpan, Scan
 from lamr_postprocess.lines import IntArray
 
@@ -85,7 +86,7 @@ def _without_texts(text: str, spans: IntArray, kind: AtomicSpan) -> tuple[str, l
     rows: list[tuple[int, int]] = []
     never: set[str] = set()
     at, row_end = 0, 0  # up to where the text is copied, and where the line of the last beginning ends
-    for found in re.finditer(kind.opening, text, re.MULTILINE):
+    for found in in_time(re.finditer(kind.opening, text, re.MULTILINE)):
         if found.start() < at and found.start() >= row_end:
             continue  # inside of a text
         tag = re.escape(found["tag"])
@@ -123,7 +124,7 @@ def _pairs(tokens: Sequence[tuple[int, str]], rows: Sequence[int], scan: Scan) -
     pairs: list[Pair] = []
     branches: list[list[_Open]] = []
     lone = 0
-    for (at, sign), row in zip(tokens, rows, strict=True):
+    for (at, sign), row in in_time(zip(tokens, rows, strict=True)):
         closing = begins.get(sign)
         if closing is not None:
             if sign in headed and opened and opened[-1].sign in scan.heads and opened[-1].row == row:

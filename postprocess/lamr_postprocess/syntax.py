@@ -23,6 +23,7 @@ from lamr_postprocess.languages import Language, ListKind
 from lamr_postprocess.languages.embedded import language_inside
 from lamr_postprocess.lines import IntArray, spans_of
 from lamr_postprocess.nesting import is_too_deep
+from lamr_postprocess.trials import DIED, PARSED, trial_of
 
 _ERROR = 65_535  # tree-sitter's kind id of an ERROR node; it is outside the grammar's own range
 
@@ -54,6 +55,10 @@ class DeepSyntaxError(CostlySyntaxError):
 
 class LargeSyntaxError(CostlySyntaxError):
     """A text is larger than `MOST_BYTES`."""
+
+
+class FailedGrammarError(CostlySyntaxError):
+    """The process that tried a parse died of it."""
 
 
 class MissingGrammarError(InvalidInputError):
@@ -265,7 +270,7 @@ def parse_bytes(data: bytes, grammar: Grammar, allowance: Allowance | None = Non
     Raises:
         CostlySyntaxError: see `parse`.
     """
-    tree = _tree(data, grammar, allowance or Allowance(len(data)))
+    tree = tree_of(data, grammar, allowance or Allowance(len(data)))
     whole = ParsedText(tree, data, spans_of(np.frombuffer(data, dtype=np.uint8)), grammar)
     return whole if grammar.embedded is None else replace(whole, embedded=_embedded(whole, grammar.embedded))
 
@@ -273,7 +278,7 @@ def parse_bytes(data: bytes, grammar: Grammar, allowance: Allowance | None = Non
 def parses(data: bytes, grammar: Grammar, allowance: Allowance) -> bool:
     """Whether a text parses without an error, in what is left of an allowance."""
     try:
-        return not _tree(data, grammar, allowance, until_error=True).root_node.has_error
+        return not tree_of(data, grammar, allowance, until_error=True).root_node.has_error
     except CostlySyntaxError:
         return False
 
@@ -291,7 +296,7 @@ def _embedded(whole: ParsedText, query: tree_sitter.Query) -> dict[int, ParsedTe
                 continue
             try:
                 part = replace(whole, grammar=grammar_of(language))
-                tree = _tree(whole.data, part.grammar, Allowance(len(whole.data)), node.range)
+                tree = tree_of(whole.data, part.grammar, Allowance(len(whole.data)), node.range)
             except (CostlySyntaxError, MissingGrammarError):
                 continue
             part = replace(part, tree=tree)
@@ -302,7 +307,7 @@ def _embedded(whole: ParsedText, query: tree_sitter.Query) -> dict[int, ParsedTe
     return dict(sorted(parts.items()))
 
 
-def _tree(
+def tree_of(
     data: bytes,
     grammar: Grammar,
     allowance: Allowance,
@@ -315,14 +320,25 @@ def _tree(
     With `until_error`, an error may end it as well: what takes the most time is the search for its likeliest repair.
     """
     look()
+    own = data if part is None else data[part.start_byte : part.end_byte]
     if len(data) > MOST_BYTES:
         raise LargeSyntaxError(f"{len(data)} bytes, more than are parsed")
-    if is_too_deep(data, angles=grammar.language.comment.opening == "//"):
+    angles = grammar.language.comment.opening == "//"
+    if is_too_deep(own, angles=angles):
         raise DeepSyntaxError(f"{len(data)} bytes that are nested too deeply")
+    # A part that is tried until its first error belongs to a text that was parsed.
+    if not until_error and (trial := trial_of(own, angles=angles)):
+        edges = part and (tuple(part.start_point), tuple(part.end_point), part.start_byte, part.end_byte)
+        ended = trial.run(data, grammar.language.name, allowance.left, edges)
+        if ended == DIED:
+            raise FailedGrammarError(f"{len(data)} bytes that a process died of")
+        if ended != PARSED:
+            allowance.left = -1
+            raise CostlySyntaxError(f"{len(data)} bytes that take too long to parse")
     pieces = list[bytearray]()
     parsed = False
 
-    def ended(_offset: int, error: bool) -> bool:
+    def over(_offset: int, error: bool) -> bool:
         allowance.left -= 1
         return allowance.is_used_up() or is_over() or (until_error and error)
 
@@ -339,7 +355,7 @@ def _tree(
         parser = tree_sitter.Parser(grammar.parser)
         if part is not None:
             parser.included_ranges = [part]
-        tree = parser.parse(read, progress_callback=ended)
+        tree = parser.parse(read, progress_callback=over)
     except ValueError:  # what tree-sitter raises for a parse that its callback ends
         look()
         raise CostlySyntaxError(f"{len(data)} bytes that take too long to parse") from None

@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import repeat
 
 import tree_sitter
 
+from lamr_postprocess.clock import in_time
 from lamr_postprocess.languages import Comment, ListKind
 from lamr_postprocess.syntax import ParsedText
 
@@ -170,7 +172,7 @@ class Walk:
         plain, ends = self.grammar.plain, self.ends
         stack: list[tuple[_Place, list[tree_sitter.Node]]] = []
         nodes = [tree.root_node]  # the last one first; each goes with all that it holds when it was visited
-        while True:
+        for _ in in_time(repeat(None)):
             inner = None
             while nodes:
                 node = nodes.pop()

@@ -18,6 +18,7 @@ from operator import itemgetter
 import numpy as np
 
 from lamr_postprocess.brackets import Brackets, brackets_of
+from lamr_postprocess.clock import in_time, look
 from lamr_postprocess.languages import AtomicSpan, Language
 from lamr_postprocess.languages.table import NEVER, Template
 from lamr_postprocess.lines import BoolArray, IntArray
@@ -139,7 +140,7 @@ def _going(code: Sequence[str], language: Language) -> Iterator[int]:
     """The rows that go on in the next one; blank ones and comments between go on, too."""
     goes_on, going_back = (re.compile(each or NEVER) for each in (language.goes_on, language.goes_back))
     going, last = False, _NONE
-    for row, line in enumerate(code):
+    for row, line in enumerate(in_time(code)):
         if not line.strip():
             continue
         if (going and line.lstrip()[0] not in _CLOSING) or (last != _NONE and going_back.match(line)):
@@ -187,6 +188,7 @@ def _found(text: str, wholes: tuple[AtomicSpan, ...]) -> Iterator[tuple[int, int
     at, held, lost = 0, 0, _Lost()
     waiting: list[tuple[AtomicSpan, str]] = []  # whose text begins in the next row
     while True:
+        look()
         found = opening.search(text, at)
         if waiting and (end_of_row := text.find("\n", at)) >= 0 and (not found or found.start() > end_of_row):
             at = end_of_row

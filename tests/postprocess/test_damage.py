@@ -304,3 +304,8 @@ def test_a_query_in_an_attribute_of_jsx_is_no_damage(language: str) -> None:
     pruned = kept(code, 4, language)
     assert pruned.kept_lines == (1, 2, 4, 8, 9)
     assert "{/* ... 3 pruned */}" in pruned.text
+
+
+@pytest.mark.parametrize("language", ["c", "cpp", "objective-c", "csharp"])
+def test_conditions_without_anything_else_are_lines(language: str) -> None:
+    assert 30 in kept("#if A\n" * 60, 30, language).kept_lines

@@ -22,6 +22,7 @@ from lamr_postprocess import (
     syntax,
 )
 from lamr_postprocess.languages import language_named
+from lamr_postprocess.nesting import is_too_deep
 
 
 def halves(code: str) -> np.ndarray:
@@ -365,3 +366,17 @@ def test_a_use_needs_only_so_many_imports_of_all_names() -> None:
     code = "".join(f"from m{number} import *\n" for number in range(40)) + "\nrun()\n"
     kept = prune_lines(code, [0.0] * 41 + [1.0], path="a.py", min_cut=0).kept_lines
     assert kept == (*range(1, 17), 42)
+
+
+def test_parts_in_other_languages_are_looked_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = list[int]()
+
+    def counted(data: bytes, **options: bool) -> bool:
+        seen.append(len(data))
+        return is_too_deep(data, **options)
+
+    monkeypatch.setattr(syntax, "is_too_deep", counted)
+    text = "<script>\nconst a = 1;\n</script>\n<p>b</p>\n" * 100
+    prune_lines(text, [1.0] * text.count("\n"), path="a.html")
+    assert len(seen) > 100
+    assert sum(seen) <= 3 * len(text)

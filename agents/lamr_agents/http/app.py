@@ -7,16 +7,17 @@ import json
 import math
 import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Literal
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
+from fastapi.routing import APIRoute
 from lamr_base.admission import TRACE_METADATA
 from lamr_base.choices import TokenizerName
-from lamr_base.errors import visible
+from lamr_base.errors import own_errors, visible
 from lamr_client import (
     AccessDeniedError,
     AsyncPruner,
@@ -32,6 +33,7 @@ from lamr_client import (
 from lamr_client.tracing import in_trace, is_traceparent
 from lamr_postprocess import LEAST_CUT, split_lines
 from lamr_postprocess.render import SWE_PRUNER
+from lamr_postprocess.trials import try_first
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -203,6 +205,19 @@ class _Metrics:
             self.efforts.labels(result.effort.why or ("all" if result.effort.read else "instant")).inc()
 
 
+class _Route(APIRoute):
+    """A path whose errors are lamr's, also those of reading a body and of writing an answer."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def answer(request: Request) -> Response:
+            with own_errors():
+                return await handle(request)
+
+        return answer
+
+
 def create_app(
     make_pruner: Callable[[], AsyncPruner], limits: HttpLimits | None = None, texts: Texts | None = None
 ) -> FastAPI:
@@ -218,6 +233,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        try_first()
         async with await asyncio.to_thread(make_pruner) as pruner:
             await pruner.warm()
             app.state.pruner = pruner
@@ -230,6 +246,7 @@ def create_app(
         docs_url=None,  # FastAPI's own page loads scripts from elsewhere
         redoc_url=None,
     )
+    app.router.route_class = _Route
     app.middleware("http")(_measured(metrics))
     app.add_middleware(LimitMiddleware, limits=limits)
     app.add_middleware(HostMiddleware, hosts=limits.hosts)

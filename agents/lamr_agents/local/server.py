@@ -20,8 +20,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from lamr_base.choices import EffortName
+from lamr_base.errors import own_errors
 from lamr_base.private_files import open_private, private_folder, take_lock
 from lamr_client import DeadlineExceededError, LamrError
+from lamr_postprocess.trials import try_first
 
 from lamr_agents.calls import Call, HookHost
 from lamr_agents.hosts import FIRST, hook_named
@@ -90,6 +92,7 @@ class LocalServer:
 
         A server whose socket somebody removes ends, too, so that the next call gets a new one.
         """
+        try_first()
         if not self._path.parent.exists():
             private_folder(self._path.parent)
         check_place(str(self._path))
@@ -133,6 +136,7 @@ class LocalServer:
             _log.exception("a call could not be answered")
             return unpruned(f"{type(error).__name__}: {error}", shape)
 
+    @own_errors()
     def _answer(
         self, host: HookHost, payload: Mapping[str, Any], call: Call, begin: float
     ) -> Mapping[str, Any] | None:
@@ -154,18 +158,18 @@ class LocalServer:
 
         def work() -> None:
             try:
-                pruner = self._warm()
-                left = max(end - time.monotonic(), _LEAST_SECONDS)
-                effort = self._effort_of(pruner)
-                done.set_result(
-                    skim(
+                with own_errors():
+                    pruner = self._warm()
+                    left = max(end - time.monotonic(), _LEAST_SECONDS)
+                    effort = self._effort_of(pruner)
+                    shown = skim(
                         *(pruner, asked, intent, self._policy),
                         archive=self._archive,
                         known=known,
                         effort=effort,
                         within=left,
                     )
-                )
+                done.set_result(shown)
             except LamrError as error:  # such as a pruner that can't be made: it is recorded like others
                 done.set_result(unjudged(asked, error))
             except BaseException as error:

@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from lamr_base.choices import EffortName
-from lamr_base.errors import visible
+from lamr_base.errors import own_errors, visible
 from lamr_client import AsyncPruner, InvalidInputError, LamrError, PruneResult
 from lamr_postprocess import BudgetError, SourceFile, split_lines
 from lamr_postprocess.prune import FAILURES_SHOWN, UNSEEN_SHOWN
 from lamr_postprocess.render import NAMED
+from lamr_postprocess.trials import try_first
 from lamr_repositories import PackResult, Using, WalkOptions
 from lamr_repositories import pack as pack_of
 from lamr_repositories.ignoring import literal
@@ -80,6 +81,7 @@ def create_server(
 
     @asynccontextmanager
     async def lifespan(_server: MCPServer) -> AsyncIterator[None]:
+        try_first()
         try:
             yield
         finally:
@@ -167,7 +169,8 @@ def _telling(tool: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(tool)
     async def told(*arguments: Any, **options: Any) -> str:
         try:
-            answer: str = await tool(*arguments, **options)
+            with own_errors():
+                answer: str = await tool(*arguments, **options)
         except LamrError as error:
             raise ToolError(f"{type(error).__name__}: {visible(str(error), lines=True)}") from error
         return bounded(answer)

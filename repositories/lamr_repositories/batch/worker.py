@@ -14,9 +14,11 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from typing import Any
 
+from lamr_base.errors import own_errors
 from lamr_client import InProcessTransport, LamrError, Pruner
 from lamr_model.spec import bundled_repository
 from lamr_postprocess import decode
+from lamr_postprocess.trials import try_first
 
 from lamr_repositories.batch.options import BatchOptions
 from lamr_repositories.batch.storage import open_place, place_in
@@ -43,16 +45,18 @@ class RowWorker:
     """Answers jobs with one pruner, which is made for the first that needs it."""
 
     def __init__(self, options: WorkerOptions) -> None:
+        try_first()
         self._options = options
         self._pruner: Pruner | None = None
 
     def answer(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return the answer to a checked job, or `error` (its name) and `message`."""
         try:
-            if "repo" in fields:
-                return _packed(fields, self._options.batch)
-            self._pruner = self._pruner or _pruner(self._options)
-            return _pruned(fields, self._pruner, self._options.batch)
+            with own_errors():
+                if "repo" in fields:
+                    return _packed(fields, self._options.batch)
+                self._pruner = self._pruner or _pruner(self._options)
+                return _pruned(fields, self._pruner, self._options.batch)
         except (LamrError, OSError) as error:
             return {"error": type(error).__name__, "message": str(error)}
         except Exception as error:  # a defect must not take the row with it
