@@ -107,13 +107,6 @@ def test_what_came_before_the_last_answer_isnt_touched(
     assert not transport.requests
 
 
-def test_a_second_look_passes(conversations: Conversations) -> None:
-    again = openai(CODE)[2:]
-    again[0]["tool_calls"][0]["id"] = again[1]["tool_call_id"] = "c2"
-    sent = conversations.pruned([*openai(CODE), *again])
-    assert text_of(sent[-1]) == CODE
-
-
 def test_a_third_look_names_what_stands_above(tmp_path: Path, transport: MockTransport) -> None:
     policy = Policy(threshold=0.45, repeats=False)
     told = Conversations(Pruner(transport=transport, retries=0), Texts(tmp_path / "sent.sqlite3"), policy)

@@ -9,8 +9,7 @@ from typing import Any
 
 from lamr_postprocess import approximate_tokens
 
-from tests.agents.hosts.listening import EVENTS, JSON, listening
-from tests.agents.hosts.scripted import Endpoint, Script, Step
+from tests.agents.hosts.scripted import EVENTS, JSON, Endpoint, Script, Step, listening
 
 
 def tool_results(body: dict[str, Any]) -> list[str]:

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tests.agents.hosts.listening import EVENTS, JSON, listening
-from tests.agents.hosts.scripted import Endpoint, Script, Step
+from tests.agents.hosts.scripted import EVENTS, JSON, Endpoint, Script, Step, listening
 
 _RESULTS = ("function_call_output", "custom_tool_call_output")
 SCRIPT = "exec"

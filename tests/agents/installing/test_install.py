@@ -22,7 +22,7 @@ from lamr_agents.installing import SettingsScope, change, installed, removed, se
 from lamr_agents.installing.jsonc import read
 from lamr_base.private_files import state_folder
 
-from tests.agents.installing.documents import texts
+from tests.agents.installing.test_jsonc import texts
 
 COMMAND = Command(["python", "lamr_agents/thin.py", "--host", "x y"])
 OTHER = Command(["python", "lamr_agents/thin.py", "--serve", '["--no-texts"]'])
@@ -191,7 +191,16 @@ def test_a_link_stays_one_and_its_target_is_what_it_was(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ['{"hooks": }', "[]", '{"hooks": []}', '{"hooks": {"PostToolUse": {}}}', "{", "\xff"]
+    "text",
+    [
+        '{"hooks": }',
+        "[]",
+        '{"hooks": []}',
+        '{"hooks": {"PostToolUse": [1]}}',
+        '{"hooks": {"PostToolUse": {}}}',
+        "{",
+        "\xff",
+    ],
 )
 def test_what_isnt_of_the_hosts_form_is_refused_both_ways(tmp_path: Path, text: str) -> None:
     path = tmp_path / "settings.json"
