@@ -18,12 +18,7 @@ from lamr_agents.local.store import Store
 
 from tests.agents.samples import pruner
 from tests.attack.case import Case
-from tests.attack.hooks.calling import (
-    NOBODY,
-    NOT_TRIED,
-    call,
-    hooked,
-)
+from tests.attack.hooks.calling import NOBODY, NOT_TRIED, call, hooked
 from tests.attack.place import Place
 
 
