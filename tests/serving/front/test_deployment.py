@@ -68,10 +68,7 @@ EVERYTHING = {
     },
 }
 ACTIONS = ("httpGet", "tcpSocket", "grpc", "exec")
-OF_OTHERS = {
-    "keda.sh/v1alpha1",
-    "monitoring.coreos.com/v1",
-}  # whose schemas aren't Kubernetes'
+OF_OTHERS = {"keda.sh/v1alpha1", "monitoring.coreos.com/v1"}  # whose schemas aren't Kubernetes'
 
 
 @pytest.mark.parametrize("dockerfile", IMAGES)

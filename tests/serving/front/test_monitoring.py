@@ -85,11 +85,7 @@ def test_a_real_triton_has_every_metric_of_the_dashboard() -> None:
 
 def test_a_metric_that_nobody_has_is_found_out() -> None:
     scrape = 'haproxy_up{proxy="a"} 1\n' * 9
-    expressions = [
-        *['haproxy_up{proxy="a"}'] * 4,
-        'haproxy_up{proxy=~"b.*"}',
-        "haproxy_down > 1",
-    ]
+    expressions = [*['haproxy_up{proxy="a"}'] * 4, 'haproxy_up{proxy=~"b.*"}', "haproxy_down > 1"]
     assert list(missing(expressions, "haproxy", scrape)) == ['haproxy_up{proxy=~"b.*"}', "haproxy_down{}"]
 
 

@@ -5,13 +5,7 @@ import socket
 
 import pytest
 from lamr_serving import ServerOptions, ServerStartError
-from lamr_serving.launcher.addresses import (
-    check_free,
-    choose_addresses,
-    free_ports,
-    join,
-    ports_are_given,
-)
+from lamr_serving.launcher.addresses import check_free, choose_addresses, free_ports, join, ports_are_given
 from lamr_serving.launcher.bundle import TritonBundle
 from lamr_serving.launcher.command_line import command
 from lamr_serving.launcher.workspace import ServerWorkspace

@@ -281,13 +281,6 @@ def test_a_server_that_always_crashes_is_given_up(tiny, crashes):
     assert "killed by SIGSEGV" in refusal(tiny)
 
 
-def test_a_busy_port_that_was_asked_for(tiny):
-    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as squatter:
-        port = squatter.getsockname()[1]
-        with pytest.raises(ServerStartError, match=f"gRPC port {port}"):
-            TritonServer(tiny.root, ServerOptions(grpc_port=port)).start()
-
-
 def refusal(repository, options=OPTIONS):
     before = traces()
     with pytest.raises(ServerStartError) as caught:
