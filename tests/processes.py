@@ -1,7 +1,5 @@
 """What tests ask about other processes, which may end between any two questions about them."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable
 from contextlib import suppress

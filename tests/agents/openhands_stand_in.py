@@ -3,8 +3,6 @@
 What they hold are records of a real conversation. `tests/agents/hosts` has the tests with the host itself.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

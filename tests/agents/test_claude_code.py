@@ -1,7 +1,5 @@
 """Claude Code's hook: its payloads as the host sends them, its answers, its settings, and the processes between."""
 
-from __future__ import annotations
-
 import json
 import socket
 import subprocess

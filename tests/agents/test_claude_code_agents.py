@@ -3,8 +3,6 @@
 Payloads and lines of transcripts are those that Claude Code 2.1.330 writes, without the fields that nobody reads here.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Every host with a hook: its calls, as the programs sent them, and its answers, in the one server behind all."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """The hook when its server is slow or killed: the agent keeps the original, is told why, and the next call works."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Messages on their way to a model: new results are pruned once, and every later request sends the same again."""
 
-from __future__ import annotations
-
 import copy
 import json
 from pathlib import Path
@@ -182,10 +180,7 @@ def test_a_batch_takes_no_longer_than_one_request_may(tmp_path: Path, transport:
 
 @pytest.mark.parametrize(
     ("words", "error"),
-    [
-        ("no onnxruntime", MissingPackageError("no onnxruntime")),
-        ("a defect", RuntimeError("a defect")),
-    ],
+    [("no onnxruntime", MissingPackageError("no onnxruntime")), ("a defect", RuntimeError("a defect"))],
 )
 def test_a_pruner_that_cant_be_made_is_told(tmp_path: Path, words: str, error: Exception) -> None:
     def fails() -> Pruner:

@@ -1,20 +1,11 @@
 """Sessions replayed: what is cut, what is regretted, and what both come to in money."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
 import pytest
 from lamr_agents.errors import LogError, NoSessionError, PriceError
-from lamr_agents.replay import (
-    PriceTable,
-    Replayed,
-    Report,
-    bundled_prices,
-    find_logs,
-    read_prices,
-)
+from lamr_agents.replay import PriceTable, Replayed, Report, bundled_prices, find_logs, read_prices
 from lamr_agents.replay.bill import CALL_OUTPUT, Bill
 from lamr_agents.replay.page import render_page
 from lamr_agents.replay.prices import Price

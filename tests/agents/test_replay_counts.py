@@ -1,7 +1,5 @@
 """What a replay counts: every session, what is read again as it would arise, and the agent's waiting."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -12,15 +10,7 @@ from typing import Any
 
 import pytest
 from lamr_agents.policy import FOR_A_SCRIPT, Policy
-from lamr_agents.replay import (
-    PriceTable,
-    Replayed,
-    Report,
-    Result,
-    bundled_prices,
-    record_of,
-    replay,
-)
+from lamr_agents.replay import PriceTable, Replayed, Report, Result, bundled_prices, record_of, replay
 from lamr_agents.replay.bill import CALL_OUTPUT, Bill
 from lamr_agents.replay.prices import Price
 from lamr_agents.skim import skim, untouched
@@ -393,10 +383,7 @@ def test_a_shorter_result_that_is_no_read_is_paid_for_less(tmp_path: Path) -> No
 
     printed = claude("user", answers("2", "printed\n" * 300))
     log = written(
-        tmp_path / "s.jsonl",
-        request(3, calls("Bash", "2", command="make")),
-        printed,
-        request(4, says("On.")),
+        tmp_path / "s.jsonl", request(3, calls("Bash", "2", command="make")), printed, request(4, says("On."))
     )
     totals = replay(record_of(log, PRICES), show).totals
     assert (totals.cut, totals.tokens_cut, totals.kept, totals.needed) == (1, 499, 1, 1)

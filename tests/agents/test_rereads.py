@@ -1,7 +1,5 @@
 """What agents read again of files that were cut for them."""
 
-from __future__ import annotations
-
 import json
 import re
 import sqlite3

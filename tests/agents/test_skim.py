@@ -1,7 +1,5 @@
 """What passes untouched and why, and what an agent is shown of the rest."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

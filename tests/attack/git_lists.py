@@ -1,7 +1,5 @@
 """Lists without end, patterns without end, and git's own files as git would never write them."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Names that lead out of a repository, whoever lists them, and repositories that lead to others."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """Objects that aren't what they say."""
 
-from __future__ import annotations
-
 import os
 import zlib
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What git would start for a stranger: commands in configuration, attributes, hooks and promises."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Callable, Mapping

@@ -3,8 +3,6 @@
 The cases over HTTP share a server, which `setting` starts.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import http.client

@@ -1,7 +1,5 @@
 """What lamr keeps and what it keeps back: secrets in packs, the cache of packs, names in cuts, pages."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

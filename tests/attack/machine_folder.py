@@ -1,7 +1,5 @@
 """Somebody stands in a stranger's folder whose modules have the names of Python's, and runs lamr there."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from functools import partial

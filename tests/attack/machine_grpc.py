@@ -1,7 +1,5 @@
 """Calls to a server's gRPC port that are closed, malformed or far too large."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """What a server answers over HTTP: its metrics, and nothing else."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 from collections.abc import Callable

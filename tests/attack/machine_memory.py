@@ -1,7 +1,5 @@
 """Another user of the machine reads what a server holds, or lays out folders for the next one's sweep."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import subprocess

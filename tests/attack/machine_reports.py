@@ -1,7 +1,5 @@
 """Every command in a fresh home, watched: what it looks up, where it connects to, and what it leaves."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

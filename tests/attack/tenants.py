@@ -4,8 +4,6 @@ Replicas are small servers that speak Triton's protocol, so that what reaches on
 an open connection, and comes anew from another address than the attacker's, too.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import re

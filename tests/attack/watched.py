@@ -3,8 +3,6 @@
 The watch is a small library that is preloaded, built by the C compiler that every machine with `make` has.
 """
 
-from __future__ import annotations
-
 import atexit
 import functools
 import os

@@ -1,7 +1,5 @@
 """The benchmark of the world's files: its checks find planted faults and nothing else; a sample keeps the rules."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

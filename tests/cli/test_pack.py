@@ -1,7 +1,5 @@
 """`lamr pack`: arguments, output, summary and exit codes; the packing itself is tests/repositories' matter."""
 
-from __future__ import annotations
-
 import json
 import re
 import stat
@@ -123,15 +121,7 @@ def test_a_url_and_a_page_to_look_at(folder: Path, tmp_path: Path) -> None:
     ],
 )
 def test_errors_name_the_cause(folder: Path, arguments: list[str], words: str) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "lamr_cli.main",
-        "pack",
-        str(folder),
-        *arguments,
-        "--no-cache",
-    ]
+    command = [sys.executable, "-m", "lamr_cli.main", "pack", str(folder), *arguments, "--no-cache"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert words in done.stderr

@@ -1,7 +1,5 @@
 """`lamr prune --format` and `lamr view`, with the bundled model, in process and without a subprocess."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`lamr.toml` and `lamr config`: which value wins, where it is from, and what a stranger's file can't do."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

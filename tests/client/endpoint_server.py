@@ -1,7 +1,5 @@
 """A scripted endpoint on loopback that speaks as vLLM, SGLang, llama.cpp or Ollama do; its numbers are a model's."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import threading

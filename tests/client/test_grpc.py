@@ -1,7 +1,5 @@
 """Both gRPC transports against a real gRPC server: tensors, errors, deadlines, cancellation, reconnection."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time
@@ -122,11 +120,7 @@ async def test_unknown_model_name(transport_class, spec):
             "Request for unknown model: 'lamr' has no available versions",
             ServerUnavailableError,
         ),
-        (
-            "NOT_FOUND",
-            "Request for unknown model: 'lamr' has no available versions",
-            ServerUnavailableError,
-        ),
+        ("NOT_FOUND", "Request for unknown model: 'lamr' has no available versions", ServerUnavailableError),
         # The model was there a moment ago, so the server is stopping.
         ("NOT_FOUND", "Request for unknown model: 'lamr' is not found", ServerUnavailableError),
         ("UNAUTHENTICATED", "this API key isn't known", AccessDeniedError),

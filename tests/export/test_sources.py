@@ -1,7 +1,5 @@
 """Where checkpoints come from: folders, the Hugging Face cache, and a hub on loopback, with what each refuses."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import threading

@@ -1,7 +1,5 @@
 """The `lamr` command as a person or a script runs it: output streams, exit codes, JSON."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

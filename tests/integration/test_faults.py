@@ -1,7 +1,5 @@
 """What callers see when the server isn't there, goes away, is too slow or serves something else."""
 
-from __future__ import annotations
-
 import random
 import shutil
 import threading

@@ -1,7 +1,5 @@
 """Whatever comes in: a clear error or the stated behaviour, never a lost or changed line."""
 
-from __future__ import annotations
-
 import ast
 import re
 

@@ -4,8 +4,6 @@ The encoder is a real packed ONNX graph: a token's features depend on its id and
 sequence*, and the relevance on the sequence's sum, so that any mix-up between requests shows in the numbers.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import json

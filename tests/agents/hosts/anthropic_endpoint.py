@@ -1,7 +1,5 @@
 """A model endpoint on loopback in the shape of Anthropic's API that plays a session and keeps its requests."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

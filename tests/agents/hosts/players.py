@@ -1,7 +1,5 @@
 """The hosts with a hook, as programs: how each plays a session of a script, and how its model asks for files."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Mapping

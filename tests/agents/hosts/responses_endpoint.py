@@ -1,7 +1,5 @@
 """A model endpoint on loopback in the shape of OpenAI's Responses API that plays a session and keeps its requests."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """A session that is fixed beforehand: what the model answers, step by step. No step knows a host or an API."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 mini-swe-agent speaks OpenAI's chats, Claude Code Anthropic's messages and streams; the model is Anthropic's for both.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What Claude Code alone has, against a scripted model: edits, sub-agents, files for outputs, shared settings, MCP."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

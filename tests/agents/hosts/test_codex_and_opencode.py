@@ -1,7 +1,5 @@
 """What Codex and OpenCode alone have: code mode, a limit to what is shown, a sub-agent of a plugin."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

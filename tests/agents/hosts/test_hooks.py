@@ -1,7 +1,5 @@
 """Every host with a hook itself, against a scripted model: with the hook, without it, and with nothing to reach."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from pathlib import Path

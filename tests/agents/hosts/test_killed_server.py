@@ -1,7 +1,5 @@
 """A real server that is killed in the middle of a session, and comes back: what each host's agent gets meanwhile."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -96,10 +94,7 @@ def test_openhands(tmp_path: Path, triton: Restartable) -> None:
 
 
 def test_litellm(tmp_path: Path, triton: Restartable, unused_port: int) -> None:
-    with (
-        model() as (url, requests),
-        proxy(tmp_path, unused_port, url, LAMR_SERVER=triton.address) as address,
-    ):
+    with model() as (url, requests), proxy(tmp_path, unused_port, url, LAMR_SERVER=triton.address) as address:
         for name, before in (("a.py", None), ("b.py", triton.kill), ("c.py", triton.start)):
             if before:
                 before()

@@ -1,7 +1,5 @@
 """LiteLLM's proxy itself between an agent and a scripted model, with lamr's callback."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -160,10 +158,7 @@ def test_an_image_beside_a_text_reaches_the_model_as_it_is(tmp_path: Path, free_
     messages = anthropic(NUMBERED)
     messages[-1]["content"][0]["content"].append(IMAGE)
     tools = [{"name": "Read", "description": "Reads a file.", "input_schema": SCHEMA}]
-    with (
-        endpoint([Step("I see.")]) as model,
-        proxy(tmp_path, free_port, model.url, "anthropic") as address,
-    ):
+    with endpoint([Step("I see.")]) as model, proxy(tmp_path, free_port, model.url, "anthropic") as address:
         answer = json.loads(post(address + "/v1/messages", messages, tools=tools, max_tokens=99))
     assert answer["content"][0]["text"] == "I see."
     text, image = model.requests[0]["messages"][-1]["content"][0]["content"]
@@ -183,10 +178,7 @@ def test_the_users_profile_holds(tmp_path: Path, free_port: int) -> None:
 
 
 def test_a_server_that_is_away_is_told_and_the_request_goes_on(tmp_path: Path, free_port: int) -> None:
-    with (
-        model() as (url, requests),
-        proxy(tmp_path, free_port, url, LAMR_SERVER="127.0.0.1:9") as address,
-    ):
+    with model() as (url, requests), proxy(tmp_path, free_port, url, LAMR_SERVER="127.0.0.1:9") as address:
         send(address, openai(CODE))
     assert is_cut(text_of(requests[0]["messages"][-1]))
     assert IN_HASTE in text_of(requests[0]["messages"][-1])

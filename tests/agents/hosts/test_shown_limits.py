@@ -4,8 +4,6 @@ A hook with texts of the test's own stands in the place of lamr's. A host that s
 fails here.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

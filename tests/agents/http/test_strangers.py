@@ -1,7 +1,5 @@
 """What strangers do to `lamr http`: slow bodies, connections that ask nothing, floods, web pages of other places."""
 
-from __future__ import annotations
-
 import json
 import socket
 import time

@@ -1,7 +1,5 @@
 """Installing and uninstalling: the file afterwards is the one before, to the byte, whatever it was."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

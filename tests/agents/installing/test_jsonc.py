@@ -1,7 +1,5 @@
 """JSON with comments is read as Python reads it without them, and each part has its place."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The files for OpenCode and pi: what they hand over, what they show, and what they say when something fails."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
@@ -356,10 +354,7 @@ def test_each_session_has_its_own_words_and_the_user_is_heard_however_long_ago(
     long = [generation.assistant(f"step {number}") for number in range(300)]
     sessions = {
         "s1": [generation.user(TASK), *long, generation.assistant(SAID)],
-        "s2": generation.said(
-            "Find the parser.",
-            "It is in parse().",
-        ),
+        "s2": generation.said("Find the parser.", "It is in parse()."),
     }
     hook = writing(tmp_path)
     play(tmp_path, generation, hook, [generation.read()], sessions)

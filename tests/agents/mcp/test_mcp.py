@@ -1,7 +1,5 @@
 """`lamr mcp` and the official client: over standard input and output, over HTTP, and in one process."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import re
@@ -42,11 +40,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def in_process(
-    root: Path,
-    *,
-    transport: AsyncMockTransport | None = None,
-    roots: Any = None,
-    **more: Any,
+    root: Path, *, transport: AsyncMockTransport | None = None, roots: Any = None, **more: Any
 ) -> mcp.Client:
     def make() -> AsyncPruner:
         asked = transport or AsyncMockTransport(lambda request: uniform_answer(request, 0.5))

@@ -1,7 +1,5 @@
 """Codex's code mode: scripts run commands, and the model sees what scripts print of these."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every host's words for what it shortened: an example for each row of the table, in its place and nowhere else."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

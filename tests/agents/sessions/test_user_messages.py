@@ -1,7 +1,5 @@
 """Every host's words around, among and instead of a user's: an example for each row of the table."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

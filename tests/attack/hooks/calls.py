@@ -1,7 +1,5 @@
 """What a host may send, results that look like lamr's words, and results of other hosts."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Other users of the machine: their folders, sockets and calls. Some of it needs root, to be another user."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Where the hook and its server have their socket and locks: what may lie there, and who starts the server."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess

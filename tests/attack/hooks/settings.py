@@ -1,7 +1,5 @@
 """Claude Code's settings: what may lie there when the hook is installed, and what must stay."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """The record of what was shown: broken, removed, another's, or of a user without a home."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import sys

@@ -1,7 +1,5 @@
 """A scripted OpenAI-compatible server: it answers by a function, fails as told, and counts what it was asked."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable
@@ -100,7 +98,7 @@ class Scripted:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server.server_address[1]}/v1"
 
-    def __enter__(self) -> Scripted:
+    def __enter__(self) -> "Scripted":
         self.thread.start()
         return self
 

@@ -1,7 +1,5 @@
 """The CRF on long, ragged and extreme batches."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

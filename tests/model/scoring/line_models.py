@@ -1,7 +1,5 @@
 """Line models with random weights."""
 
-from __future__ import annotations
-
 import numpy as np
 from lamr_model.crf import DecoderWeights
 from lamr_model.scoring.line_inputs import IN_FILE

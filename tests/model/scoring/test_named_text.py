@@ -1,7 +1,5 @@
 """Lines of a log are named by the times, numbers and identifiers that they hold."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from lamr_model.scoring.named_lines import placed_lines

@@ -1,7 +1,5 @@
 """A real HAProxy before replicas that speak Triton's protocol, on free ports of loopback."""
 
-from __future__ import annotations
-
 import io
 import json
 import tempfile

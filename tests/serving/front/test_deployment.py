@@ -3,8 +3,6 @@
 Nothing is built or run: that takes a container engine and a cluster. `helm` renders the chart where there is one.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What the image for servers starts and how it ends: its own command line on the bundled Triton, and `lamr-drain`."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Alerts and dashboard: promtool takes the rules, their tests hold, and real servers have every metric named there."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """One trace followed: the caller's span, our client, the front's log, and the spans that a real Triton exports."""
 
-from __future__ import annotations
-
 import json
 import secrets
 import threading

@@ -1,7 +1,5 @@
 """The whole way, with a real Triton: client, front and server with TLS between each, and a server that is replaced."""
 
-from __future__ import annotations
-
 import dataclasses
 import threading
 

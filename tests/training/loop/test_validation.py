@@ -1,7 +1,5 @@
 """The figures that are printed while a model trains."""
 
-from __future__ import annotations
-
 from lamr_training.loop.example_set import ExampleSet
 from lamr_training.loop.trainer import validate
 from lamr_training.model.vocabulary import Vocabulary

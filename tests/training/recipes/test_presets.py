@@ -1,7 +1,5 @@
 """What `lamr train` refuses, and how a reranker's preset goes from a bare backbone to a checkpoint."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace

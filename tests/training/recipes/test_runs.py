@@ -1,7 +1,5 @@
 """Runs end as they do in practice: killed, interrupted, out of disk, spread over processes."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -158,11 +156,7 @@ def test_launched_processes_share_the_work(tmp_path: Path, words: Vocabulary, da
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     # These are what `accelerate launch` and torchrun give to the processes that they start.
-    common = {
-        "WORLD_SIZE": "2",
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(port),
-    }
+    common = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     settings = replace(SETTINGS, steps=4)
     both = [training(tmp_path, settings, launch={**common, "RANK": n, "LOCAL_RANK": n}) for n in "01"]
     for running in both:
