@@ -112,6 +112,8 @@ def test_line_numbers_in_both_marker_styles(file: Path) -> None:
         numbered = [line.split("\t", 1) for line in text.splitlines(keepends=True)]
         assert all(lines[int(number) - 1] == line for number, line in numbered if number)
         assert any(not number for number, _ in numbered)
+        kept = json.loads(lamr("prune", file, "-q", QUERY, "--quiet", "--json").stdout)["kept_lines"]
+        assert [int(number) for number, _ in numbered if number] == kept
 
 
 def test_bounds_and_wishes(file: Path) -> None:
@@ -226,12 +228,6 @@ def test_a_page_that_cannot_be_written_is_exit_2(
             main()
         assert caught.value.code == 2
         assert str(target) in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("command", ["prune", "view"])
-def test_help_teaches(command: str) -> None:
-    text = lamr(command, "--help").stdout
-    assert f"lamr {command} src/server.py" in text
 
 
 def test_a_selection_alone_with_swe_pruners_text(file: Path) -> None:

@@ -66,7 +66,9 @@ def test_good_rows_alone_end_with_0_and_bad_ones_alone_with_2(tmp_path):
     path.write_text(json.dumps(GOOD) + "\n")
     done = lamr_eval(path, "--json")
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["left_out"] == []
+    report = json.loads(done.stdout)
+    assert (report["reference"], report["left_out"]) == ("lamr", [])
+    assert {"lamr", "bm25-functions", "grep±5"} <= {scorer["name"] for scorer in report["scorers"]}
     path.write_text("{\n")
     done = lamr_eval(path)
     assert done.returncode == 2

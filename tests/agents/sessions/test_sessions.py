@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,8 @@ from lamr_agents.sessions.tools import (
     shown_by,
 )
 from lamr_agents.sessions.uses import located
+
+from tests.timing import growth
 
 LINES = [f"line_{n} = compute_{n}()" for n in range(1, 101)]
 TEXT = "\n".join(LINES) + "\n"
@@ -406,14 +409,27 @@ def claude_user(words):
     return {"parentUuid": None, "sessionId": "s", "message": {"role": "user", "content": words}}
 
 
-def test_what_has_no_end_is_looked_at_once():
-    """Each of these took minutes, as their length squared."""
-    blank = "\n" * 300_000
-    assert framed(blank) == ("", blank, "")
-    marks = "<path>" + "</path><type>" * 70_000
-    assert framed(marks) == ("", marks, "")
-    assert framed("<system-reminder>\n" * 60_000)[1] == "<system-reminder>\n" * 60_000
-    assert framed("<system-reminder></system-reminder>\n" * 60_000)[0] == ""
+@pytest.mark.parametrize(
+    ("look", "given"),
+    [
+        (framed, lambda size: "\n" * size),
+        (framed, lambda size: "<path>" + "</path><type>" * size),
+        (framed, lambda size: "<system-reminder>\n" * size),
+        (framed, lambda size: "<system-reminder></system-reminder>\n" * size),
+        (partial(read_of, "Bash"), lambda size: {"command": "cat a.py" + " " * size}),
+        (partial(print_of, "Bash"), lambda size: {"command": "cat a.py b.py " * size}),
+    ],
+    ids=range(6),
+)
+def test_what_has_no_end_is_looked_at_once(look, given):
+    assert growth(look, given, 4_000, 16) < 64  # a square would be 256
+
+
+def test_what_has_no_end_frames_nothing():
+    for text in ("\n" * 9, "<path>" + "</path><type>" * 9):
+        assert framed(text) == ("", text, "")
+    assert framed("<system-reminder>\n" * 9)[1] == "<system-reminder>\n" * 9
+    assert framed("<system-reminder></system-reminder>\n" * 9)[0] == ""
     assert read_of("Bash", {"command": "cat a.py" + " " * 300_000}) is None
     assert print_of("Bash", {"command": "cat a.py b.py " * 300_000}) is None
 

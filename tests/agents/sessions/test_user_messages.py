@@ -1,13 +1,14 @@
 """Every host's words around, among and instead of a user's: an example for each row of the table."""
 
 import json
-import time
 from pathlib import Path
 
 import pytest
 from lamr_agents.sessions.events import Event
 from lamr_agents.sessions.reads import Heard
 from lamr_agents.sessions.user_messages import INSERTED, spoken
+
+from tests.timing import growth
 
 OWN = "The parser drops the last line.\n\n## Steps\n\n1. Run it."
 EXAMPLES: dict[str, list[str]] = {"around": [], "among": [], "instead": []}
@@ -55,16 +56,14 @@ def test_the_task_of_a_session_is_the_users_own_words() -> None:
     assert heard.task == OWN
 
 
-def test_what_has_no_end_is_looked_at_once() -> None:
-    """These took minutes, as their length squared."""
-    begun = time.process_time()
-    for part in (
-        "<system-reminder>",
-        "<pr_description>",
-        "<uploaded_files>",
-        "<user_query>",
-        "## Issue Description\n",
-    ):
-        assert spoken(part * 60_000).strip() == (part * 60_000).strip()
-    assert time.process_time() - begun < 5
+@pytest.mark.parametrize(
+    "part",
+    ["<system-reminder>", "<pr_description>", "<uploaded_files>", "<user_query>", "## Issue Description\n"],
+)
+def test_what_has_no_end_is_looked_at_once(part: str) -> None:
+    assert spoken(part * 60_000).strip() == (part * 60_000).strip()
+    assert growth(spoken, lambda size: part * size, 4_000, 16) < 64  # a square would be 256
+
+
+def test_what_has_no_end_stays() -> None:
     assert spoken("a<system-reminder>b</system-reminder>c<ide_selection>d") == "ac<ide_selection>d"
