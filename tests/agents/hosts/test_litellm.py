@@ -4,18 +4,16 @@ import json
 import os
 import subprocess
 import sys
-import threading
 import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 from tests.agents.hosts.anthropic_endpoint import endpoint, tool_results
 from tests.agents.hosts.cuts import IN_HASTE, hidden_line, is_cut
-from tests.agents.hosts.scripted import Step
+from tests.agents.hosts.scripted import JSON, Step, listening
 from tests.agents.samples import CODE, NUMBERED, set_by_the_user
 from tests.agents.test_messages import DONE, GO_ON, IMAGE, anthropic, many, openai, text_of
 
@@ -45,28 +43,12 @@ def model() -> Iterator[tuple[str, list[dict[str, Any]]]]:
         "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
     }
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            requests.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            data = json.dumps(answer).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
+    def reply(_: str, body: dict[str, Any]) -> tuple[str, str]:
+        requests.append(body)
+        return JSON, json.dumps(answer)
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/v1", requests
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with listening(reply) as url:
+        yield url + "/v1", requests
 
 
 @contextmanager

@@ -2,16 +2,15 @@
 
 import json
 import secrets
-import threading
 import time
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from lamr_client import Pruner, bundled_repository
 from lamr_serving import ServerOptions, TritonServer
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, use_span
 
+from tests.http_server import Reply, Request, answering
 from tests.tiny import IN_FULL
 
 pytestmark = pytest.mark.server
@@ -26,22 +25,12 @@ def collector() -> Iterator[tuple[str, list[bytes]]]:
     """Where spans are sent to over HTTP, and the bodies that came."""
     bodies: list[bytes] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            bodies.append(self.rfile.read(int(self.headers["content-length"])))
-            self.send_response(200)
-            self.send_header("content-length", "0")
-            self.end_headers()
+    def collect(request: Request) -> Reply:
+        bodies.append(request.body)
+        return 200, b"", {}
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/v1/traces", bodies
-        server.shutdown()
-        thread.join()
+    with answering(collect) as address:
+        yield address + "/v1/traces", bodies
 
 
 def spans(bodies: list[bytes]) -> list[dict]:
