@@ -4,7 +4,6 @@ import json
 import re
 import sqlite3
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -23,6 +22,7 @@ from typer.testing import CliRunner
 
 from tests.agents.samples import CODE, LINES, pruner
 from tests.agents.test_claude_code import BASH, READ, hook, payload, running, said, transcript
+from tests.processes import eventually
 
 __all__ = ["transcript"]
 
@@ -159,10 +159,7 @@ def test_a_small_range_is_told_to_a_server_that_listens_and_starts_none(
     with running(server):
         ask(server, {"file_path": FILE}, CODE, "s1", transcript)
         assert hook(call, "--socket", place).stdout == b""
-        deadline = time.monotonic() + 60
-        while looks(path)[0][0] == 0 and time.monotonic() < deadline:
-            time.sleep(0.01)
-    assert looks(path)[0][0] == 1
+        assert eventually(lambda: looks(path)[0][0] == 1, 60)
 
 
 def test_of_two_reads_at_once_one_is_cut(tmp_path: Path, store: Store, transcript: str) -> None:

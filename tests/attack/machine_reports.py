@@ -14,6 +14,7 @@ from tests.attack.case import Case
 from tests.attack.place import LAMR, Place
 from tests.attack.served import CODE, served
 from tests.attack.watched import Watch
+from tests.processes import eventually
 
 
 def reports(*arguments: str, send: bytes = b"") -> Callable[[Place], str]:
@@ -59,9 +60,7 @@ def hook_reports(place: Place) -> str:
     with subprocess.Popen(
         command, cwd=place.folder, env=place.environment(watch.variables), stderr=subprocess.DEVNULL
     ) as process:
-        until = time.monotonic() + 60
-        while not path.exists() and process.poll() is None and time.monotonic() < until:
-            time.sleep(0.05)
+        eventually(lambda: path.exists() or process.poll() is not None, 60)
         time.sleep(2)
         process.terminate()
     return f"ran; {watch.said()}"

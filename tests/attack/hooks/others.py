@@ -18,6 +18,7 @@ from tests.agents.samples import pruner
 from tests.attack.case import Case
 from tests.attack.hooks.calling import NOBODY, NOT_TRIED, call, hooked
 from tests.attack.place import Place
+from tests.processes import eventually
 
 
 @contextlib.contextmanager
@@ -69,9 +70,7 @@ def shared(attempt: Callable[[Place, Path], str]) -> Callable[[Place], str]:
 
 
 def _appears(path: Path) -> None:
-    deadline = time.monotonic() + 10
-    while not path.exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
+    eventually(path.exists, 10)
     time.sleep(0.05)
 
 

@@ -2,8 +2,7 @@
 
 import json
 import secrets
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from lamr_client import Pruner, bundled_repository
@@ -11,6 +10,7 @@ from lamr_serving import ServerOptions, TritonServer
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, use_span
 
 from tests.http_server import Reply, Request, answering
+from tests.processes import eventually
 from tests.tiny import IN_FULL
 
 pytestmark = pytest.mark.server
@@ -44,14 +44,6 @@ def spans(bodies: list[bytes]) -> list[dict]:
     ]
 
 
-def comes(holds: Callable[[], bool]) -> bool:
-    """Wait a while for something; returns whether it has come."""
-    deadline = time.monotonic() + 20
-    while not holds() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return holds()
-
-
 def test_a_trace_is_followed_to_tritons_spans(site, collector) -> None:
     url, bodies = collector
     settings = ("level=TIMESTAMPS", "rate=1", "mode=opentelemetry", f"opentelemetry,url={url}")
@@ -80,7 +72,7 @@ def test_a_trace_is_followed_to_tritons_spans(site, collector) -> None:
                 assert pruner.prune(
                     "How is the area computed?", "def area(a, b):\n    return a * b\n", **IN_FULL
                 ).text
-                if comes(exported):
+                if eventually(exported):
                     break
         site.until(lambda: len(site.logged()) >= 2)
         assert exported(), server.log()[-3000:]

@@ -15,7 +15,7 @@ import pytest
 from lamr_serving.launcher import supervisor
 from lamr_serving.launcher.supervisor import SHARED_MEMORY, Orders
 
-from tests.processes import runs
+from tests.processes import eventually, runs
 
 # A server with one child, as Triton has stubs; says when both run. `deaf`: SIGTERM does nothing. `dies`: by itself.
 SERVER = """
@@ -64,9 +64,7 @@ class Running:
         )
         os.close(lock)
         self.server = int(self.process.stdout.readline().split()[1])
-        until = time.monotonic() + 10
-        while manner != "dies" and not (self.root / "child").exists() and time.monotonic() < until:
-            time.sleep(0.01)
+        assert manner == "dies" or eventually((self.root / "child").exists)
         self.child = int((self.root / "child").read_text() or 0) if manner != "dies" else 0
 
     def next_line(self):
@@ -86,15 +84,6 @@ class Running:
     def leftovers(self):
         """Folder and shared memory that still exist."""
         return [path for path in (self.root, *SHARED_MEMORY.glob(f"{self.root.name}*")) if path.exists()]
-
-
-def eventually(condition, seconds=10.0):
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return False
 
 
 @pytest.fixture
