@@ -24,6 +24,7 @@ from lamr_cli.main import app
 from typer.testing import CliRunner
 
 from tests.agents.samples import CODE, TASK, pruner, session
+from tests.command import run_main
 
 READ = {
     "type": "text",
@@ -199,9 +200,7 @@ def test_a_folder_too_deep_for_a_socket_is_refused_before_anything_is_written(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ("deep" * 30)))
     for command in (["install", "claude-code", "--project"], ["agents", "serve"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "lamr_cli.main", *command], capture_output=True, text=True, check=False
-        )
+        done = run_main(*command)
         assert done.returncode == 2
         assert "a socket's path has at most" in done.stderr
         assert "set XDG_CACHE_HOME to a shorter folder" in done.stderr

@@ -12,6 +12,7 @@ import numpy as np
 import psutil
 import pytest
 from lamr_client import (
+    AsyncPruner,
     ChunkRequest,
     DeadlineExceededError,
     GrpcTransport,
@@ -34,6 +35,14 @@ from tests.tiny import IN_FULL
 QUERY = "Where is the exit status of a child decoded?"
 CODE = (STDLIB / "subprocess.py").read_text(encoding="utf-8")
 DEAD = "127.0.0.1:9"  # the discard port: nothing listens
+
+
+async def test_dead_server_passthrough_says_why() -> None:
+    async with AsyncPruner(DEAD, timeout=5, on_error="passthrough") as pruner:
+        result = await pruner.prune(QUERY, CODE, **IN_FULL)
+    assert result.status == "passthrough"
+    assert result.text == CODE
+    assert DEAD in (result.reason or "")
 
 
 @pytest.mark.server
