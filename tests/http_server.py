@@ -1,9 +1,10 @@
 """A server of HTTP on this machine whose answers a function gives."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -12,7 +13,7 @@ from typing import Any
 class Request:
     method: str
     path: str
-    headers: Mapping[str, str]
+    headers: Message
     body: bytes
 
 
