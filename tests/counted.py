@@ -1,7 +1,5 @@
 """What a server has counted, once it has counted it: Triton counts a batch after it has answered it."""
 
-from __future__ import annotations
-
 import time
 
 from lamr_serving import ModelStatus, server_status

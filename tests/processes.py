@@ -1,9 +1,7 @@
 """What tests ask about other processes, which may end between any two questions about them."""
 
-from __future__ import annotations
-
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -29,12 +27,16 @@ def below(pid: int) -> list[psutil.Process]:
 def all_end(processes: Iterable[psutil.Process], timeout: float = 30) -> bool:
     """Whether processes have all ended within these seconds; a signal that was sent is carried out a little later."""
     processes = list(processes)
-    deadline = time.monotonic() + timeout
-    while any(runs(process.pid) for process in processes):  # psutil would wait for zombies to be read as well
-        if time.monotonic() > deadline:
-            return False
+    # psutil would wait for zombies to be read as well
+    return eventually(lambda: not any(runs(process.pid) for process in processes), timeout)
+
+
+def eventually(holds: Callable[[], object], seconds: float = 30) -> bool:
+    """Whether something holds within these seconds."""
+    deadline = time.monotonic() + seconds
+    while not (done := bool(holds())) and time.monotonic() < deadline:
         time.sleep(0.02)
-    return True
+    return done
 
 
 def end_servers(folder: Path) -> None:

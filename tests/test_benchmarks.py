@@ -1,7 +1,5 @@
 """The benchmarks: every program starts, and the table says what counts as met and what a missing figure does."""
 
-from __future__ import annotations
-
 import importlib
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The documentation: links lead somewhere, the guide stays short, and what it tells people to type exists."""
 
-from __future__ import annotations
-
 import importlib.util
 import pkgutil
 import re

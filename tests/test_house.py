@@ -1,7 +1,5 @@
 """The house stands as docs/architecture.md draws it: floors, packages, light imports."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import subprocess

@@ -1,7 +1,5 @@
 """What an index would get: a source distribution, and from it a wheel of pure Python that an index would take."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

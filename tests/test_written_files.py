@@ -1,7 +1,5 @@
 """Every file that lamr writes is written whole or not at all: a list of all places, and each of them on a full disk."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import dataclasses

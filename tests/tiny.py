@@ -1,7 +1,5 @@
 """Small real tokenizers and specs for the client's tests; no model weights."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 from typing import Any

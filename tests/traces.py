@@ -1,7 +1,5 @@
 """Graphs of the tests' models: each is traced once for all of pytest's processes, since that takes ten seconds."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping

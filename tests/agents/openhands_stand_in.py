@@ -3,8 +3,6 @@
 What they hold are records of a real conversation. `tests/agents/hosts` has the tests with the host itself.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
@@ -44,8 +42,15 @@ def _plain(value: Any) -> Any:
     return [_plain(each) for each in value] if isinstance(value, list) else value
 
 
-class TextContent(Model):
-    pass
+def _kind(name: str) -> type[Any]:
+    return type(name, (Model,), {})
+
+
+TextContent, TerminalAction, FileEditorAction = map(
+    _kind, ("TextContent", "TerminalAction", "FileEditorAction")
+)
+FileEditorAction.view_range = None
+ActionEvent, MessageEvent, Condensation = map(_kind, ("ActionEvent", "MessageEvent", "Condensation"))
 
 
 class Observation(Model):
@@ -58,27 +63,7 @@ class Observation(Model):
         return cls(content=[TextContent(text=text)], is_error=False, **fields)
 
 
-class FileEditorAction(Model):
-    view_range = None
-
-
-class TerminalAction(Model):
-    pass
-
-
 class TerminalObservation(Observation):
-    pass
-
-
-class ActionEvent(Model):
-    pass
-
-
-class MessageEvent(Model):
-    pass
-
-
-class Condensation(Model):
     pass
 
 
@@ -111,39 +96,25 @@ class TerminalTool(Tool):
     name = "terminal"
 
 
+def _by_name(*kinds: type[Any]) -> dict[str, type[Any]]:
+    return {kind.__name__: kind for kind in kinds}
+
+
 def install(monkeypatch: pytest.MonkeyPatch) -> dict[str, type]:
     """Let the stand-ins be imported until the test ends: the tools that are registered meanwhile."""
     registered: dict[str, type] = {}
+    limits = {"MAX_RESPONSE_LEN_CHAR": MOST_CHARACTERS, "TEXT_FILE_CONTENT_TRUNCATED_NOTICE": CLIPPED}
+    tool = {"Action": Model, "Observation": Observation, "ToolDefinition": Tool, "ToolExecutor": ToolExecutor}
     names: dict[str, dict[str, Any]] = {
         "openhands": {},
         "openhands.sdk": {"TextContent": TextContent, "Tool": Model},
-        "openhands.sdk.event": {
-            "ActionEvent": ActionEvent,
-            "Condensation": Condensation,
-            "MessageEvent": MessageEvent,
-        },
-        "openhands.sdk.tool": {
-            "Action": Model,
-            "Observation": Observation,
-            "ToolDefinition": Tool,
-            "ToolExecutor": ToolExecutor,
-            "register_tool": registered.__setitem__,
-        },
+        "openhands.sdk.event": _by_name(ActionEvent, Condensation, MessageEvent),
+        "openhands.sdk.tool": {**tool, "register_tool": registered.__setitem__},
         "openhands.tools": {},
-        "openhands.tools.file_editor": {
-            "FileEditorAction": FileEditorAction,
-            "FileEditorTool": FileEditorTool,
-        },
+        "openhands.tools.file_editor": _by_name(FileEditorAction, FileEditorTool),
         "openhands.tools.file_editor.utils": {},
-        "openhands.tools.file_editor.utils.constants": {
-            "MAX_RESPONSE_LEN_CHAR": MOST_CHARACTERS,
-            "TEXT_FILE_CONTENT_TRUNCATED_NOTICE": CLIPPED,
-        },
-        "openhands.tools.terminal": {
-            "TerminalAction": TerminalAction,
-            "TerminalObservation": TerminalObservation,
-            "TerminalTool": TerminalTool,
-        },
+        "openhands.tools.file_editor.utils.constants": limits,
+        "openhands.tools.terminal": _by_name(TerminalAction, TerminalObservation, TerminalTool),
     }
     for name, held in names.items():
         module = ModuleType(name)
@@ -153,7 +124,7 @@ def install(monkeypatch: pytest.MonkeyPatch) -> dict[str, type]:
     return registered
 
 
-_KINDS = {kind.__name__: kind for kind in (ActionEvent, MessageEvent, FileEditorAction, TerminalAction)}
+_KINDS = _by_name(ActionEvent, MessageEvent, FileEditorAction, TerminalAction)
 
 
 def recorded() -> list[Any]:

@@ -3,8 +3,6 @@
 They were written down from what the programs of `make test-hosts` sent, with a file of our own.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A small session as Claude Code logs it, and pruners that answer by a rule."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

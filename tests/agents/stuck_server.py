@@ -3,8 +3,6 @@
 It makes the file ASKED when the model is asked, so that a test knows when to kill it.
 """
 
-from __future__ import annotations
-
 import sys
 import threading
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Claude Code's hook: its payloads as the host sends them, its answers, its settings, and the processes between."""
 
-from __future__ import annotations
-
 import json
 import socket
 import subprocess
@@ -15,19 +13,18 @@ from typing import Any
 
 import pytest
 from lamr_agents import thin
-from lamr_agents.claude_code import HOOK, hear, read_call
+from lamr_agents.claude_code import HOOK, read_call
 from lamr_agents.host import HostSettingsError
-from lamr_agents.hosts import HOSTS
-from lamr_agents.installing import hook_command, installed, removed
+from lamr_agents.installing import hook_command
 from lamr_agents.local.server import LocalServer
-from lamr_agents.local.store import MOST_DAYS, Store, StoredResult
+from lamr_agents.local.store import Store
 from lamr_agents.local.texts import Archive, Texts
 from lamr_agents.policy import PROFILES
 from lamr_cli.main import app
-from lamr_client import MissingPackageError
 from typer.testing import CliRunner
 
-from tests.agents.samples import CODE, SAID, TASK, pruner, session
+from tests.agents.samples import CODE, TASK, pruner, session
+from tests.command import run_main
 
 READ = {
     "type": "text",
@@ -96,22 +93,15 @@ def test_reads_output_is_replaced_in_its_own_shape(server: LocalServer, transcri
     assert "the markers carry the file's own numbers" in content.splitlines()[-1]
 
 
-def test_a_file_that_the_shell_prints_is_replaced_too(server: LocalServer, transcript: str) -> None:
-    output = said(ask(server, "Bash", {"command": "cat a.py"}, BASH, transcript_path=transcript))[
-        "updatedToolOutput"
-    ]
-    assert output.keys() == BASH.keys()
-    assert "def handler_30(" in output["stdout"]
-    assert len(output["stdout"]) < len(CODE) / 2
-
-
 def test_what_a_command_prints_of_several_files_can_be_shown_again(
     server: LocalServer, tmp_path: Path, transcript: str
 ) -> None:
     both = CODE + CODE.replace("handler_", "other_")
     given = {"command": "cat a.py b.py"}
     answer = ask(server, "Bash", given, {**BASH, "stdout": both}, transcript_path=transcript)
-    printed = said(answer)["updatedToolOutput"]["stdout"]
+    output = said(answer)["updatedToolOutput"]
+    assert output.keys() == BASH.keys()
+    printed = output["stdout"]
     assert "def handler_30(" in printed
     assert len(printed) < len(both) / 2
     place = printed.rpartition("`lamr show ")[2].partition("`")[0]
@@ -168,32 +158,6 @@ def test_a_call_that_cant_be_read_is_told(server: LocalServer, call: bytes) -> N
     assert said(server.answer(call))["additionalContext"].startswith("[lamr: not pruned: ")
 
 
-def test_a_pruner_that_cant_be_made_is_told(tmp_path: Path, store: Store, transcript: str) -> None:
-    def fails() -> Any:
-        raise MissingPackageError("onnxruntime isn't installed")
-
-    broken = LocalServer(tmp_path / "hook.sock", store, fails)
-    answer = said(ask(broken, "Read", {"file_path": "/w/a.py"}, READ, transcript_path=transcript))
-    assert answer == {
-        "hookEventName": "PostToolUse",
-        "additionalContext": "[lamr: not pruned: MissingPackageError: onnxruntime isn't installed]",
-    }
-
-
-def test_the_intent_is_what_was_said_last(transcript: str, tmp_path: Path) -> None:
-    heard = hear(Path(transcript))
-    assert (heard.said, heard.task, heard.history) == (SAID, TASK, "")
-    assert hear(tmp_path / "none").task == ""
-
-
-def test_the_task_of_a_long_session_is_found(tmp_path: Path) -> None:
-    path = tmp_path / "long.jsonl"
-    first, *rest = session().splitlines(keepends=True)
-    path.write_text(first + "".join(rest) * 150, encoding="utf-8")
-    assert path.stat().st_size > 1 << 20
-    assert hear(path).task == TASK
-
-
 def test_a_broken_store_is_set_aside_once_and_told(tmp_path: Path, transcript: str) -> None:
     path = tmp_path / "shown.sqlite3"
     path.write_bytes(b"not a database" * 1000)
@@ -212,80 +176,6 @@ def test_a_broken_store_is_set_aside_once_and_told(tmp_path: Path, transcript: s
     assert "pruned" in done.stdout
 
 
-def test_a_transcript_that_no_file_can_be_is_none(server: LocalServer) -> None:
-    assert ask(server, "Read", {"file_path": "/w/a.py"}, READ, transcript_path="a\0b") == b""
-
-
-def test_the_store_counts_and_forgets(store: Store) -> None:
-    shown = StoredResult("claude-code", "s", "Read", "/w/a.py", "pruned", 100, 40, 0.5)
-    store.add(shown, now=0.0)
-    assert store.was_shown("s", 0.0, "/w/a.py")
-    store.add(
-        StoredResult("claude-code", "s", "Read", "/w/b.py", "small", 10, 10, 0.0), now=MOST_DAYS * 86_400 + 1
-    )
-    assert not store.was_shown("s", 0.0, "/w/a.py")
-    (left,) = store.decisions()
-    assert (left.reason, left.tokens_in, left.tokens_out) == ("small", 10, 10)
-
-
-def test_stats_prints_what_was_decided(store: Store, tmp_path: Path) -> None:
-    store.add(StoredResult("claude-code", "s", "Read", "/w/a.py", "pruned", 1000, 400, 0.5))
-    path = str(tmp_path / "folder" / "shown.sqlite3")
-    done = CliRunner().invoke(app, ["agents", "stats", "--store", path])
-    assert "pruned" in done.stdout
-    assert "600" in done.stdout
-    done = CliRunner().invoke(app, ["agents", "stats", "--store", path, "--json"])
-    assert json.loads(done.stdout)["total"]["tokens_cut"] == 600
-    done = CliRunner().invoke(app, ["agents", "stats", "--store", str(tmp_path / "none")])
-    assert done.exit_code == 2
-
-
-HOST = HOSTS["claude-code"]
-OTHER = {"matcher": "Edit", "hooks": [{"type": "command", "command": "fmt"}]}
-
-
-def test_the_hook_goes_in_once_and_comes_out_without_a_trace(tmp_path: Path) -> None:
-    path = tmp_path / "settings.json"
-    before = json.dumps({"model": "opus", "hooks": {"PostToolUse": [OTHER], "Stop": []}}, indent=2) + "\n"
-    path.write_text(before)
-    installed(HOST, path, hook_command(HOOK)).write()
-    installed(HOST, path, hook_command(HOOK, ["--server", "a b:1"])).write()
-    entries = json.loads(path.read_text())["hooks"]["PostToolUse"]
-    assert entries[0] == OTHER
-    assert len(entries) == 2
-    assert entries[1]["matcher"] == "Read|Bash"
-    assert "a b:1" in entries[1]["hooks"][0]["command"]
-    assert not installed(HOST, path, hook_command(HOOK, ["--server", "a b:1"])).diff
-    removed(HOST, path).write()
-    assert path.read_text() == before
-    assert not removed(HOST, path).diff
-
-
-def test_a_hook_in_anothers_entry_comes_out_alone(tmp_path: Path) -> None:
-    path = tmp_path / "settings.json"
-    ours = {"type": "command", "command": hook_command(HOOK).line}
-    path.write_text(json.dumps({"hooks": {"PostToolUse": [{**OTHER, "hooks": [*OTHER["hooks"], ours]}]}}))
-    removed(HOST, path).write()
-    assert json.loads(path.read_text())["hooks"]["PostToolUse"] == [OTHER]
-
-
-def test_settings_that_dont_exist_are_made_and_unmade(tmp_path: Path) -> None:
-    path = tmp_path / ".claude" / "settings.json"
-    assert not removed(HOST, path).diff
-    installed(HOST, path, hook_command(HOOK)).write()
-    removed(HOST, path).write()
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("text", ["{", "[]", '{"hooks": []}', '{"hooks": {"PostToolUse": [1]}}'])
-def test_settings_that_arent_of_the_hosts_form_are_left_alone(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "settings.json"
-    path.write_text(text)
-    with pytest.raises(HostSettingsError, match="nothing was changed"):
-        installed(HOST, path, hook_command(HOOK))
-    assert path.read_text() == text
-
-
 def test_the_command_shows_the_change_and_makes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     path = tmp_path / ".claude" / "settings.local.json"
@@ -294,6 +184,7 @@ def test_the_command_shows_the_change_and_makes_it(tmp_path: Path, monkeypatch: 
     assert not path.exists()
     assert CliRunner().invoke(app, ["install", "claude-code", "--project"]).exit_code == 0
     assert "lamr_agents" in path.read_text()
+    assert '"matcher": "Read|Bash"' in path.read_text()
     assert CliRunner().invoke(app, ["install", "claude-code", "--project", "--no-texts"]).exit_code == 0
     assert "--no-texts" in path.read_text()
     assert CliRunner().invoke(app, ["install", "claude-code", "--project"]).exit_code == 0
@@ -309,9 +200,7 @@ def test_a_folder_too_deep_for_a_socket_is_refused_before_anything_is_written(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ("deep" * 30)))
     for command in (["install", "claude-code", "--project"], ["agents", "serve"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "lamr_cli.main", *command], capture_output=True, text=True, check=False
-        )
+        done = run_main(*command)
         assert done.returncode == 2
         assert "a socket's path has at most" in done.stderr
         assert "set XDG_CACHE_HOME to a shorter folder" in done.stderr
@@ -366,11 +255,6 @@ def test_a_server_whose_socket_is_removed_ends_and_leaves_anothers(
     assert LocalServer(path, store, pruner).run(idle=0.0)
 
 
-def test_a_small_result_costs_no_server(tmp_path: Path) -> None:
-    call = json.dumps(payload("Read", {"file_path": "/w/a.py"}, {"type": "text"})).encode()
-    assert hook(call, "--socket", str(tmp_path / "none.sock")).stdout == b""
-
-
 def test_a_server_that_never_answers_is_told_within_the_limit(tmp_path: Path) -> None:
 
     path = str(tmp_path / "deaf.sock")
@@ -382,12 +266,6 @@ def test_a_server_that_never_answers_is_told_within_the_limit(tmp_path: Path) ->
         answer = said(hook(call, "--socket", path, "--limit", "0.5").stdout)
         assert time.monotonic() - begin < 30
     assert answer["additionalContext"].startswith("[lamr: not pruned: TimeoutError")
-
-
-def test_a_server_that_cant_start_is_told(tmp_path: Path) -> None:
-    call = json.dumps(payload("Read", {"file_path": "/w/a.py"}, READ)).encode()
-    options = ["--socket", str(tmp_path / "s.sock"), "--limit", "0.3", "--serve", '["--no-such-option"]']
-    assert "not pruned: TimeoutError" in said(hook(call, *options).stdout)["additionalContext"]
 
 
 def test_where_python_has_no_unix_sockets_nothing_is_installed_and_the_reason_is_said(

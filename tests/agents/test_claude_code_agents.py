@@ -3,8 +3,6 @@
 Payloads and lines of transcripts are those that Claude Code 2.1.330 writes, without the fields that nobody reads here.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator
@@ -21,7 +19,7 @@ from lamr_agents.policy import Policy
 from lamr_agents.sessions import big_reads, read_events
 from lamr_agents.sessions.formats import CLAUDE_CODE
 
-from tests.agents.samples import CODE, NUMBERED, SAID, TASK, pruner
+from tests.agents.samples import CODE, NUMBERED, SAID, TASK, answers, pruner, says
 from tests.agents.test_claude_code import BASH, READ, payload
 
 PROMPT = "Find out what handler_40 does, please, and tell nobody else about it before you are sure of it."
@@ -37,16 +35,8 @@ def line(role: str, *parts: Any, agent: str = "", **more: Any) -> str:
     return json.dumps(record, separators=(",", ":")) + "\n"
 
 
-def says(words: str) -> dict[str, Any]:
-    return {"type": "text", "text": words}
-
-
 def calls(call: str, tool: str, **given: Any) -> dict[str, Any]:
     return {"type": "tool_use", "id": call, "name": tool, "input": given}
-
-
-def answers(call: str, text: str) -> dict[str, Any]:
-    return {"type": "tool_result", "tool_use_id": call, "content": [says(text)]}
 
 
 def starts(call: str, prompt: str, kind: str = "Explore", tool: str = "Agent") -> str:
@@ -202,11 +192,6 @@ def test_a_look_at_a_range_or_at_an_error_is_none_at_the_file(server: LocalServe
     ):
         transcript.write_text(line("user", TASK) + lines, encoding="utf-8")
         assert is_cut(server, transcript, session_id=f"s{len(lines)}")
-
-
-def test_a_resumed_session_keeps_its_name_and_what_it_saw(server: LocalServer, transcript: Path) -> None:
-    assert is_cut(server, transcript)
-    assert not is_cut(server, transcript, "Bash")
 
 
 def test_what_was_shown_before_a_compaction_is_gone(server: LocalServer, transcript: Path) -> None:

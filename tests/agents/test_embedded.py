@@ -1,7 +1,5 @@
 """What hosts share that run lamr in their own process: sessions go on whatever fails, and one store serves them all."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 import threading

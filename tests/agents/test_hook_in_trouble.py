@@ -1,14 +1,11 @@
 """The hook when its server is slow or killed: the agent keeps the original, is told why, and the next call works."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +20,7 @@ from lamr_client.mock_transport import MockTransport, uniform_answer
 
 from tests.agents.samples import CODE, pruner
 from tests.agents.test_claude_code import READ, hook, payload, said, store, transcript
+from tests.processes import eventually
 
 __all__ = ["store", "transcript"]
 ROOT = Path(__file__).resolve().parents[2]
@@ -199,11 +197,11 @@ def test_a_local_server_that_is_killed_under_way_is_told_and_started_anew(
     serve = json.dumps(["--store", str(record), "--no-texts", "--timeout", str(WAIT), "--idle", "60"])
     options = ["--socket", str(socket), "--limit", str(WAIT), "--serve", serve]
     try:
-        _until(socket.exists)
+        assert eventually(socket.exists, WAIT)
         answers: list[bytes] = []
         asking = threading.Thread(target=lambda: answers.append(hook(call(transcript), *options).stdout))
         asking.start()
-        _until(asked.exists)
+        assert eventually(asked.exists, WAIT)
     finally:
         stuck.kill()
         stuck.wait()
@@ -227,10 +225,3 @@ def test_a_folder_that_cant_be_written_is_told(tmp_path: Path, transcript: str) 
     (tmp_path / "file").write_text("")
     words = reason(hook(call(transcript), "--socket", str(tmp_path / "file" / "s"), "--limit", "3600").stdout)
     assert "Error" in words
-
-
-def _until(holds: Any) -> None:
-    deadline = time.monotonic() + WAIT
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)

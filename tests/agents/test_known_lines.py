@@ -4,8 +4,6 @@ Sessions are made up step by step, in the form of each host whose logs tell what
 rewinds, cleared results and compactions. Beside the log, `Told` keeps what the request holds.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -1,7 +1,5 @@
 """Messages on their way to a model: new results are pruned once, and every later request sends the same again."""
 
-from __future__ import annotations
-
 import copy
 import json
 from pathlib import Path
@@ -107,13 +105,6 @@ def test_what_came_before_the_last_answer_isnt_touched(
     assert not transport.requests
 
 
-def test_a_second_look_passes(conversations: Conversations) -> None:
-    again = openai(CODE)[2:]
-    again[0]["tool_calls"][0]["id"] = again[1]["tool_call_id"] = "c2"
-    sent = conversations.pruned([*openai(CODE), *again])
-    assert text_of(sent[-1]) == CODE
-
-
 def test_a_third_look_names_what_stands_above(tmp_path: Path, transport: MockTransport) -> None:
     policy = Policy(threshold=0.45, repeats=False)
     told = Conversations(Pruner(transport=transport, retries=0), Texts(tmp_path / "sent.sqlite3"), policy)
@@ -189,10 +180,7 @@ def test_a_batch_takes_no_longer_than_one_request_may(tmp_path: Path, transport:
 
 @pytest.mark.parametrize(
     ("words", "error"),
-    [
-        ("no onnxruntime", MissingPackageError("no onnxruntime")),
-        ("a defect", RuntimeError("a defect")),
-    ],
+    [("no onnxruntime", MissingPackageError("no onnxruntime")), ("a defect", RuntimeError("a defect"))],
 )
 def test_a_pruner_that_cant_be_made_is_told(tmp_path: Path, words: str, error: Exception) -> None:
     def fails() -> Pruner:

@@ -3,8 +3,6 @@
 The numbered texts are those of the commands themselves, and of the hosts as their logs hold them.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Callable

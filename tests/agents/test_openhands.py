@@ -1,7 +1,5 @@
 """OpenHands' tools with pruned reads, on the events of a recorded conversation."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable
 from pathlib import Path

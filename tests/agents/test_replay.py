@@ -1,7 +1,5 @@
 """Sessions replayed: what is cut, what is regretted, and what both come to in money."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a replay counts: every session, what is read again as it would arise, and the agent's waiting."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -13,7 +11,6 @@ from typing import Any
 import pytest
 from lamr_agents.policy import FOR_A_SCRIPT, Policy
 from lamr_agents.replay import (
-    NoSessionError,
     PriceTable,
     Replayed,
     Report,
@@ -143,15 +140,6 @@ def test_what_cant_be_counted_is_named_with_its_reason(
     table = CliRunner().invoke(app, ["replay", str(tmp_path)]).output
     assert "1 not counted, it can't be read (Permission denied): " in table
     assert "locked.jsonl" in table
-
-
-def test_a_session_without_a_request_is_told_from_a_file_without_a_session(tmp_path: Path) -> None:
-    silent = tmp_path / "silent.jsonl"
-    silent.write_text(json.dumps(claude("user", says(TASK))) + "\n")
-    done = CliRunner().invoke(app, ["replay", str(silent)])
-    assert done.exit_code == 2
-    assert "a session of claude-code without a request" in done.output
-    assert "known host" not in done.output
 
 
 def test_lines_that_cant_be_read_are_counted_but_for_one_that_is_being_written(tmp_path: Path) -> None:
@@ -402,10 +390,7 @@ def test_a_shorter_result_that_is_no_read_is_paid_for_less(tmp_path: Path) -> No
 
     printed = claude("user", answers("2", "printed\n" * 300))
     log = written(
-        tmp_path / "s.jsonl",
-        request(3, calls("Bash", "2", command="make")),
-        printed,
-        request(4, says("On.")),
+        tmp_path / "s.jsonl", request(3, calls("Bash", "2", command="make")), printed, request(4, says("On."))
     )
     totals = replay(record_of(log, PRICES), show).totals
     assert (totals.cut, totals.tokens_cut, totals.kept, totals.needed) == (1, 499, 1, 1)
@@ -430,11 +415,6 @@ def test_sessions_are_replayed_from_the_oldest_and_told_from_the_latest(tmp_path
         os.utime(path, (1_000_000 - age, 1_000_000 - age))
     done = CliRunner().invoke(app, ["replay", "--json", "--limit", "1", str(tmp_path)])
     assert [Path(each["log"]).stem for each in json.loads(done.stdout)["sessions"]] == ["new"]
-
-
-def test_no_session_says_why(tmp_path: Path) -> None:
-    with pytest.raises(NoSessionError, match="no JSON"):
-        record_of(written(tmp_path / "x.jsonl", text="what\n"), PRICES)
 
 
 def test_what_a_script_got_saves_nothing(tmp_path: Path) -> None:

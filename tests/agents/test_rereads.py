@@ -1,12 +1,9 @@
 """What agents read again of files that were cut for them."""
 
-from __future__ import annotations
-
 import json
 import re
 import sqlite3
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -17,6 +14,7 @@ from lamr_agents.local.server import LocalServer
 from lamr_agents.local.store import MOST_DAYS, Store, StoredResult
 from lamr_agents.local.texts import Archive, Texts
 from lamr_agents.policy import PRUNED, RANGED
+from lamr_agents.stats import sums_of, table, to_json
 from lamr_agents.thin import SMALL
 from lamr_cli.main import app
 from lamr_postprocess import approximate_tokens
@@ -24,6 +22,7 @@ from typer.testing import CliRunner
 
 from tests.agents.samples import CODE, LINES, pruner
 from tests.agents.test_claude_code import BASH, READ, hook, payload, running, said, transcript
+from tests.processes import eventually
 
 __all__ = ["transcript"]
 
@@ -86,7 +85,9 @@ def test_a_range_is_no_first_look_at_the_file(store: Store) -> None:
 
 def test_what_is_kept_of_cuts_goes_with_their_rows(store: Store, path: Path) -> None:
     store.add(cut("s"), now=0.0)
+    assert store.was_shown("s", 0.0, FILE)
     store.add(cut("s", "small"), now=MOST_DAYS * 86_400 + 1)
+    assert [row.reason for row in store.decisions()] == ["small"]
     assert looks(path) == []
 
 
@@ -158,10 +159,7 @@ def test_a_small_range_is_told_to_a_server_that_listens_and_starts_none(
     with running(server):
         ask(server, {"file_path": FILE}, CODE, "s1", transcript)
         assert hook(call, "--socket", place).stdout == b""
-        deadline = time.monotonic() + 60
-        while looks(path)[0][0] == 0 and time.monotonic() < deadline:
-            time.sleep(0.01)
-    assert looks(path)[0][0] == 1
+        assert eventually(lambda: looks(path)[0][0] == 1, 60)
 
 
 def test_of_two_reads_at_once_one_is_cut(tmp_path: Path, store: Store, transcript: str) -> None:
@@ -180,3 +178,71 @@ def test_of_two_reads_at_once_one_is_cut(tmp_path: Path, store: Store, transcrip
     for thread in threads:
         thread.join()
     assert sorted(" pruned" in text for text in seen) == [False, True]
+
+
+# `lamr agents stats`: what hooks cut and what agents read again, by the hooks' record
+
+
+START = 1_790_000_000.0
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Store]:
+    with closing(Store(tmp_path / "folder" / "shown.sqlite3")) as opened:
+        yield opened
+
+
+def add_cut(opened: Store, name: str, at: float = START, host: str = "claude-code") -> None:
+    opened.add(StoredResult(host, name, "Read", FILE, "pruned", 1000, 400, 2.0, FILE, ((10, 90),)), now=at)
+
+
+def add_passed(opened: Store, name: str, at: float = START) -> None:
+    opened.add(StoredResult("claude-code", name, "Read", FILE, "small", 90, 90, 0.5), now=at)
+
+
+def test_what_was_cut_and_what_was_read_again_are_told_in_tokens(opened: Store) -> None:
+    for session in ("ranged", "whole", "neither"):
+        add_cut(opened, session)
+    add_passed(opened, "neither")
+    opened.look("ranged", 0.0, FILE, [(20, 40)], 90)
+    opened.look("ranged", 0.0, FILE, [], 1000)
+    opened.look("whole", 0.0, FILE, [], 1000)
+    sums = sums_of(opened.decisions())
+    assert (sums.sessions, sums.results, sums.cuts, sums.tokens_cut) == (3, 4, 3, 1800)
+    assert (sums.by_range, sums.by_whole, sums.tokens_again) == (1, 1, 2090)
+    assert sums.net == 1800 - 2090  # a loss is told as one
+    assert sums.seconds == pytest.approx(6.5)
+    assert "-290" in table(opened.decisions())
+
+
+def test_a_sub_agent_belongs_to_its_session(opened: Store) -> None:
+    add_cut(opened, "s")
+    add_cut(opened, "s/a1")
+    add_cut(opened, "s", host="codex")
+    assert sums_of(opened.decisions()).sessions == 2
+
+
+def test_decisions_are_told_by_day_host_and_reason(opened: Store) -> None:
+    for number, host in enumerate(("claude-code", "codex", "codex")):
+        add_cut(opened, f"s{number}", START + number * 86_400, host)
+    add_passed(opened, "s0", START)
+    value = json.loads(to_json(opened.decisions()))
+    assert [each["cuts"] for each in value["by_day"].values()] == [1, 1, 1]
+    assert {name: each["cuts"] for name, each in value["by_host"].items()} == {"claude-code": 1, "codex": 2}
+    assert value["reasons"] == {"pruned": 3, "small": 1}
+    assert value["total"]["net"] == 1800
+    text = table(opened.decisions())
+    assert all(heading in text for heading in ("day", "host", "reason", "tokens cut", "read again", "net"))
+    assert len(opened.decisions(START + 86_400)) == 2
+
+
+def test_the_command_prints_tables_and_json(tmp_path: Path, opened: Store) -> None:
+    add_cut(opened, "s")
+    arguments = ["agents", "stats", "--store", str(tmp_path / "folder" / "shown.sqlite3"), "--days"]
+    done = CliRunner().invoke(app, [*arguments, "100000"])
+    assert done.exit_code == 0, done.output
+    assert "tokens cut" in done.stdout
+    assert json.loads(CliRunner().invoke(app, [*arguments, "100000", "--json"]).stdout)["total"]["cuts"] == 1
+    assert CliRunner().invoke(app, [*arguments, "0"]).exit_code == 2
+    arguments[3] = str(tmp_path / "none")
+    assert CliRunner().invoke(app, [*arguments, "1"]).exit_code == 2

@@ -1,7 +1,5 @@
 """Outputs that a host shortened: its notice stays, and a number is the file's or isn't said."""
 
-from __future__ import annotations
-
 import json
 import re
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Texts for hosts that don't show all: what is left fits, or the text passes; savings are of what would be shown."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,21 +1,24 @@
 """What passes untouched and why, and what an agent is shown of the rest."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, get_args
 
 import lamr_client
 import pytest
 from lamr_agents import Known, Policy, ToolResult, intent_of, skim
+from lamr_agents.intent import MOST_OWN_WORDS, Intent
 from lamr_agents.local.texts import Archive, Place, Texts
-from lamr_agents.policy import OUTLINED, PRUNED
+from lamr_agents.policy import DEFAULT, OUTLINED, PROFILES, PRUNED
 from lamr_agents.sessions import Read
 from lamr_agents.skim import asked_for, outline
+from lamr_base.choices import ProfileName
+from lamr_cli.main import app
 from lamr_client import AccessDeniedError, ServerUnavailableError
 from lamr_client.mock_transport import MockTransport, uniform_answer
 from lamr_postprocess import SourceFile
+from typer.testing import CliRunner
 
 from tests.agents.samples import CODE, SAID, TASK, line_of, pruner
 from tests.analyses import ANALYSES, counting
@@ -199,3 +202,99 @@ def test_the_guides_snippet_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     monkeypatch.setattr(lamr_client, "Pruner", lambda _address: pruner())
     exec(snippet, {"code": CODE, "task": TASK})
     assert " pruned" in capsys.readouterr().out
+
+
+# The query comes from what a host knows; what is missing gives way to the next best
+
+
+PARSER_TASK, PARSER_SAID = "Fix the parser.", "The lexer comes first."
+
+
+@pytest.mark.parametrize(
+    ("known", "intent"),
+    [
+        (
+            Known(question="Where?", said=PARSER_SAID, description="d", searched="s", task=PARSER_TASK),
+            Intent("Where?", PARSER_TASK, "question"),
+        ),
+        (Known(said=PARSER_SAID, task=PARSER_TASK), Intent(PARSER_SAID, PARSER_TASK, "session")),
+        (
+            Known(said=PARSER_SAID, description="Show it", searched="lex", task=PARSER_TASK),
+            Intent(f"{PARSER_SAID}\nShow it\nlex", PARSER_TASK, "session"),
+        ),
+        (Known(searched="lex"), Intent("lex", "", "session")),
+        (Known(said="same", description="same"), Intent("same", "", "session")),
+        (Known(task=PARSER_TASK), Intent(PARSER_TASK, "", "task")),
+        (Known(question=" \n", said="  ", task=" "), Intent("", "", "nothing")),
+        (
+            Known(said=PARSER_SAID, task=PARSER_TASK, pointed=(7,), history="I read \0 it."),
+            Intent(PARSER_SAID, PARSER_TASK, "session", (7,), "I read \ufffd it."),
+        ),
+    ],
+)
+def test_the_best_that_is_known_is_the_query(known: Known, intent: Intent) -> None:
+    assert intent_of(known) == intent
+
+
+def test_of_many_words_the_last_sentences_are_taken() -> None:
+    words = " ".join(f"Sentence number {n} says something." for n in range(100))
+    query = intent_of(Known(said=words)).query
+    assert MOST_OWN_WORDS - 40 < len(query) <= MOST_OWN_WORDS
+    assert query.startswith("Sentence number")
+    assert words.endswith(query)
+
+
+def test_words_without_sentences_are_cut_all_the_same() -> None:
+    assert intent_of(Known(said="x" * 9000)).query == "x" * MOST_OWN_WORDS
+
+
+# Profiles: each cuts as boldly as its name says, and users name one for hooks and for the replay
+
+
+ASKED_FOR = Intent("How does handler_30 set its field?", "", "question")
+
+
+def test_a_bolder_profile_cuts_more_and_lossless_cuts_nothing_that_is_new() -> None:
+    asked = asked_for(CODE, Read("/w/a.py"), intent=ASKED_FOR)
+    with pruner() as asking:
+        shown = [skim(asking, asked, ASKED_FOR, policy) for policy in PROFILES.values()]
+    assert shown[0].text == CODE
+    lossless, careful, *bolder = (each.tokens_out for each in shown)
+    assert lossless > careful > max(bolder)
+
+
+@pytest.mark.parametrize("name", get_args(ProfileName))
+def test_install_writes_the_profile_into_the_hooks_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    done = CliRunner().invoke(app, ["install", "claude-code", "--profile", name, "--dry-run"])
+    assert done.exit_code == 0, done.output
+    assert rf"[\"--profile\", \"{name}\"]" in done.output.replace("\\\\", "\\")
+
+
+def test_serve_takes_the_profile_of_the_command_line_before_the_users_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    folder = tmp_path / "lamr"
+    folder.mkdir()
+    asked: list[Any] = []
+
+    class Stand:
+        def __init__(self, *_parts: Any, policy: Any, **_options: Any) -> None:
+            asked.append(policy)
+
+        def run(self, _idle: float) -> bool:
+            return True
+
+    monkeypatch.setattr("lamr_agents.local.server.LocalServer", Stand)
+    assert CliRunner().invoke(app, ["agents", "serve"]).exit_code == 0
+    (folder / "lamr.toml").write_text('profile = "eager"\n')
+    assert CliRunner().invoke(app, ["agents", "serve"]).exit_code == 0
+    assert CliRunner().invoke(app, ["agents", "serve", "--profile", "lossless"]).exit_code == 0
+    assert asked == [PROFILES[DEFAULT], PROFILES["eager"], PROFILES["lossless"]]
+    (folder / "lamr.toml").write_text('profile = "bold"\n')
+    done = CliRunner().invoke(app, ["agents", "serve"])
+    assert "profile must be one of lossless, careful, balanced, eager" in str(done.exception) + done.output

@@ -1,7 +1,5 @@
 """Originals that lie in no file: kept, shown again by their lines, and forgotten in time."""
 
-from __future__ import annotations
-
 import random
 import sqlite3
 import subprocess

@@ -1,7 +1,5 @@
 """The hook's own process: whom it speaks to, and what it starts."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """A session's log is read from its end, in bounded steps, and only where it is a regular file."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The words for agents: they say what to do with the file, and nothing that an agent could do about lamr."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Nothing outside the roots is read, and what can't be read says why."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -6,8 +6,6 @@ Everything is tried on loopback and in temporary folders, and bounded in time. T
 hold. Some cases need root, to be another user of the machine; they say so.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -4,8 +4,6 @@ A module of an area has `CASES`; cases of one module run in their order and may 
 (a `contextmanager` named `setting`, entered before the first of them).
 """
 
-from __future__ import annotations
-
 import importlib
 import tempfile
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """A case of the campaign: something that is tried, and what must be said of it. This module knows no kind of attack."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable

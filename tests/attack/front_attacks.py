@@ -3,8 +3,6 @@
 The campaign tries each and looks after the others.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import time

@@ -1,7 +1,5 @@
 """Callers of a front as no library is one: frames of HTTP/2 and lines of HTTP/1.1 by hand. It knows no attack."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import time

@@ -1,10 +1,9 @@
 """Lists without end, patterns without end, and git's own files as git would never write them."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from tests.attack.case import Case
@@ -87,7 +86,7 @@ GITS_FILES: dict[str, Callable[[Path], object]] = {
     "a FIFO that is included": lambda git: (
         os.mkfifo(git / "p"),
         (git / "config").open("a").write("[include]\n\tpath = p\n"),
-    ),
+    )
 }
 BROKEN: dict[str, Callable[[Path], object]] = {
     "a configuration of garbage": lambda git: (git / "config").write_bytes(b"[core\0\xff\x1b[2J\n" * 100),
@@ -134,115 +133,68 @@ def _broken(made: Callable[[Path], object]) -> Callable[[Place], str]:
     return attempt
 
 
+_case = partial(Case, "lists")
+_quick = partial(Case, "lists", quick=True)
 LISTS = (
-    Case(
-        "lists",
-        "a .gitignore that backtracks",
-        _ignoring(".gitignore", STARS.encode(), "a" * 120),
-        r"3 of 3",
-        quick=True,
+    _quick("a .gitignore that backtracks", _ignoring(".gitignore", STARS.encode(), "a" * 120), r"3 of 3"),
+    _quick("a .lamrignore that backtracks", _ignoring(".lamrignore", STARS.encode(), "a" * 120), r"3 of 3"),
+    _quick(
+        "a .gitignore of folders that backtracks", _ignoring(".gitignore", FOLDER_STARS.encode()), r"3 of 3"
     ),
-    Case(
-        "lists",
-        "a .lamrignore that backtracks",
-        _ignoring(".lamrignore", STARS.encode(), "a" * 120),
-        r"3 of 3",
-        quick=True,
+    _quick(
+        "a .lamrignore of folders that backtracks", _ignoring(".lamrignore", FOLDER_STARS.encode()), r"3 of 3"
     ),
-    Case(
-        "lists",
-        "a .gitignore of folders that backtracks",
-        _ignoring(".gitignore", FOLDER_STARS.encode()),
-        r"3 of 3",
-        quick=True,
-    ),
-    Case(
-        "lists",
-        "a .lamrignore of folders that backtracks",
-        _ignoring(".lamrignore", FOLDER_STARS.encode()),
-        r"3 of 3",
-        quick=True,
-    ),
-    Case(
-        "lists",
+    _case(
         "a .gitignore of a repository on which git itself backtracks",
         _ignoring(".gitignore", FOLDER_STARS.encode(), repository=True),
         r"3 of 3",
         20,
     ),
-    Case(
-        "lists",
+    _case(
         "a .gitignore of 300,000 lines",
         _ignoring(".gitignore", b"".join(b"x%d\n" % n for n in range(300_000))),
         r"2 of 3; .*",
         5,
     ),
-    Case(
-        "lists",
+    _quick(
         "a .gitignore of 5 MB",
         _ignoring(".gitignore", b"x" * 5_000_000),
         "refused: .*more than 4,194,304 bytes.*",
-        quick=True,
     ),
-    Case("lists", "a .gitignore of 20,000 globs", _many_rules, "refused: .*more than 10,000 patterns.*", 5),
-    Case(
-        "lists",
+    _case("a .gitignore of 20,000 globs", _many_rules, "refused: .*more than 10,000 patterns.*", 5),
+    _quick(
         "a .gitignore with broken patterns",
         _ignoring(".gitignore", b"!\n\xff\xfe\n[z-a]\n[\n\\\n**\0\n/\n!!\n[[:x:]]\n"),
         r"2 of 3; left out 1 binary",
-        quick=True,
     ),
-    Case(
-        "lists",
+    # The list itself is text in an old encoding.
+    _quick(
         "a .lamrignore with broken patterns",
         _ignoring(".lamrignore", b"!\n\xff\xfe\n[z-a]\n[\n\\\n/\n!!\n"),
-        "3 of 3",  # the list itself is text in an old encoding
-        quick=True,
+        "3 of 3",
     ),
-    Case(
-        "lists",
-        "FIFOs as ignore files",
-        _ignored_by_fifo(False),
-        r"1 of 3; left out 2 not a regular file",
-        quick=True,
-    ),
-    Case(
-        "lists",
+    _quick("FIFOs as ignore files", _ignored_by_fifo(False), r"1 of 3; left out 2 not a regular file"),
+    _case(
         "FIFOs as ignore files of a repository",
         _ignored_by_fifo(True),
         r"1 of 3; left out 2 not a regular file",
         20,
     ),
-    Case(
-        "lists", "a tree that names 10^9 files", _tree_bomb(9), "refused: .*more than 1,000,000 files.*", 20
-    ),
-    Case(
-        "lists",
-        "a tree 200 folders deep",
-        _deep_tree(200),
-        "1 of 2; left out 1 more than 100 folders deep",
-        quick=True,
-    ),
-    Case(
-        "lists",
+    _case("a tree that names 10^9 files", _tree_bomb(9), "refused: .*more than 1,000,000 files.*", 20),
+    _quick("a tree 200 folders deep", _deep_tree(200), "1 of 2; left out 1 more than 100 folders deep"),
+    _case(
         "a tree 30,000 folders deep",
         _deep_tree(30_000),
         "1 of 2; left out 1 more than 100 folders deep|refused: .*",
         20,
     ),
-    Case(
-        "lists",
-        "1,500 folders in one another",
-        _deep_folders,
-        "1 of 2; left out 1 more than 100 folders deep",
-    ),
+    _case("1,500 folders in one another", _deep_folders, "1 of 2; left out 1 more than 100 folders deep"),
     *(
-        Case("lists", f"git's own files: {name}", _broken(made), "refused; refused", 80)
+        _case(f"git's own files: {name}", _broken(made), "refused; refused", 80)
         for name, made in GITS_FILES.items()
     ),
     *(
-        Case(
-            "lists",
+        _case(
             f"git's own files: {name}",
             _broken(made),
             r"(1 of 1|refused|0 of 1; left out 1 unreadable); (1 of 1|refused)",

@@ -1,9 +1,8 @@
 """Names that lead out of a repository, whoever lists them, and repositories that lead to others."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from lamr_repositories.errors import RepositoryError
@@ -185,10 +184,11 @@ def _own_work_trees(place: Place) -> str:
     return "; ".join(shown(place.folder / name, "HEAD") for name in ("tree", "shared"))
 
 
+_case = partial(Case, "paths")
+_quick = partial(Case, "paths", quick=True)
 PATHS = (
     *(
-        Case(
-            "paths",
+        _case(
             f"an index that lists {ascii(name)[2:-1]}",
             _indexed(name),
             r"1 of 2; left out 1 (outside of the root|not a regular file)",
@@ -196,16 +196,9 @@ PATHS = (
         )
         for number, name in enumerate(INDEXED)
     ),
-    Case(
-        "paths",
-        "an index that lists a whole path",
-        _indexed_absolute,
-        "1 of 2; left out 1 outside of the root",
-        quick=True,
-    ),
+    _quick("an index that lists a whole path", _indexed_absolute, "1 of 2; left out 1 outside of the root"),
     *(
-        Case(
-            "paths",
+        _case(
             f"a tree with {ascii(name)[2:-1]} of mode {mode}",
             _in_a_tree(mode, name),
             "1 of 2; left out 1 [a-z].*",
@@ -225,21 +218,16 @@ PATHS = (
             ("100664", b".."),
         )
     ),
-    Case("paths", "a folder that becomes a link before it is read", _swapped, "left out", quick=True),
-    Case(
-        "paths", "a file that becomes a FIFO before it is read", _swapped_for_a_fifo, "left out", quick=True
-    ),
-    Case("paths", "a file that grows to a terabyte before it is read", _grown, "left out", quick=True),
-    Case(
-        "paths",
+    _quick("a folder that becomes a link before it is read", _swapped, "left out"),
+    _quick("a file that becomes a FIFO before it is read", _swapped_for_a_fifo, "left out"),
+    _quick("a file that grows to a terabyte before it is read", _grown, "left out"),
+    _quick(
         "a list that names what lies elsewhere",
         _named,
         "refused, refused, refused, left out, refused|refused, refused, refused, left out, left out",
-        quick=True,
     ),
     *(
-        Case(
-            "paths",
+        _case(
             f".git that leads to another repository: {made.__name__[1:]}",
             _led(made),
             r"\d of \d; refused; refused",
@@ -247,5 +235,5 @@ PATHS = (
         )
         for made in LED
     ),
-    Case("paths", "work trees and clones that git made", _own_work_trees, "1 of 1; 1 of 1"),
+    _case("work trees and clones that git made", _own_work_trees, "1 of 1; 1 of 1"),
 )

@@ -1,10 +1,9 @@
 """Objects that aren't what they say."""
 
-from __future__ import annotations
-
 import os
 import zlib
 from collections.abc import Callable
+from functools import partial
 
 from tests.attack.case import Case
 from tests.attack.hostile import CODE, SECRET, Hostile, packed, shown
@@ -82,76 +81,39 @@ def _long_names(place: Place) -> str:
     return str(len(packed(hostile.root, "HEAD").files))
 
 
+_case = partial(Case, "objects")
+_quick = partial(Case, "objects", quick=True)
 OBJECTS = (
-    Case(
-        "objects",
-        "a damaged file",
-        _with_object(_damaged),
-        "2 of 3; left out 1 (unreadable|missing.*)",
-        quick=True,
+    _quick("a damaged file", _with_object(_damaged), "2 of 3; left out 1 (unreadable|missing.*)"),
+    _quick(
+        "a missing file", _with_object(lambda _: "1" * 40), "2 of 3; left out 1 missing from git's objects"
     ),
-    Case(
-        "objects",
-        "a missing file",
-        _with_object(lambda _: "1" * 40),
-        "2 of 3; left out 1 missing from git's objects",
-        quick=True,
+    _case(
+        "a file of 6 bytes that inflates to a gigabyte", _with_object(_bomb), "[23] of 3.*|refused: .*", 10
     ),
-    Case(
-        "objects",
-        "a file of 6 bytes that inflates to a gigabyte",
-        _with_object(_bomb),
-        "[23] of 3.*|refused: .*",
-        10,
+    _case("a file that announces 2 GB", _with_object(_announced(2 << 30)), "2 of 3; left out 1 .*", 10),
+    _case("a file that announces 2^63 bytes", _with_object(_announced(1 << 63)), "2 of 3; left out 1 .*", 10),
+    _case("a file that announces less than it has", _with_object(_announced(1)), "2 of 3; left out 1 .*", 10),
+    _quick(
+        "a tree in a file's place", _with_object(lambda hostile: hostile.tree([])), "2 of 3; left out 1 .*"
     ),
-    Case(
-        "objects",
-        "a file that announces 2 GB",
-        _with_object(_announced(2 << 30)),
-        "2 of 3; left out 1 .*",
-        10,
-    ),
-    Case(
-        "objects",
-        "a file that announces 2^63 bytes",
-        _with_object(_announced(1 << 63)),
-        "2 of 3; left out 1 .*",
-        10,
-    ),
-    Case(
-        "objects",
-        "a file that announces less than it has",
-        _with_object(_announced(1)),
-        "2 of 3; left out 1 .*",
-        10,
-    ),
-    Case(
-        "objects",
-        "a tree in a file's place",
-        _with_object(lambda hostile: hostile.tree([])),
-        "2 of 3; left out 1 .*",
-        quick=True,
-    ),
-    Case(
-        "objects",
+    _case(
         "a file in a tree's place",
         _with_object(lambda hostile: hostile.put("blob", b"x"), "40000"),
         "refused: .*",
     ),
-    Case(
-        "objects",
+    _case(
         "a commit in a file's place",
         _with_object(lambda hostile: hostile.put("commit", b"x")),
         "2 of 3; left out 1 .*",
     ),
-    Case(
-        "objects",
+    _case(
         "a link to elsewhere",
         _with_object(lambda hostile: hostile.put("blob", b"/etc/passwd"), "120000"),
         "2 of 3; left out 1 symbolic link",
     ),
-    Case("objects", "a FIFO in an object's place", _with_object(_fifo_object), "refused: .*", 80),
-    Case("objects", "an object that git would replace", _replaced, "1 of 1", quick=True),
-    Case("objects", "a tree that names a file twice", _twice, "[12] of [12]"),
-    Case("objects", "a name of a megabyte", _long_names, "[12]", 30),
+    _case("a FIFO in an object's place", _with_object(_fifo_object), "refused: .*", 80),
+    _quick("an object that git would replace", _replaced, "1 of 1"),
+    _case("a tree that names a file twice", _twice, "[12] of [12]"),
+    _case("a name of a megabyte", _long_names, "[12]", 30),
 )

@@ -1,10 +1,9 @@
 """What git would start for a stranger: commands in configuration, attributes, hooks and promises."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from tests.attack.case import Case
 from tests.attack.hostile import CODE, Hostile, shown, tried_all_ways
@@ -187,14 +186,15 @@ def _foreign_owner(place: Place) -> str:
     return "; ".join("refused" if "refused" in each and "dubious" in each else each for each in said)
 
 
+_case = partial(Case, "git")
+_quick = partial(Case, "git", quick=True)
 GIT = (
     *(
-        Case("git", f"settings: {name}", _with_settings(made), "nothing ran", quick=name == "filters")
+        _case(f"settings: {name}", _with_settings(made), "nothing ran", quick=name == "filters")
         for name, made in SETTINGS.items()
     ),
     *(
-        Case(
-            "git",
+        _case(
             f"a missing file that would be fetched through {name}",
             _with_promise(*made),
             "nothing ran; 0 of 1; left out 1 missing from git's objects",
@@ -202,21 +202,17 @@ GIT = (
         )
         for name, made in PROMISES.items()
     ),
-    Case("git", "configuration that includes more", _included, "nothing ran"),
-    Case("git", "a sparse index of a missing folder", _sparse, "nothing ran", quick=True),
-    Case("git", "submodules with commands", _submodule, "nothing ran"),
-    Case("git", "a bare repository among the files", _embedded_bare, ".*; nothing ran"),
-    Case(
-        "git",
+    _case("configuration that includes more", _included, "nothing ran"),
+    _quick("a sparse index of a missing folder", _sparse, "nothing ran"),
+    _case("submodules with commands", _submodule, "nothing ran"),
+    _case("a bare repository among the files", _embedded_bare, ".*; nothing ran"),
+    _case(
         "the caller's own GIT_ variables and path",
         _in_the_callers_environment,
         r"0\+ 0\+ 0\+; nothing ran",
         20,
     ),
-    Case(
-        "git",
-        "another user's repositories",
-        _foreign_owner,
-        "refused; refused; refused; refused|not root: refused",
+    _case(
+        "another user's repositories", _foreign_owner, "refused; refused; refused; refused|not root: refused"
     ),
 )

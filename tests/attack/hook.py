@@ -1,7 +1,5 @@
 """The hook of Claude Code and its local server, a module of `tests.attack.hooks` a kind."""
 
-from __future__ import annotations
-
 from tests.attack.case import Case
 from tests.attack.hooks import calls, others, places, settings, stores, transcripts
 

@@ -1,7 +1,5 @@
 """Repositories as a stranger would make them: settings, objects and indexes that git itself would never write."""
 
-from __future__ import annotations
-
 import hashlib
 import struct
 import zlib

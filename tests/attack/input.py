@@ -3,8 +3,6 @@
 The cases over HTTP share a server, which `setting` starts.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import http.client
@@ -20,6 +18,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -348,58 +347,35 @@ def _panics(path: Path) -> None:
 
 
 MANY = b",".join(b'"a%d": 1' % n for n in range(200_000))
+_batch_case = partial(Case, "batch")
+_http_case = partial(Case, "http")
+_terminal_case = partial(Case, "terminal")
 CASES: tuple[Case, ...] = (
     *(
         Case("expressions", name, _search(pattern), r"(searched|refused); soon", quick=True)
         for name, pattern in EXPRESSIONS.items()
     ),
-    Case("http", "bodies that don't come", _while_held(40, SLOW), r"\{200\}; soon", 20),
-    Case("http", "connections that ask nothing", _while_held(900, b""), r"\{200\}; soon", 20),
-    Case("http", "headers that don't end", _while_held(200, b"GET / HTTP/1.1\r\nX:"), r"\{200\}; soon", 20),
-    Case("http", "an expression that took 20 GB, fifty times", _memory, "422; small"),
-    Case("http", "brackets", _body(b"[" * 4_000_000), "400; True; soon; 200"),
-    Case("http", "unknown fields", _body(b"{" + MANY + b"}"), "422; True; soon; 200"),
-    Case(
-        "http",
-        "no lines to keep",
-        _body(b'{"keep": [' + b"[]," * 300_000 + b"1]}"),
-        "422; True; soon; 200",
+    _http_case("bodies that don't come", _while_held(40, SLOW), r"\{200\}; soon", 20),
+    _http_case("connections that ask nothing", _while_held(900, b""), r"\{200\}; soon", 20),
+    _http_case("headers that don't end", _while_held(200, b"GET / HTTP/1.1\r\nX:"), r"\{200\}; soon", 20),
+    _http_case("an expression that took 20 GB, fifty times", _memory, "422; small"),
+    _http_case("brackets", _body(b"[" * 4_000_000), "400; True; soon; 200"),
+    _http_case("unknown fields", _body(b"{" + MANY + b"}"), "422; True; soon; 200"),
+    _http_case("no lines to keep", _body(b'{"keep": [' + b"[]," * 300_000 + b"1]}"), "422; True; soon; 200"),
+    _http_case(
+        "a number of 5,000 digits", _body(b'{"max_tokens":' + b"9" * 5000 + b"}"), "4..; True; soon; 200"
     ),
-    Case(
-        "http",
-        "a number of 5,000 digits",
-        _body(b'{"max_tokens":' + b"9" * 5000 + b"}"),
-        "4..; True; soon; 200",
+    _http_case("a gzip body", _body(b"\x1f\x8b" + b"\0" * 99, GZIP), "4..; True; soon; 200"),
+    _http_case("a web page", _body(json.dumps(BODY).encode(), PAGE), "403; True; soon; 200"),
+    _http_case(
+        "a name that leads here", _raw(b"GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n"), "403; 200"
     ),
-    Case(
-        "http",
-        "a gzip body",
-        _body(b"\x1f\x8b" + b"\0" * 99, GZIP),
-        "4..; True; soon; 200",
-    ),
-    Case(
-        "http",
-        "a web page",
-        _body(json.dumps(BODY).encode(), PAGE),
-        "403; True; soon; 200",
-    ),
-    Case(
-        "http",
-        "a name that leads here",
-        _raw(b"GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n"),
-        "403; 200",
-    ),
-    Case("http", "300,000 chunks of a byte", _raw(CHUNKED + b"1\r\nx\r\n" * 300_000), "(400)?; 200"),
-    Case("http", "a header of a megabyte", _raw(b"GET / HTTP/1.1\r\nX: " + b"a" * 1_000_000), "(400)?; 200"),
-    Case("http", "two lengths", _raw(SLOW.replace(b"5000", b"5\r\nContent-Length: 6")), "400; 200"),
-    Case(
-        "http",
-        "length and chunks",
-        _raw(BOTH),
-        "4..; 200",
-    ),
-    Case("http", "a stop while a body is slow", _stop, "soon", 20),
-    Case("http", "a dead server behind", _dead_server, r"\[200, 503, 503\]", 20),
+    _http_case("300,000 chunks of a byte", _raw(CHUNKED + b"1\r\nx\r\n" * 300_000), "(400)?; 200"),
+    _http_case("a header of a megabyte", _raw(b"GET / HTTP/1.1\r\nX: " + b"a" * 1_000_000), "(400)?; 200"),
+    _http_case("two lengths", _raw(SLOW.replace(b"5000", b"5\r\nContent-Length: 6")), "400; 200"),
+    _http_case("length and chunks", _raw(BOTH), "4..; 200"),
+    _http_case("a stop while a body is slow", _stop, "soon", 20),
+    _http_case("a dead server behind", _dead_server, r"\[200, 503, 503\]", 20),
     *(
         Case("client", f"a server that lies: {how}", _lie(how), rf"{error}, fit for a terminal; in time")
         for how, error in {
@@ -416,10 +392,10 @@ CASES: tuple[Case, ...] = (
             "hangs": "DeadlineExceededError",
         }.items()
     ),
-    Case("terminal", "prune", _command("prune", "NAME", "-q", "what does f7 return"), "exit 0; visible"),
-    Case("terminal", "view", _command("view", "NAME", "-q", "what does f7 return"), "exit 0; visible"),
-    Case("terminal", "pack", _command("pack", ".", "-q", "f7"), "exit 4; visible"),
-    Case("terminal", "what isn't there", _command("prune", "no/NAME", "-q", "x"), "exit 2; visible"),
+    _terminal_case("prune", _command("prune", "NAME", "-q", "what does f7 return"), "exit 0; visible"),
+    _terminal_case("view", _command("view", "NAME", "-q", "what does f7 return"), "exit 0; visible"),
+    _terminal_case("pack", _command("pack", ".", "-q", "f7"), "exit 4; visible"),
+    _terminal_case("what isn't there", _command("prune", "no/NAME", "-q", "x"), "exit 2; visible"),
     *(
         Case("mcp", f"a path: {path[:20]!r}", _read(path), "(OutsideRoots|InvalidInput)Error", quick=True)
         for path in (
@@ -433,14 +409,10 @@ CASES: tuple[Case, ...] = (
             "a/" * 3000,
         )
     ),
-    Case(
-        "batch", "a lock that is a link", _batch("jobs.jsonl", link=True), r"exit 2; lamr: .*; precious", 20
-    ),
-    Case("batch", "jobs without end", _batch("/dev/zero"), r"exit 2; lamr: .*; precious", 20),
-    Case("batch", "a URL of templates", _batch("reference://x"), r"exit 2; lamr: .*; precious", 20),
-    Case(
-        "batch", "brackets as a row", _batch("jobs.jsonl", "[" * 200_000), r"exit 4; 1 rows.*; precious", 20
-    ),
+    _batch_case("a lock that is a link", _batch("jobs.jsonl", link=True), r"exit 2; lamr: .*; precious", 20),
+    _batch_case("jobs without end", _batch("/dev/zero"), r"exit 2; lamr: .*; precious", 20),
+    _batch_case("a URL of templates", _batch("reference://x"), r"exit 2; lamr: .*; precious", 20),
+    _batch_case("brackets as a row", _batch("jobs.jsonl", "[" * 200_000), r"exit 4; 1 rows.*; precious", 20),
     Case("model", "an archive that unpacks to 1.5 GiB", _model("decoder.npz", _bomb), "3; False", 30),
     Case("model", "a tokenizer that makes its library panic", _model("tokenizer.json", _panics), "3; False"),
 )

@@ -1,13 +1,12 @@
 """What lamr keeps and what it keeps back: secrets in packs, the cache of packs, names in cuts, pages."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import sqlite3
 import stat
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -284,6 +283,9 @@ _PASSWORDS: dict[str, str | bytes] = {
 }
 _IN_A_LONG_LINE = "/*" + "x" * 200_000 + f"*/ t = '{TOKEN}'\n" + "y\n" * 2_000
 
+_cache_case = partial(Case, "cache")
+_quick_cache = partial(Case, "cache", quick=True)
+_secrets_case = partial(Case, "secrets")
 CASES: tuple[Case, ...] = (
     _secret(
         "a tracked .env, also in capitals", {".env": f"A={WORD}\n", "a/b/.ENV": WORD}, left=2, quick=True
@@ -309,17 +311,17 @@ CASES: tuple[Case, ...] = (
         "with everything", {"vendor/.env": WORD, "src/a.min.js": f"x='{TOKEN}'\n"}, "--everything", left=2
     ),
     _secret("named by --include", {"src/.env": WORD}, "--include", "src/"),
-    Case("secrets", "at a revision and by a URL", _revision, f"{_HELD.format(2)} [|] {_HELD.format(2)}"),
-    Case("secrets", "links to a secret", _linked, _HELD.format(0)),
-    Case("secrets", "in a list of files", _listed, _HELD.format(1)),
-    Case("secrets", "in the cache", _twice, f"{_HELD.format(2)} [|] {_HELD.format(2)} [|] none kept"),
-    Case("secrets", "taken when asked for", _taken, "exit 0; taken"),
-    Case("secrets", "in a batch's pack", _batch, "exit 0; kept back; said", seconds=40),
-    Case("secrets", "files made to hold a search up", _long, _HELD.format(0), seconds=20),
-    Case("cache", "a fresh home, whatever the umask", _home, "exit 0; files 600, folders 700", quick=True),
-    Case("cache", "one that an earlier version left open", _old_home, "exit 0; files 600; folder 700"),
+    _secrets_case("at a revision and by a URL", _revision, f"{_HELD.format(2)} [|] {_HELD.format(2)}"),
+    _secrets_case("links to a secret", _linked, _HELD.format(0)),
+    _secrets_case("in a list of files", _listed, _HELD.format(1)),
+    _secrets_case("in the cache", _twice, f"{_HELD.format(2)} [|] {_HELD.format(2)} [|] none kept"),
+    _secrets_case("taken when asked for", _taken, "exit 0; taken"),
+    _secrets_case("in a batch's pack", _batch, "exit 0; kept back; said", seconds=40),
+    _secrets_case("files made to hold a search up", _long, _HELD.format(0), seconds=20),
+    _quick_cache("a fresh home, whatever the umask", _home, "exit 0; files 600, folders 700"),
+    _cache_case("one that an earlier version left open", _old_home, "exit 0; files 600; folder 700"),
     *(
-        Case("cache", name, _strange(make, end), "exit 0; without; victim precious")
+        _cache_case(name, _strange(make, end), "exit 0; without; victim precious")
         for name, make, end in (
             ("a link", lambda file, victim: file.symlink_to(victim), ""),
             ("a second name of another file", lambda file, victim: os.link(victim, file), ""),
@@ -335,7 +337,7 @@ CASES: tuple[Case, ...] = (
         )
     ),
     *(
-        Case("cache", f"entries: {statement}", _damaged(statement), "exit 0; the same pack", seconds=60)
+        _cache_case(f"entries: {statement}", _damaged(statement), "exit 0; the same pack", seconds=60)
         for statement in (
             "UPDATE entries SET value = randomblob(200)",
             "UPDATE entries SET value = 'x'",
@@ -345,7 +347,7 @@ CASES: tuple[Case, ...] = (
             "DROP TABLE entries",
         )
     ),
-    Case("cache", "a disk that is full", _full, "exit 0; said", seconds=30),
+    _cache_case("a disk that is full", _full, "exit 0; said", seconds=30),
     Case("pages", "a page, whatever the umask", _page, "exit 0; 600"),
     Case("pages", "hostile names, code and questions", _hostile_page, "exit 0; harmless", quick=True),
     *(

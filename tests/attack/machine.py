@@ -1,7 +1,5 @@
 """Attacks from the machine: the folder one stands in, other users, what reports home, and Triton's own endpoints."""
 
-from __future__ import annotations
-
 from tests.attack import machine_folder, machine_grpc, machine_http, machine_memory, machine_reports
 from tests.attack.served import setting
 

@@ -1,7 +1,5 @@
 """Somebody stands in a stranger's folder whose modules have the names of Python's, and runs lamr there."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from functools import partial
@@ -15,19 +13,9 @@ from tests.attack.served import served
 from tests.processes import below
 
 TRAPS = (
-    *(
-        "random",
-        "numpy",
-        "queue",
-        "typing_extensions",
-        "sitecustomize",
-        "usercustomize",
-        "json",
-        "struct",
-        "pickle",
-    ),
-    *("socket", "signal", "onnxruntime", "multiprocessing", "subprocess", "lamr_model", "lamr_serving"),
-    *("tokenizers", "triton_python_backend_utils"),
+    *("random", "numpy", "queue", "typing_extensions", "sitecustomize", "usercustomize", "json", "struct"),
+    *("pickle", "socket", "signal", "onnxruntime", "multiprocessing", "subprocess", "lamr_model"),
+    *("lamr_serving", "tokenizers", "triton_python_backend_utils"),
 )
 FOLDER_HOLDS = "exit [034];.*; nothing ran"
 
@@ -86,46 +74,32 @@ def serve_with_relative_paths(place: Place) -> str:
     return f"{said}; {ran(place)}; log {mode:o}"
 
 
+_case = partial(Case, "folder")
+_quick = partial(Case, "folder", quick=True)
 CASES = (
-    Case(
-        "folder",
+    _case(
         "a batch among modules of a stranger's",
         batch_with_relative_paths,
         "exit 0; 2 answers; nothing ran",
         10,
     ),
-    Case(
-        "folder",
+    _case(
         "a batch that names a server",
         from_the_folder("batch", "jobs.jsonl", "-o", "o", "--server", "127.0.0.1:9"),
         FOLDER_HOLDS,
         10,
     ),
-    Case("folder", "a batch on Ray", batch_on_ray, "exit 0; nothing ran", 40),
-    Case(
-        "folder",
-        "packing it",
-        from_the_folder("pack", ".", "-q", "b", "--no-cache"),
-        FOLDER_HOLDS,
-        3,
-        quick=True,
-    ),
-    Case("folder", "pruning in it", from_the_folder("prune", "a.txt", "-q", "b"), FOLDER_HOLDS, 5),
-    Case("folder", "MCP in it", from_the_folder("mcp"), FOLDER_HOLDS, 5),
-    Case("folder", "status in it", from_the_folder("status"), FOLDER_HOLDS, 3, quick=True),
-    Case("folder", "serving from it", serve_from_the_folder, "answers; nothing ran; elsewhere", 15),
-    Case(
-        "folder",
+    _case("a batch on Ray", batch_on_ray, "exit 0; nothing ran", 40),
+    _quick("packing it", from_the_folder("pack", ".", "-q", "b", "--no-cache"), FOLDER_HOLDS, 3),
+    _case("pruning in it", from_the_folder("prune", "a.txt", "-q", "b"), FOLDER_HOLDS, 5),
+    _case("MCP in it", from_the_folder("mcp"), FOLDER_HOLDS, 5),
+    _quick("status in it", from_the_folder("status"), FOLDER_HOLDS, 3),
+    _case("serving from it", serve_from_the_folder, "answers; nothing ran; elsewhere", 15),
+    _case(
         "serving with empty search paths",
         partial(serve_from_the_folder, LD_LIBRARY_PATH=":", PYTHONSTARTUP="json.py", PYTHONHOME=""),
         "answers; nothing ran; elsewhere",
         15,
     ),
-    Case(
-        "folder",
-        "serving with relative paths",
-        serve_with_relative_paths,
-        "answers; nothing ran; log 600",
-        15,
-    ),
+    _case("serving with relative paths", serve_with_relative_paths, "answers; nothing ran; log 600", 15),
 )

@@ -1,7 +1,5 @@
 """Calls to a server's gRPC port that are closed, malformed or far too large."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -115,95 +113,68 @@ def no_protocol(_: Place) -> str:
     return f"{sent(server.grpc, bytes(range(256)) * 4000, 5)}; {server.after(pid)}"
 
 
+_case = partial(Case, "grpc")
 CASES = (
-    Case(
-        "grpc",
+    _case(
         "register system shared memory",
         grpc_call(lambda c: c.register_system_shared_memory("x", "/x", 64)),
         RESTRICTED,
     ),
-    Case(
-        "grpc",
+    _case(
         "register CUDA shared memory",
         grpc_call(lambda c: c.register_cuda_shared_memory("x", b"x" * 64, 0, 64)),
         RESTRICTED,
     ),
-    Case(
-        "grpc",
-        "unregister shared memory",
-        grpc_call(lambda c: c.unregister_system_shared_memory()),
-        RESTRICTED,
-    ),
-    Case(
-        "grpc",
-        "the state of shared memory",
-        grpc_call(lambda c: c.get_system_shared_memory_status()),
-        RESTRICTED,
-    ),
-    Case(
-        "grpc",
-        "load a model with files of its own",
-        grpc_call(lambda c: c.load_model("x", **MODEL)),
-        RESTRICTED,
-    ),
-    Case("grpc", "load a model by a path", grpc_call(lambda c: c.load_model("../../tmp")), RESTRICTED),
-    Case("grpc", "unload a model", grpc_call(lambda c: c.unload_model("lamr")), RESTRICTED),
-    Case("grpc", "list the models", grpc_call(lambda c: c.get_model_repository_index()), RESTRICTED),
-    Case(
-        "grpc",
-        "set the log's file",
-        grpc_call(lambda c: c.update_log_settings({"log_file": FILE})),
-        RESTRICTED,
-    ),
-    Case(
-        "grpc",
+    _case("unregister shared memory", grpc_call(lambda c: c.unregister_system_shared_memory()), RESTRICTED),
+    _case("the state of shared memory", grpc_call(lambda c: c.get_system_shared_memory_status()), RESTRICTED),
+    _case("load a model with files of its own", grpc_call(lambda c: c.load_model("x", **MODEL)), RESTRICTED),
+    _case("load a model by a path", grpc_call(lambda c: c.load_model("../../tmp")), RESTRICTED),
+    _case("unload a model", grpc_call(lambda c: c.unload_model("lamr")), RESTRICTED),
+    _case("list the models", grpc_call(lambda c: c.get_model_repository_index()), RESTRICTED),
+    _case("set the log's file", grpc_call(lambda c: c.update_log_settings({"log_file": FILE})), RESTRICTED),
+    _case(
         "set the trace's file",
         grpc_call(lambda c: c.update_trace_settings(settings={"trace_file": FILE})),
         RESTRICTED,
     ),
-    Case(
-        "grpc",
+    _case(
         "set a model's trace",
         grpc_call(lambda c: c.update_trace_settings("lamr", {"trace_level": ["TENSORS"]})),
         RESTRICTED,
     ),
-    Case("grpc", "the key of the command line", with_the_key_of_the_command_line, RESTRICTED),
-    Case(
-        "grpc",
+    _case("the key of the command line", with_the_key_of_the_command_line, RESTRICTED),
+    _case(
         "a closed key's name in capitals",
         grpc_call(lambda c, headers: c.unload_model("lamr", headers=headers), CAPITALS),
         ".*(restricted|Invalid metadata).*" + SAME,
     ),
-    Case(
-        "grpc",
+    _case(
         "a megabyte of metadata",
         grpc_call(lambda c, headers: c.is_server_live(headers=headers), {"x": "y" * (1 << 20)}),
         REFUSED,
     ),
-    Case(
-        "grpc",
+    _case(
         "an input in shared memory",
         raw_infer(_shared_memory_input),
         "StatusCode.(INVALID_ARGUMENT|NOT_FOUND).*" + SAME,
     ),
-    Case("grpc", "a model by a path", raw_infer(_set("model_name", "../../etc/passwd")), REFUSED),
-    Case("grpc", "a model with a NUL", raw_infer(_set("model_name", "lamr\0x")), ANSWERED),
-    Case("grpc", "version -1", raw_infer(_set("model_version", "-1")), ANSWERED),
-    Case("grpc", "a version of letters", raw_infer(_set("model_version", "1;x")), ANSWERED),
-    Case("grpc", "a negative shape", raw_infer(_shape(1, -8)), REFUSED),
-    Case("grpc", "a shape that is larger than its bytes", raw_infer(_shape(1, 2**40)), RESTARTED, 30),
-    Case("grpc", "a shape that overflows", raw_infer(_shape(1, 2**61)), RESTARTED, 30),
-    Case("grpc", "a shape of many dimensions", raw_infer(_shape(*[1] * 100_000)), REFUSED),
-    Case("grpc", "100,000 outputs of one name", raw_infer(_outputs(100_000)), ANSWERED, 20),
-    Case("grpc", "a classification of 2^62", raw_infer(_classification), RESTARTED, 30),
-    Case(
-        "grpc",
+    _case("a model by a path", raw_infer(_set("model_name", "../../etc/passwd")), REFUSED),
+    _case("a model with a NUL", raw_infer(_set("model_name", "lamr\0x")), ANSWERED),
+    _case("version -1", raw_infer(_set("model_version", "-1")), ANSWERED),
+    _case("a version of letters", raw_infer(_set("model_version", "1;x")), ANSWERED),
+    _case("a negative shape", raw_infer(_shape(1, -8)), REFUSED),
+    _case("a shape that is larger than its bytes", raw_infer(_shape(1, 2**40)), RESTARTED, 30),
+    _case("a shape that overflows", raw_infer(_shape(1, 2**61)), RESTARTED, 30),
+    _case("a shape of many dimensions", raw_infer(_shape(*[1] * 100_000)), REFUSED),
+    _case("100,000 outputs of one name", raw_infer(_outputs(100_000)), ANSWERED, 20),
+    _case("a classification of 2^62", raw_infer(_classification), RESTARTED, 30),
+    _case(
         "a parameter of Triton's own",
         raw_infer(_parameter("triton_enable_empty_final_response", True)),
         ANSWERED,
     ),
-    Case("grpc", "a sequence", raw_infer(_parameter("sequence_id", 2**62)), ANSWERED),
-    Case("grpc", "a priority", raw_infer(_parameter("priority", 2**62)), ANSWERED),
-    Case("grpc", "a megabyte as request id", raw_infer(_set("id", "x" * (1 << 20))), ANSWERED),
-    Case("grpc", "no protocol at all", no_protocol, ".*" + SAME),
+    _case("a sequence", raw_infer(_parameter("sequence_id", 2**62)), ANSWERED),
+    _case("a priority", raw_infer(_parameter("priority", 2**62)), ANSWERED),
+    _case("a megabyte as request id", raw_infer(_set("id", "x" * (1 << 20))), ANSWERED),
+    _case("no protocol at all", no_protocol, ".*" + SAME),
 )

@@ -1,10 +1,9 @@
 """What a server answers over HTTP: its metrics, and nothing else."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 from collections.abc import Callable
+from functools import partial
 
 import psutil
 from lamr_serving.launcher.server_options import free_ports
@@ -67,19 +66,18 @@ def metrics_survive(data: bytes) -> Callable[[Place], str]:
     return attempt
 
 
+_case = partial(Case, "http")
 CASES = (
-    Case("http", "Triton's HTTP API is off", http_is_off, "gRPC and metrics alone listen", 15),
-    Case("http", "Vertex AI's port stays closed", vertex_is_off, "closed", 15),
-    Case("http", "gRPC alone leaves loopback", only_grpc_leaves_loopback, r"\['gRPC'\]", 15),
-    Case(
-        "http",
+    _case("Triton's HTTP API is off", http_is_off, "gRPC and metrics alone listen", 15),
+    _case("Vertex AI's port stays closed", vertex_is_off, "closed", 15),
+    _case("gRPC alone leaves loopback", only_grpc_leaves_loopback, r"\['gRPC'\]", 15),
+    _case(
         "metrics: 600,000 chunks",
         metrics_survive(b"POST /metrics HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + CHUNKS),
         ".*" + AFTER,
         15,
     ),
-    Case(
-        "http",
+    _case(
         "metrics: deep JSON",
         metrics_survive(
             b"POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n" + b"[" * 1_000_000
@@ -87,8 +85,7 @@ CASES = (
         ".*" + AFTER,
         15,
     ),
-    Case(
-        "http",
+    _case(
         "metrics: another path",
         metrics_survive(b"GET /v2/repository/index HTTP/1.1\r\nHost: x\r\n\r\n"),
         "[24].*" + AFTER,

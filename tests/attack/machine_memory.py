@@ -1,7 +1,5 @@
 """Another user of the machine reads what a server holds, or lays out folders for the next one's sweep."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import subprocess
@@ -183,40 +181,30 @@ def _holds_a_link(root: Path, victim: Path) -> None:
     (root / "models").symlink_to(victim)
 
 
+_memory_case = partial(Case, "memory")
+_quick_sweep = partial(Case, "sweep", quick=True)
+_sweep_case = partial(Case, "sweep")
 CASES = (
-    Case("memory", "modes of what a server makes", lambda _: modes(shared()), MODES, 15),
-    Case("memory", "modes under umask 0", partial(modes_of_a_server, umask=0), MODES, 15),
-    Case("memory", "modes after the server died", modes_after_a_death, f"answers; {MODES}; 0 left", 20),
-    Case("memory", "another user reads it", nobody_reads, "(Permission denied|not root)", 10),
-    Case(
-        "memory", "another user opens it as it appears", nobody_opens_early, "(nothing opened|not root)", 20
+    _memory_case("modes of what a server makes", lambda _: modes(shared()), MODES, 15),
+    _memory_case("modes under umask 0", partial(modes_of_a_server, umask=0), MODES, 15),
+    _memory_case("modes after the server died", modes_after_a_death, f"answers; {MODES}; 0 left", 20),
+    _memory_case("another user reads it", nobody_reads, "(Permission denied|not root)", 10),
+    _memory_case("another user opens it as it appears", nobody_opens_early, "(nothing opened|not root)", 20),
+    _memory_case(
+        "another user asks the server's own endpoint", nobody_asks, "(Permission denied|not root)", 10
     ),
-    Case(
-        "memory",
-        "another user asks the server's own endpoint",
-        nobody_asks,
-        "(Permission denied|not root)",
-        10,
+    _quick_sweep("a name that is a pattern", named("lamr-serving-[x-z]"), SWEPT.format("stays"), 2),
+    _quick_sweep("a name of a star", named("lamr-serving-*"), SWEPT.format("stays"), 2),
+    _sweep_case("question marks", named("lamr-serving-????????????"), SWEPT.format("stays"), 2),
+    _sweep_case("a name that is too short", named("lamr-serving-"), SWEPT.format("stays"), 2),
+    _sweep_case("a name with a line break", named("lamr-serving-00000000000\n"), SWEPT.format("stays"), 2),
+    _quick_sweep("somebody else's folder", dead(_of_nobody), SWEPT.format("stays"), 2),
+    _quick_sweep(
+        "a link to a folder", dead(lambda root, victim: root.symlink_to(victim)), SWEPT.format("stays"), 2
     ),
-    Case(
-        "sweep", "a name that is a pattern", named("lamr-serving-[x-z]"), SWEPT.format("stays"), 2, quick=True
-    ),
-    Case("sweep", "a name of a star", named("lamr-serving-*"), SWEPT.format("stays"), 2, quick=True),
-    Case("sweep", "question marks", named("lamr-serving-????????????"), SWEPT.format("stays"), 2),
-    Case("sweep", "a name that is too short", named("lamr-serving-"), SWEPT.format("stays"), 2),
-    Case("sweep", "a name with a line break", named("lamr-serving-00000000000\n"), SWEPT.format("stays"), 2),
-    Case("sweep", "somebody else's folder", dead(_of_nobody), SWEPT.format("stays"), 2, quick=True),
-    Case(
-        "sweep",
-        "a link to a folder",
-        dead(lambda root, victim: root.symlink_to(victim)),
-        SWEPT.format("stays"),
-        2,
-        quick=True,
-    ),
-    Case("sweep", "a file", dead(lambda root, _: root.touch()), SWEPT.format("stays"), 2),
-    Case("sweep", "a lock that is a link", dead(_lock_is_a_link), SWEPT.format("stays"), 2),
-    Case("sweep", "a lock that is a pipe", dead(_lock_is_a_fifo), SWEPT.format("(stays|goes)"), 2),
-    Case("sweep", "a dead server's folder with a link in it", dead(_holds_a_link), SWEPT.format("goes"), 2),
-    Case("sweep", "a dead server's folder", dead(_with_lock), SWEPT.format("goes"), 2),
+    _sweep_case("a file", dead(lambda root, _: root.touch()), SWEPT.format("stays"), 2),
+    _sweep_case("a lock that is a link", dead(_lock_is_a_link), SWEPT.format("stays"), 2),
+    _sweep_case("a lock that is a pipe", dead(_lock_is_a_fifo), SWEPT.format("(stays|goes)"), 2),
+    _sweep_case("a dead server's folder with a link in it", dead(_holds_a_link), SWEPT.format("goes"), 2),
+    _sweep_case("a dead server's folder", dead(_with_lock), SWEPT.format("goes"), 2),
 )

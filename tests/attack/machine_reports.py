@@ -1,13 +1,12 @@
 """Every command in a fresh home, watched: what it looks up, where it connects to, and what it leaves."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
 import time
 import urllib.request
 from collections.abc import Callable
+from functools import partial
 
 from lamr_serving.launcher.server_options import free_ports
 
@@ -15,6 +14,7 @@ from tests.attack.case import Case
 from tests.attack.place import LAMR, Place
 from tests.attack.served import CODE, served
 from tests.attack.watched import Watch
+from tests.processes import eventually
 
 
 def reports(*arguments: str, send: bytes = b"") -> Callable[[Place], str]:
@@ -60,9 +60,7 @@ def hook_reports(place: Place) -> str:
     with subprocess.Popen(
         command, cwd=place.folder, env=place.environment(watch.variables), stderr=subprocess.DEVNULL
     ) as process:
-        until = time.monotonic() + 60
-        while not path.exists() and process.poll() is None and time.monotonic() < until:
-            time.sleep(0.05)
+        eventually(lambda: path.exists() or process.poll() is not None, 60)
         time.sleep(2)
         process.terminate()
     return f"ran; {watch.said()}"
@@ -101,28 +99,22 @@ def _asked(request: urllib.request.Request, seconds: float) -> str:
             time.sleep(0.2)
 
 
+_case = partial(Case, "reports")
+_quick = partial(Case, "reports", quick=True)
 CASES = (
-    Case(
-        "reports",
+    _quick(
         "the watch sees a lookup, a connection and a file",
         the_watch_sees,
         r"away connect 192\.0\.2\.1, lookup nowhere\.invalid; foreign left",
         5,
-        quick=True,
     ),
-    Case("reports", "prune", reports("prune", "a.py", "-q", "launch"), "exit 0; nothing", 5, quick=True),
-    Case("reports", "pack", reports("pack", ".", "-q", "launch"), "exit 0; nothing", 8),
-    Case("reports", "status", reports("status"), "exit 0; nothing", 3),
-    Case("reports", "batch", reports("batch", "jobs.jsonl", "-o", "out"), "exit 0; nothing", 10),
-    Case(
-        "reports",
-        "mcp",
-        reports("mcp", send=b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'),
-        "exit 0; nothing",
-        5,
-    ),
-    Case("reports", "serve", serve_reports, "answers; nothing", 15),
-    Case("reports", "http", http_reports, "200; nothing", 15),
-    Case("reports", "the hook's server", hook_reports, "ran; nothing", 15),
-    Case("reports", "lamr as a library", library_reports, "exit 0; nothing", 8),
+    _quick("prune", reports("prune", "a.py", "-q", "launch"), "exit 0; nothing", 5),
+    _case("pack", reports("pack", ".", "-q", "launch"), "exit 0; nothing", 8),
+    _case("status", reports("status"), "exit 0; nothing", 3),
+    _case("batch", reports("batch", "jobs.jsonl", "-o", "out"), "exit 0; nothing", 10),
+    _case("mcp", reports("mcp", send=b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'), "exit 0; nothing", 5),
+    _case("serve", serve_reports, "answers; nothing", 15),
+    _case("http", http_reports, "200; nothing", 15),
+    _case("the hook's server", hook_reports, "ran; nothing", 15),
+    _case("lamr as a library", library_reports, "exit 0; nothing", 8),
 )

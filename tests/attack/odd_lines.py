@@ -1,7 +1,5 @@
 """Requests in HTTP/1.1 that two readers could read in two ways, with what the front must say of each."""
 
-from __future__ import annotations
-
 from tests.attack.front_callers import INFER, READY, Caller
 from tests.attack.odd_requests import NAME, OTHER, frame, text
 

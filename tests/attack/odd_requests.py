@@ -1,7 +1,5 @@
 """Requests to Triton as no library writes them: bytes of protobuf and of gRPC, by name, and what writes them."""
 
-from __future__ import annotations
-
 from tritonclient.grpc import service_pb2
 
 OTHER = b"lamr_encoder"

@@ -1,7 +1,5 @@
 """Where a case is tried: a folder and a home of its own, and `lamr` as a user starts it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

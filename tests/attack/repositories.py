@@ -1,7 +1,5 @@
 """Repositories of strangers: what git would start, names that lead out, lists without end, objects that lie."""
 
-from __future__ import annotations
-
 from tests.attack.git_lists import LISTS
 from tests.attack.git_names import PATHS
 from tests.attack.git_objects import OBJECTS

@@ -1,7 +1,5 @@
 """A `lamr serve` that cases attack: one of their own, or one that they share."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import shutil

@@ -4,8 +4,6 @@ Replicas are small servers that speak Triton's protocol, so that what reaches on
 an open connection, and comes anew from another address than the attacker's, too.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import re
@@ -215,26 +213,12 @@ def _modes(place: Place) -> str:
 SERVICE = READY.removesuffix("ModelReady")
 ABOUT_MODEL = tuple(SERVICE + call for call in ("ModelReady", "ModelMetadata", "ModelConfig", "ModelInfer"))
 PATHS = (
-    *(
-        "RepositoryIndex",
-        "/RepositoryIndex",
-        "repositoryindex",
-        "%52epositoryIndex",
-        "ModelReady/../RepositoryIndex",
-    ),
-    *(
-        "ModelReady?x=1",
-        "ModelReady?",
-        "ModelReady/",
-        "modelready",
-        "ModelReady%00",
-        "ModelReady;x",
-        "..%2fModelReady",
-    ),
+    *("RepositoryIndex", "/RepositoryIndex", "repositoryindex", "%52epositoryIndex", "ModelReady/../RepositoryIndex"),
+    *("ModelReady?x=1", "ModelReady?", "ModelReady/", "modelready", "ModelReady%00", "ModelReady;x", "..%2fModelReady"),
     *("ModelStreamInfer", "ModelStatistics", "TraceSetting", "LogSettings", "RepositoryModelLoad"),
     *("RepositoryModelUnload", "SystemSharedMemoryRegister", "SystemSharedMemoryStatus"),
     *("SystemSharedMemoryUnregister", "CudaSharedMemoryRegister"),
-)
+)  # fmt: skip
 SERVICES = (
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
     "/grpc.health.v1.Health/Check",

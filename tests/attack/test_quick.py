@@ -1,7 +1,5 @@
 """The cases of the campaign that take a second or two; `make attack` runs all of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Sums of rows are those of a plain loop, however long a segment is."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

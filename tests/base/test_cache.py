@@ -1,7 +1,5 @@
 """A cache that others write to, that is broken, or that can't be used."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import sqlite3

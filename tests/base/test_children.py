@@ -1,7 +1,5 @@
 """What lamr starts stands elsewhere than its caller, and imports nothing from there."""
 
-from __future__ import annotations
-
 import os
 import site
 import subprocess

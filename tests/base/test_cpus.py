@@ -1,7 +1,5 @@
 """How many CPUs a process may use: its affinity mask and its control group's quota, whichever is less."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

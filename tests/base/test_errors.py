@@ -1,7 +1,5 @@
 """Every error that lamr raises on purpose has one base, carries its facts, and ends the command as the docs say."""
 
-from __future__ import annotations
-
 import importlib
 import pickle
 import pkgutil

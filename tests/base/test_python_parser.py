@@ -1,7 +1,5 @@
 """Threads that load models and parse Python at once: CPython 3.11 lets two of them disturb each other in its parser."""
 
-from __future__ import annotations
-
 import ast
 import threading
 from concurrent.futures import ThreadPoolExecutor

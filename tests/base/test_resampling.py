@@ -1,7 +1,5 @@
 """Intervals by bootstrap: clusters are drawn whole, and what is compared is drawn in pairs."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Nothing that lamr stands on reports home, however lamr is used."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

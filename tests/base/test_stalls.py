@@ -1,7 +1,5 @@
 """A process that stood still ends; one that is merely slow, or was never watched, doesn't."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

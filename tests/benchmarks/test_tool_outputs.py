@@ -1,7 +1,5 @@
 """Outputs of real tools: labels come from how a project was made, and what they name stands in every result."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

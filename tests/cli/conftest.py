@@ -1,7 +1,5 @@
 """What holds for the tests of commands, some of which run a command within the test's own process."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

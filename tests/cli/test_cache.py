@@ -1,7 +1,5 @@
 """`lamr cache` says what is kept, and clears what prune and pack can make again."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`lamr export --perplexity` and `lamr research compress`, in process and by a server of what was exported."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Help pages: they fit a terminal of 80 columns, and each command's has two examples that lamr can read."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`lamr install`, `uninstall` and `agents status`, and the hook whose command is the same on every machine."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -1,7 +1,5 @@
 """`lamr research judge` and its `items`: what docs/judge.md tells to type, against a scripted endpoint."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What prunes in process asks nothing of the machine that only Unix has; what needs Unix, or Triton, says so."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,12 +1,9 @@
 """`lamr pack`: arguments, output, summary and exit codes; the packing itself is tests/repositories' matter."""
 
-from __future__ import annotations
-
 import json
 import re
 import stat
 import subprocess
-import sys
 from pathlib import Path
 from typing import get_args
 
@@ -17,6 +14,7 @@ from lamr_repositories import FORMATS
 from typer.testing import CliRunner, Result
 
 from tests.client.conftest import free_port
+from tests.command import run_main
 
 __all__ = ["free_port"]
 
@@ -123,19 +121,9 @@ def test_a_url_and_a_page_to_look_at(folder: Path, tmp_path: Path) -> None:
     ],
 )
 def test_errors_name_the_cause(folder: Path, arguments: list[str], words: str) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "lamr_cli.main",
-        "pack",
-        str(folder),
-        *arguments,
-        "--no-cache",
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run_main("pack", folder, *arguments, "--no-cache")
     assert done.returncode == 2
     assert words in done.stderr
-    assert "Traceback" not in done.stderr
 
 
 def test_files_with_secrets_are_counted_and_taken_when_asked(folder: Path) -> None:

@@ -1,20 +1,19 @@
 """`lamr prune --format` and `lamr view`, with the bundled model, in process and without a subprocess."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
 from typing import get_args
 
 import pytest
-from lamr_cli.main import app, main
+from lamr_cli.main import app
 from lamr_cli.prune import Form
 from lamr_client import ServerUnavailableError
 from lamr_postprocess import prune_lines, split_lines
 from typer.testing import CliRunner, Result
 
 from tests.client.conftest import free_port
+from tests.command import run_main
 
 __all__ = ["free_port"]
 
@@ -114,6 +113,8 @@ def test_line_numbers_in_both_marker_styles(file: Path) -> None:
         numbered = [line.split("\t", 1) for line in text.splitlines(keepends=True)]
         assert all(lines[int(number) - 1] == line for number, line in numbered if number)
         assert any(not number for number, _ in numbered)
+        kept = json.loads(lamr("prune", file, "-q", QUERY, "--quiet", "--json").stdout)["kept_lines"]
+        assert [int(number) for number, _ in numbered if number] == kept
 
 
 def test_bounds_and_wishes(file: Path) -> None:
@@ -209,31 +210,17 @@ def test_view_names_its_page_by_the_file(file: Path, tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize("command", ["prune", "view"])
-def test_a_folder_is_for_pack(
-    command: str, file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("sys.argv", ["lamr", command, str(file.parent), "-q", "Why $HOME?"])
-    with pytest.raises(SystemExit) as caught:
-        main()
-    assert caught.value.code == 2
-    assert f"lamr pack {file.parent} -q 'Why $HOME?'" in capsys.readouterr().err
+def test_a_folder_is_for_pack(command: str, file: Path) -> None:
+    done = run_main(command, file.parent, "-q", "Why $HOME?")
+    assert done.returncode == 2
+    assert f"lamr pack {file.parent} -q 'Why $HOME?'" in done.stderr
 
 
-def test_a_page_that_cannot_be_written_is_exit_2(
-    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_page_that_cannot_be_written_is_exit_2(file: Path) -> None:
     for target in (file.parent / "none" / "page.html", file / "page.html", file.parent):
-        monkeypatch.setattr("sys.argv", ["lamr", "view", str(file), "-q", QUERY, "-o", str(target)])
-        with pytest.raises(SystemExit) as caught:
-            main()
-        assert caught.value.code == 2
-        assert str(target) in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("command", ["prune", "view"])
-def test_help_teaches(command: str) -> None:
-    text = lamr(command, "--help").stdout
-    assert f"lamr {command} src/server.py" in text
+        done = run_main("view", file, "-q", QUERY, "-o", target)
+        assert done.returncode == 2
+        assert str(target) in done.stderr
 
 
 def test_a_selection_alone_with_swe_pruners_text(file: Path) -> None:

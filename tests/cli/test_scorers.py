@@ -1,7 +1,5 @@
 """A model is told by what it is; what is missing, of another kind or ambiguous says so, and what to do."""
 
-from __future__ import annotations
-
 import json
 import socket
 from pathlib import Path

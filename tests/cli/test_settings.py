@@ -1,7 +1,5 @@
 """`lamr.toml` and `lamr config`: which value wins, where it is from, and what a stranger's file can't do."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
@@ -9,9 +7,11 @@ from pathlib import Path
 import pytest
 import typer
 from lamr_base.settings_file import KINDS, MOST_BYTES, SettingsError
-from lamr_cli.main import app, main
+from lamr_cli.main import app
 from lamr_cli.settings import Settings, defaults, project_file
 from typer.testing import CliRunner, Result
+
+from tests.command import run_main
 
 OWN = 'server = "127.0.0.1:9001"\nmodel = "models/ours"\nmax_tokens = 9000\nexclude = ["*.sql"]\n'
 
@@ -143,15 +143,11 @@ def test_a_file_that_cannot_be_used_is_named_with_its_line(
     assert lamr("pack", "--help").exit_code == 0
 
 
-def test_the_command_ends_with_a_message(
-    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_ends_with_a_message(project: Path) -> None:
     (project / "lamr.toml").write_text("max_tokens = 0\n")
-    monkeypatch.setattr("sys.argv", ["lamr", "pack", ".", "-q", "x"])
-    with pytest.raises(SystemExit) as caught:
-        main()
-    assert caught.value.code == 2
-    assert "lamr.toml:1: max_tokens must be" in capsys.readouterr().err
+    done = run_main("pack", ".", "-q", "x")
+    assert done.returncode == 2
+    assert "lamr.toml:1: max_tokens must be" in done.stderr
 
 
 def test_only_a_regular_file_is_read(project: Path, home: Path) -> None:

@@ -3,8 +3,6 @@
 All choose the same code. llama.cpp rounds what weights are multiplied with, so that its numbers differ a little.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import subprocess
 import sys

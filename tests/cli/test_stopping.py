@@ -1,7 +1,5 @@
 """Servers that SIGTERM stops end with exit code 0; `lamr serve` and `lamr front run` have tests of their own."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

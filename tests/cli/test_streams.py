@@ -1,7 +1,5 @@
 """Streams that are closed, full or of another encoding, folders that are gone, and an environment of ASCII alone."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

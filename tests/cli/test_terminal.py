@@ -1,7 +1,5 @@
 """What strangers wrote reaches no terminal as it is: names, messages and code with control characters."""
 
-from __future__ import annotations
-
 import ast
 import os
 import pty

@@ -1,7 +1,5 @@
 """Answers of a model that anybody can check: a token is kept where its id says so."""
 
-from __future__ import annotations
-
 import numpy as np
 from lamr_model.model_io import ChunkRequest, ChunkResult
 

@@ -1,16 +1,14 @@
 """A scripted endpoint on loopback that speaks as vLLM, SGLang, llama.cpp or Ollama do; its numbers are a model's."""
 
-from __future__ import annotations
-
 import contextlib
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import numpy as np
 from lamr_export import TorchScorer
+
+from tests.http_server import Reply, Request, answering
 
 MODEL = "tiny"
 SPLIT = 200
@@ -81,42 +79,19 @@ class Script:
 def serving(script: Script) -> Iterator[str]:
     """Give the address of a server that follows the script."""
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    def reply(request: Request) -> Reply:
+        body = json.loads(request.body) if request.body else None
+        script.asked.append((request.path, body))
+        status, answer = 200, None
+        if script.key is not None and request.headers.get("Authorization") != f"Bearer {script.key}":
+            status = 401
+        elif script.failures:
+            status = script.failures.pop(0)
+        elif (answer := script.answer(request.path, body)) is None:
+            status = 404
+        told = script.spoil(answer) if status == 200 else {"error": {"message": "no"}}
+        data = told if isinstance(told, bytes) else json.dumps(told).encode()
+        return status, data, {"Content-Type": "application/json", "retry-after-ms": "1"}
 
-        def do_GET(self) -> None:
-            self._do(None)
-
-        def do_POST(self) -> None:
-            self._do(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-
-        def _do(self, body: Any) -> None:
-            script.asked.append((self.path, body))
-            status, answer = 200, None
-            if script.key is not None and self.headers.get("Authorization") != f"Bearer {script.key}":
-                status = 401
-            elif script.failures:
-                status = script.failures.pop(0)
-            elif (answer := script.answer(self.path, body)) is None:
-                status = 404
-            told = script.spoil(answer) if status == 200 else {"error": {"message": "no"}}
-            data = told if isinstance(told, bytes) else json.dumps(told).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.send_header("retry-after-ms", "1")
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/v1"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with answering(reply) as address:
+        yield address + "/v1"

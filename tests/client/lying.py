@@ -1,7 +1,5 @@
 """Answers of servers that lie: an `InferResult` whose tensors are what a test says."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

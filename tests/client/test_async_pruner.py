@@ -1,7 +1,5 @@
 """`AsyncPruner` gives what `Pruner` gives, cancels what it started, and leaves the event loop alone."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 

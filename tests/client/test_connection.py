@@ -1,7 +1,5 @@
 """Addresses, keys and certificates: what is taken, and what is refused before anything is sent."""
 
-from __future__ import annotations
-
 import pytest
 from lamr_client import InvalidInputError, Pruner, parse_connection
 

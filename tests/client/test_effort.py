@@ -1,7 +1,5 @@
 """Effort and time: the line model alone, the best chunks first, an answer by then, and faults that don't take it."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import sys

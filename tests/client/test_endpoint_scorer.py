@@ -1,7 +1,5 @@
 """An endpoint's log-probabilities are those of its model, in whichever form it tells them; errors have names."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from lamr_client import (

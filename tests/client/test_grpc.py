@@ -1,7 +1,5 @@
 """Both gRPC transports against a real gRPC server: tensors, errors, deadlines, cancellation, reconnection."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time
@@ -52,14 +50,29 @@ class Blocking:
         await asyncio.to_thread(self._inner.close)
 
 
-@pytest.fixture(params=[Blocking, AsyncGrpcTransport])
-def transport_class(request):
-    return request.param
-
-
 @pytest.fixture
 def spec(repository):
     return load_spec(repository)
+
+
+@pytest.fixture
+def triton(spec):
+    with FakeTriton(spec) as server:
+        yield server
+
+
+@pytest.fixture(params=[Blocking, AsyncGrpcTransport])
+async def connect(request, spec):
+    opened = []
+
+    def open_one(server, **options):
+        address = server.address if isinstance(server, FakeTriton) else server
+        opened.append(request.param(address, spec, **options))
+        return opened[-1]
+
+    yield open_one
+    for transport in opened:
+        await transport.close()
 
 
 def request_of(length: int, want_rubrics: bool = False) -> ChunkRequest:
@@ -78,36 +91,32 @@ def assert_equal(result, expected):
 
 @pytest.mark.parametrize("batched", [False, True])
 @pytest.mark.parametrize("want_rubrics", [False, True])
-async def test_tensors_arrive_and_come_back(transport_class, spec, batched, want_rubrics):
+async def test_tensors_arrive_and_come_back(connect, spec, batched, want_rubrics):
     with FakeTriton(spec, batched=batched) as triton:
-        transport = transport_class(triton.address, spec)
+        transport = connect(triton)
         request = request_of(20, want_rubrics)
         assert_equal(await transport.infer(request, 5), answer(request))
         many = [request_of(n, want_rubrics) for n in (5, 40, 12, 300)]
         for result, one in zip(await transport.infer_many(many, 5), many, strict=True):
             assert_equal(result, answer(one))
         assert await transport.infer_many([], 5) == []
-        await transport.close()
         assert {"rubric_prob" in names for names in triton.asked} == {want_rubrics}
 
 
-async def test_other_model_is_refused_before_code_is_sent(transport_class, spec):
+async def test_other_model_is_refused_before_code_is_sent(connect, spec):
     other = type(spec)(**{**vars(spec), "version": "2"})
     for served, named in ((other, other.fingerprint), (None, "none")):
         with FakeTriton(served) as triton:
-            transport = transport_class(triton.address, spec)
+            transport = connect(triton)
             with pytest.raises(ModelMismatchError, match=f"{named}.*{spec.fingerprint}"):
                 await transport.infer(request_of(9), 5)
             assert not triton.asked
-            await transport.close()
 
 
-async def test_unknown_model_name(transport_class, spec):
-    with FakeTriton(spec) as triton:
-        transport = transport_class(triton.address, spec, model="other")
-        with pytest.raises(ModelMismatchError, match="no model 'other'"):
-            await transport.infer(request_of(9), 5)
-        await transport.close()
+async def test_unknown_model_name(connect, triton):
+    transport = connect(triton, model="other")
+    with pytest.raises(ModelMismatchError, match="no model 'other'"):
+        await transport.infer(request_of(9), 5)
 
 
 @pytest.mark.parametrize(
@@ -122,11 +131,7 @@ async def test_unknown_model_name(transport_class, spec):
             "Request for unknown model: 'lamr' has no available versions",
             ServerUnavailableError,
         ),
-        (
-            "NOT_FOUND",
-            "Request for unknown model: 'lamr' has no available versions",
-            ServerUnavailableError,
-        ),
+        ("NOT_FOUND", "Request for unknown model: 'lamr' has no available versions", ServerUnavailableError),
         # The model was there a moment ago, so the server is stopping.
         ("NOT_FOUND", "Request for unknown model: 'lamr' is not found", ServerUnavailableError),
         ("UNAUTHENTICATED", "this API key isn't known", AccessDeniedError),
@@ -139,119 +144,104 @@ async def test_unknown_model_name(transport_class, spec):
         ("INTERNAL", "Stub process 'lamr_decoder_0_0' is not healthy.", ServerUnavailableError),
     ],
 )
-async def test_statuses_become_errors(transport_class, spec, status, message, expected):
+async def test_statuses_become_errors(connect, spec, status, message, expected):
     with FakeTriton(spec, faults=[(grpc.StatusCode[status], message)] * 2) as triton:
-        transport = transport_class(triton.address, spec)
+        transport = connect(triton)
         for call in (transport.infer(request_of(9), 5), transport.infer_many([request_of(9)] * 2, 5)):
             with pytest.raises(expected, match=triton.address) as caught:
                 await call
             assert type(caught.value) is expected
-        await transport.close()
 
 
 @pytest.mark.parametrize(("ready", "expected"), [(False, ServerUnavailableError), (True, ModelMismatchError)])
-async def test_a_server_without_the_model_is_asked_whether_it_is_ready(
-    transport_class, spec, ready, expected
-):
-    with FakeTriton(spec) as triton:
-        triton.ready = ready
-        transport = transport_class(triton.address, spec, model="other")
-        with pytest.raises(expected):
-            await transport.infer(request_of(9), 1)
-        await transport.close()
+async def test_a_server_without_the_model_is_asked_whether_it_is_ready(connect, triton, ready, expected):
+    triton.ready = ready
+    transport = connect(triton, model="other")
+    with pytest.raises(expected):
+        await transport.infer(request_of(9), 1)
 
 
-async def test_a_key_travels_with_each_call(transport_class, spec):
-    with FakeTriton(spec) as triton:
-        connection = parse_connection(triton.address, api_key="lamr_secret")
-        assert "lamr_secret" not in repr(connection)
-        transport = transport_class(connection, spec)
-        await transport.infer(request_of(9), 5)
-        assert [dict(seen)["authorization"] for seen in triton.metadata] == ["Bearer lamr_secret"] * 2
-        await transport.close()
+async def test_a_key_travels_with_each_call(connect, triton):
+    connection = parse_connection(triton.address, api_key="lamr_secret")
+    assert "lamr_secret" not in repr(connection)
+    transport = connect(connection)
+    await transport.infer(request_of(9), 5)
+    assert [dict(seen)["authorization"] for seen in triton.metadata] == ["Bearer lamr_secret"] * 2
 
 
-async def test_missing_output_is_named(transport_class, spec):
+async def test_missing_output_is_named(connect, spec):
     with FakeTriton(spec, drop=("keep_prob",)) as triton:
-        transport = transport_class(triton.address, spec)
+        transport = connect(triton)
         with pytest.raises(ModelMismatchError, match="keep_prob"):
             await transport.infer(request_of(9), 5)
-        await transport.close()
 
 
-async def test_nobody_there(transport_class, spec, free_port):
-    transport = transport_class(f"127.0.0.1:{free_port}", spec)
+async def test_nobody_there(connect, free_port):
+    transport = connect(f"127.0.0.1:{free_port}")
     begin = time.monotonic()
     with pytest.raises(ServerUnavailableError, match=f"127.0.0.1:{free_port}"):
         await transport.infer(request_of(9), 10)
     assert time.monotonic() - begin < 5
+
+
+async def test_deadline_is_kept_and_the_queue_told_but_never_the_wire(connect, triton):
+    transport = connect(triton)
+    await transport.infer(request_of(9), 5)
+    triton.hold.clear()
+    begin = time.monotonic()
+    for call in (transport.infer(request_of(9), 0.3), transport.infer_many([request_of(9)] * 2, 0.3)):
+        with pytest.raises(DeadlineExceededError):
+            await call
+    assert time.monotonic() - begin < 5
+    for _ in range(4):
+        assert await asyncio.to_thread(triton.waiting.acquire, timeout=3)
+    assert triton.cancelled.acquire(timeout=3), "the first call has ended"
+    assert not triton.cancelled.acquire(timeout=0.5), "the others go on, and nobody waits for them"
+    triton.hold.set()
     await transport.close()
-
-
-async def test_deadline_is_kept_and_the_queue_told_but_never_the_wire(transport_class, spec):
-    with FakeTriton(spec) as triton:
-        transport = transport_class(triton.address, spec)
-        await transport.infer(request_of(9), 5)
-        triton.hold.clear()
-        begin = time.monotonic()
-        for call in (transport.infer(request_of(9), 0.3), transport.infer_many([request_of(9)] * 2, 0.3)):
-            with pytest.raises(DeadlineExceededError):
-                await call
-        assert time.monotonic() - begin < 5
-        for _ in range(4):
-            assert await asyncio.to_thread(triton.waiting.acquire, timeout=3)
-        assert triton.cancelled.acquire(timeout=3), "the first call has ended"
-        assert not triton.cancelled.acquire(timeout=0.5), "the others go on, and nobody waits for them"
-        triton.hold.set()
-        await transport.close()
-        for _ in range(3):
-            assert triton.cancelled.acquire(timeout=3)
+    for _ in range(3):
+        assert triton.cancelled.acquire(timeout=3)
     assert triton.wire_deadlines == [None] * 4
     assert 0 < triton.queue_timeouts[0] <= 5_000_000
     assert all(0 < timeout <= 300_000 for timeout in triton.queue_timeouts[1:])
 
 
-async def test_without_a_deadline_the_queue_keeps_its_own(transport_class, spec):
-    with FakeTriton(spec) as triton:
-        transport = transport_class(triton.address, spec)
-        await transport.infer(request_of(9))
-        await transport.close()
+async def test_without_a_deadline_the_queue_keeps_its_own(connect, triton):
+    transport = connect(triton)
+    await transport.infer(request_of(9))
     assert triton.queue_timeouts == [None]
 
 
-async def test_closing_lets_calls_be_answered_first(transport_class, spec):
+async def test_closing_lets_calls_be_answered_first(connect, triton):
+    transport = connect(triton)
+    triton.hold.clear()
+    call = asyncio.ensure_future(transport.infer(request_of(9), 20))
+    assert await asyncio.to_thread(triton.waiting.acquire, timeout=5)
+    closing = asyncio.ensure_future(transport.close())
+    await asyncio.sleep(0.1)
+    triton.hold.set()
+    assert_equal(await call, answer(request_of(9)))
+    await closing
+
+
+async def test_server_killed_in_mid_request(connect, triton):
+    transport = connect(triton)
+    triton.hold.clear()
+    call = asyncio.ensure_future(transport.infer(request_of(9), 30))
+    assert await asyncio.to_thread(triton.waiting.acquire, timeout=5)
+    begin = time.monotonic()
+    stopper = threading.Thread(target=triton.stop)
+    stopper.start()
+    with pytest.raises(ServerUnavailableError):
+        await call
+    assert time.monotonic() - begin < 8
+    triton.hold.set()
+    await asyncio.to_thread(stopper.join)
+
+
+async def test_restarted_server_is_found_again_and_checked_again(connect, spec):
     with FakeTriton(spec) as triton:
-        transport = transport_class(triton.address, spec)
-        triton.hold.clear()
-        call = asyncio.ensure_future(transport.infer(request_of(9), 20))
-        assert await asyncio.to_thread(triton.waiting.acquire, timeout=5)
-        closing = asyncio.ensure_future(transport.close())
-        await asyncio.sleep(0.1)
-        triton.hold.set()
-        assert_equal(await call, answer(request_of(9)))
-        await closing
-
-
-async def test_server_killed_in_mid_request(transport_class, spec):
-    with FakeTriton(spec) as triton:
-        transport = transport_class(triton.address, spec)
-        triton.hold.clear()
-        call = asyncio.ensure_future(transport.infer(request_of(9), 30))
-        assert await asyncio.to_thread(triton.waiting.acquire, timeout=5)
-        begin = time.monotonic()
-        stopper = threading.Thread(target=triton.stop)
-        stopper.start()
-        with pytest.raises(ServerUnavailableError):
-            await call
-        assert time.monotonic() - begin < 8
-        triton.hold.set()
-        await asyncio.to_thread(stopper.join)
-        await transport.close()
-
-
-async def test_restarted_server_is_found_again_and_checked_again(transport_class, spec):
-    with FakeTriton(spec) as triton:
-        transport = transport_class(triton.address, spec)
+        transport = connect(triton)
         await transport.infer(request_of(9), 5)
     with pytest.raises(ServerUnavailableError):
         await transport.infer(request_of(9), 5)
@@ -261,12 +251,11 @@ async def test_restarted_server_is_found_again_and_checked_again(transport_class
     assert await eventually(transport, ServerUnavailableError)
     with FakeTriton(spec, port=triton.port):
         assert await eventually(transport, None)
-    await transport.close()
 
 
-async def test_a_server_that_is_replaced_while_nobody_asks_is_seen(transport_class, spec):
+async def test_a_server_that_is_replaced_while_nobody_asks_is_seen(connect, spec):
     with FakeTriton(spec) as triton:
-        transport = transport_class(triton.address, spec)
+        transport = connect(triton)
         await transport.infer(request_of(9), 5)
     other = type(spec)(**{**vars(spec), "version": "2"})
     with FakeTriton(other, port=triton.port) as replaced:
@@ -277,7 +266,6 @@ async def test_a_server_that_is_replaced_while_nobody_asks_is_seen(transport_cla
             errors.append(type(caught.value))
         assert errors[-1] is ModelMismatchError
         assert not replaced.asked
-    await transport.close()
 
 
 async def eventually(transport, expected) -> bool:
@@ -295,17 +283,16 @@ async def eventually(transport, expected) -> bool:
     return False
 
 
-async def test_closing_ends_calls_under_way(transport_class, spec):
-    with FakeTriton(spec) as triton:
-        transport = transport_class(triton.address, spec)
-        triton.hold.clear()
-        call = asyncio.ensure_future(transport.infer(request_of(9), 20))
-        assert await asyncio.to_thread(triton.waiting.acquire, timeout=5)
-        await transport.close()
-        with pytest.raises(LamrError, match="closed"):
-            await call
-        with pytest.raises(LamrError, match="closed"):
-            await transport.infer(request_of(9), 5)
+async def test_closing_ends_calls_under_way(connect, triton):
+    transport = connect(triton)
+    triton.hold.clear()
+    call = asyncio.ensure_future(transport.infer(request_of(9), 20))
+    assert await asyncio.to_thread(triton.waiting.acquire, timeout=5)
+    await transport.close()
+    with pytest.raises(LamrError, match="closed"):
+        await call
+    with pytest.raises(LamrError, match="closed"):
+        await transport.infer(request_of(9), 5)
 
 
 async def test_cancelling_is_quick_and_never_reaches_the_server(repository, spec):
@@ -325,9 +312,9 @@ async def test_cancelling_is_quick_and_never_reaches_the_server(repository, spec
             assert (await pruner.prune(QUERY, program(2))).relevance is not None
 
 
-async def test_a_server_that_was_reached_is_waited_for(transport_class, spec):
+async def test_a_server_that_was_reached_is_waited_for(connect, spec):
     with FakeTriton(spec) as triton:
-        transport = transport_class(triton.address, spec)
+        transport = connect(triton)
         await transport.infer(request_of(9), 5)
     with pytest.raises(ServerUnavailableError):
         await transport.infer(request_of(9), 5)
@@ -336,12 +323,11 @@ async def test_a_server_that_was_reached_is_waited_for(transport_class, spec):
     assert not call.done()
     with FakeTriton(spec, port=triton.port):
         assert_equal(await call, answer(request_of(9)))
-    await transport.close()
 
 
-async def test_waiting_for_a_server_keeps_the_deadline(transport_class, spec):
+async def test_waiting_for_a_server_keeps_the_deadline(connect, spec):
     with FakeTriton(spec) as triton:
-        transport = transport_class(triton.address, spec)
+        transport = connect(triton)
         await transport.infer(request_of(9), 5)
     with pytest.raises(ServerUnavailableError):
         await transport.infer(request_of(9), 5)
@@ -349,15 +335,13 @@ async def test_waiting_for_a_server_keeps_the_deadline(transport_class, spec):
     with pytest.raises(ServerUnavailableError):
         await transport.infer(request_of(9), 0.5)
     assert 0.2 < time.monotonic() - begin < 5
-    await transport.close()
 
 
-async def test_the_first_error_leaves_the_other_calls_alone(transport_class, spec):
+async def test_the_first_error_leaves_the_other_calls_alone(connect, spec):
     with FakeTriton(spec, faults=[(grpc.StatusCode.INTERNAL, "one fails")]) as triton:
-        transport = transport_class(triton.address, spec)
+        transport = connect(triton)
         with pytest.raises(ServerError, match="one fails"):
             await transport.infer_many([request_of(9)] * 4, 5)
-        await transport.close()
     assert len(triton.asked) == 3
 
 

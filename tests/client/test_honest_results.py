@@ -1,7 +1,5 @@
 """What a result says of itself: whether anything was cut and why not, what the code is, how the query was read."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -57,11 +55,7 @@ def test_an_image_in_a_notebook_makes_no_minified_file(transport: MockTransport)
             "nothing was cut: every line is selected, or needed by a selected line",
         ),
         (program(3), {"max_tokens": 9_999}, "nothing was cut: the code fits into the budget"),
-        (
-            "x = 1\n",
-            {"threshold": 1},
-            "kept whole: markers would make it longer than the original",
-        ),
+        ("x = 1\n", {"threshold": 1}, "kept whole: markers would make it longer than the original"),
     ],
 )
 def test_where_nothing_was_cut_the_result_says_why(

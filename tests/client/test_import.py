@@ -1,7 +1,5 @@
 """Importing the light packages loads nothing heavy, and the client not even what only a transport needs."""
 
-from __future__ import annotations
-
 import importlib
 import subprocess
 import sys

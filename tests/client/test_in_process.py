@@ -1,7 +1,5 @@
 """The in-process transport on a small real ONNX encoder and a real decoder."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

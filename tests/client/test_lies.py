@@ -1,7 +1,5 @@
 """A server that lies: whatever it answers, the error is one of lamr's, bounded, and fit for a terminal."""
 
-from __future__ import annotations
-
 import grpc
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Mocks answer by their rule and remember what they were asked, for threads and for an event loop."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from lamr_client import (

@@ -1,7 +1,5 @@
 """How long work takes, by what it took: no clock but the tests' own."""
 
-from __future__ import annotations
-
 import pytest
 from lamr_client.reading_plan import Pace
 

@@ -1,7 +1,5 @@
 """Which proxy is on the way to a server, by gRPC's variables; to this machine there is none."""
 
-from __future__ import annotations
-
 import socket
 import threading
 

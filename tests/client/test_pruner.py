@@ -1,7 +1,5 @@
 """`Pruner` above a fake transport: merging, bad input, retries, deadlines, passthrough, concurrency."""
 
-from __future__ import annotations
-
 import base64
 import itertools
 import json

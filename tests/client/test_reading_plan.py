@@ -1,7 +1,5 @@
 """Which chunks are read next, and why no more: with gains, paces and deadlines that the tests make up."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

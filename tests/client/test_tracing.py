@@ -1,7 +1,5 @@
 """Which trace a request says that it belongs to: the argument's, OpenTelemetry's or the environment's."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What a scorer reads of a served model's configuration and answers; a real server's are tests/repositories' matter."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 

@@ -1,7 +1,5 @@
 """A gRPC server that speaks as much of Triton's protocol as the client uses; its model is `answers.answer`."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -47,7 +45,7 @@ class FakeTriton(service_pb2_grpc.GRPCInferenceServiceServicer):
         self.port = self._server.add_insecure_port(f"127.0.0.1:{port}")
         self.address = f"127.0.0.1:{self.port}"
 
-    def __enter__(self) -> FakeTriton:
+    def __enter__(self) -> "FakeTriton":
         self._server.start()
         return self
 

@@ -1,6 +1,6 @@
 """Baselines find what they should, on Python and on anything else, and are fast."""
 
-import time
+import itertools
 
 import numpy as np
 import pytest
@@ -8,6 +8,8 @@ from lamr_evaluation.baselines import BASELINES, functions, paragraphs, windows
 from lamr_evaluation.records import bare_lines
 from lamr_model.bm25 import bm25
 from lamr_model.words import TermIndex, query_terms, split_words, stem, terms
+
+from tests.timing import growth
 
 CODE = '''"""Shop."""
 
@@ -152,17 +154,16 @@ def test_random_paragraphs_are_the_same_every_time_and_differ_by_query():
 
 
 def test_time_grows_with_the_file():
-    def seconds(functions: int) -> float:
-        body = "".join(
+    def body(functions: int) -> str:
+        return "".join(
             f"def function_{n}(argument_{n}):\n    value = argument_{n} + {n}\n    return value\n\n"
             for n in range(functions)
         )
-        samples = []
-        for number in range(5):
-            started = time.process_time()
-            BASELINES["bm25-functions"]("how is the value of function 17 computed?", f"# {number}\n" + body)
-            samples.append(time.process_time() - started)
-        return min(samples)  # the others had company on their CPU
 
-    seconds(10)
-    assert seconds(4_000) < 64 * seconds(250) + 0.004  # 16 times as long; a square would be 256
+    numbers = itertools.count()  # what was asked before is remembered
+
+    def ask(body: str) -> None:
+        BASELINES["bm25-functions"]("how is the value of function 17 computed?", f"# {next(numbers)}\n{body}")
+
+    ask(body(10))
+    assert growth(ask, body, 250, 16) < 64  # a square would be 256

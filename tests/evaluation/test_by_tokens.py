@@ -1,7 +1,5 @@
 """What budgets of tokens buy: needed lines and whole answers, beside baselines, and what tokens are spent on."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,12 +1,10 @@
 """`lamr eval` with the shipped model: bad rows are named and left out, and the exit code says so."""
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 
+from tests.command import run_main
 from tests.repositories.conftest import QUERY, folder, git, repository
 
 __all__ = ["folder", "repository"]
@@ -19,10 +17,8 @@ BAD = {
 }
 
 
-def lamr_eval(path, *arguments, what="--data", **environment):
-    command = [sys.executable, "-m", "lamr_cli.main", "eval", what, str(path), *arguments]
-    environment = {**os.environ, **environment}
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+def lamr_eval(path, *arguments, what="--data"):
+    return run_main("eval", what, path, *arguments)
 
 
 @pytest.fixture
@@ -66,7 +62,9 @@ def test_good_rows_alone_end_with_0_and_bad_ones_alone_with_2(tmp_path):
     path.write_text(json.dumps(GOOD) + "\n")
     done = lamr_eval(path, "--json")
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["left_out"] == []
+    report = json.loads(done.stdout)
+    assert (report["reference"], report["left_out"]) == ("lamr", [])
+    assert {"lamr", "bm25-functions", "grep±5"} <= {scorer["name"] for scorer in report["scorers"]}
     path.write_text("{\n")
     done = lamr_eval(path)
     assert done.returncode == 2
@@ -77,7 +75,7 @@ def test_good_rows_alone_end_with_0_and_bad_ones_alone_with_2(tmp_path):
     assert "holds no records" in done.stderr
 
 
-def test_items_about_repositories_that_cant_be_measured_are_named(repository, tmp_path):
+def test_items_about_repositories_that_cant_be_measured_are_named(repository, tmp_path, monkeypatch):
     repository.rename(tmp_path / "a+pools")
     revision = git(tmp_path / "a+pools", "rev-parse", "HEAD")
     good = {
@@ -95,7 +93,8 @@ def test_items_about_repositories_that_cant_be_measured_are_named(repository, tm
     ]
     path = tmp_path / "items.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    asked = {"what": "--repositories", "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    asked = {"what": "--repositories"}
     done = lamr_eval(path, "--mirror", str(tmp_path), **asked)
     assert done.returncode == 4, done.stderr
     assert done.stdout.startswith("1 items of 1 repositories; 3 left out\n")

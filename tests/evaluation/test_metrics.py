@@ -7,13 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lamr_evaluation.metrics import (
-    METRICS,
-    Bootstrap,
-    Confusion,
-    recall_curve,
-    summarize,
-)
+from lamr_evaluation.metrics import METRICS, Bootstrap, Confusion, recall_curve, summarize
 
 
 def arrays(*values):

@@ -1,7 +1,5 @@
 """Items about repositories, the baselines' budgets, and a report on a small repository with a real history."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -119,10 +117,7 @@ def test_an_item_that_cant_be_measured_is_counted_and_named(repository: Path) ->
 
     def report(*rows: RepositoryItem, tell: bool = True) -> RepositoryReport:
         return evaluate_repositories(
-            rows,
-            lambda _: repository / ".git",
-            budgets=(400,),
-            on_problem=problems.append if tell else None,
+            rows, lambda _: repository / ".git", budgets=(400,), on_problem=problems.append if tell else None
         )
 
     found = report(*items)

@@ -4,7 +4,6 @@ import hashlib
 import io
 import json
 import subprocess
-import sys
 import zipfile
 from collections import Counter
 from dataclasses import replace
@@ -36,6 +35,8 @@ from lamr_evaluation.suites import (
 )
 from lamr_evaluation.wheels import WheelCache
 from pyarrow import parquet
+
+from tests.command import run_main
 
 CODE = "int twice(int x) {\n    return 2 * x;\n}\n"
 IDENTITY = ("-c", "user.name=a", "-c", "user.email=a@example.invalid", "-c", "init.defaultBranch=main")
@@ -349,24 +350,13 @@ def test_build_writes_a_suite(tmp_path, mirror, item, monkeypatch, capsys):
 
 @pytest.mark.parametrize("arguments", [[], ["--data", "a.jsonl", "--suite", "edits"]])
 def test_the_command_wants_either_data_or_a_suite(arguments):
-    command = [sys.executable, "-m", "lamr_cli.main", "eval", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run_main("eval", *arguments)
     assert done.returncode == 2
     assert "give one of --data, --suite and" in done.stderr
 
 
 def test_the_command_names_the_suite_whose_sources_are_missing(tmp_path):
-    command = [
-        sys.executable,
-        "-m",
-        "lamr_cli.main",
-        "eval",
-        "--suite",
-        "polyglot",
-        "--mirror",
-        str(tmp_path),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run_main("eval", "--suite", "polyglot", "--mirror", tmp_path)
     assert done.returncode == 2
     assert "no bare repository" in done.stderr
 

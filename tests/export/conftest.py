@@ -1,17 +1,10 @@
 """Exported repositories of the tiny models. Each one is made once."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from lamr_export import (
-    export_repository,
-    load_checkpoint,
-    save_checkpoint,
-    verify,
-)
+from lamr_export import export_repository, load_checkpoint, save_checkpoint, verify
 from lamr_export.model import LamrModel
 from lamr_export.repository_writer import ExportReport
 

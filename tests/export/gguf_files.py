@@ -1,7 +1,5 @@
 """Small GGUF files, as llama.cpp's converter writes them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -13,10 +11,7 @@ from transformers import Qwen2Config, Qwen2ForCausalLM
 
 from tests.repositories.compression.causal_models import SAMPLE
 
-_OUTSIDE = {
-    "model.embed_tokens.weight": "token_embd.weight",
-    "model.norm.weight": "output_norm.weight",
-}
+_OUTSIDE = {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight"}
 _INSIDE = {
     "input_layernorm": "attn_norm",
     "post_attention_layernorm": "ffn_norm",

@@ -1,7 +1,5 @@
 """Tiny random models for the tests: a causal Qwen3 with grouped-query attention, and a BERT."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

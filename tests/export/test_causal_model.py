@@ -1,7 +1,5 @@
 """Log-probabilities of packed batches are those of each sequence under the model's own code, for any architecture."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from lamr_base.errors import InvalidInputError

@@ -1,7 +1,5 @@
 """A causal model's repository is complete, says what it is, computes what PyTorch does, and replaces only its kind."""
 
-from __future__ import annotations
-
 import json
 import shutil
 

@@ -1,7 +1,5 @@
 """Checkpoint folders: round trips, SWE-Pruner's layout, and what is said about broken ones."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -230,10 +228,7 @@ def shard(folder, **renamed):
     tensors = load_file(path)
     path.unlink()
     names = sorted(tensors)
-    shards = {
-        "model-00001-of-00002.safetensors": names[::2],
-        "model-00002-of-00002.safetensors": names[1::2],
-    }
+    shards = {"model-00001-of-00002.safetensors": names[::2], "model-00002-of-00002.safetensors": names[1::2]}
     for file, held in shards.items():
         save_file({name: tensors[name] for name in held}, folder / file)
     places = {name: file for file, held in shards.items() for name in held} | renamed

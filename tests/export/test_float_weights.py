@@ -1,7 +1,5 @@
 """The weights of an int8 encoder, turned back, are those that it was made of but for rounding."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 import pytest

@@ -1,7 +1,5 @@
 """A GGUF file gives the tokens and log-probabilities of the model that it was made of; damaged ones are told."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

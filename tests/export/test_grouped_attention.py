@@ -1,7 +1,5 @@
 """Attention in two groups gives the same numbers as one padded batch, from the fewest scores."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 import onnxruntime

@@ -1,7 +1,5 @@
 """The network: packing, attention, fusion and relevance against plain PyTorch and transformers."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from lamr_export import CheckpointError, LamrModel, Lexical

@@ -1,7 +1,5 @@
 """The exported graphs, fp32 and int8: what they compute, and what is in the file."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 import onnxruntime

@@ -1,7 +1,5 @@
 """The graphs of an encoder that reads query and code apart give what the one graph gives."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

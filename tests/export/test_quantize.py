@@ -1,7 +1,5 @@
 """The quantizer on graphs small enough to check by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 import onnxruntime

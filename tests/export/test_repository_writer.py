@@ -1,7 +1,5 @@
 """A written model repository is complete, loadable and verified, and replaces another one wholly or not at all."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Weights as levels whose errors cancel."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from lamr_export.integer_graph import gptq_levels

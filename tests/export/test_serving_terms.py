@@ -1,7 +1,5 @@
 """What the export says about scores, chunks and the memory that they take."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

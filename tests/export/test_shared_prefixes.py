@@ -1,7 +1,5 @@
 """Sequences that begin alike are read together, and each token scores as the model's own code scores it alone."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

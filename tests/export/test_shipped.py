@@ -1,7 +1,5 @@
 """The model that ships with the distribution is what the export would write today."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

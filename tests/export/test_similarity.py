@@ -1,7 +1,5 @@
 """Query and code are encoded apart: neither depends on the other, and relevance is their cosine."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,12 +1,8 @@
 """Where checkpoints come from: folders, the Hugging Face cache, and a hub on loopback, with what each refuses."""
 
-from __future__ import annotations
-
 import hashlib
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import huggingface_hub
@@ -19,6 +15,7 @@ from lamr_export.checkpoint import checkpoint_folder
 from lamr_model.spec import load_spec
 from typer.testing import CliRunner, Result
 
+from tests.http_server import Reply, Request, answering
 from tests.traces import traced_once
 
 from .models import write_swepruner
@@ -28,37 +25,32 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 CARD = "---\nlanguage: en\nlicense: mit\n---\n# A pruner\nlicense: none of this\n"
 
 
-class Hub(BaseHTTPRequestHandler):
-    """The requests that huggingface_hub makes for one model, whose files lie in `server.folder`."""
+class Hub:
+    """The requests that huggingface_hub makes for one model, whose files lie in `folder`."""
 
-    def do_HEAD(self) -> None:
-        self._answer(with_body=False)
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.requests: list[str] = []
 
-    def do_GET(self) -> None:
-        self._answer(with_body=True)
-
-    def log_message(self, *_: object) -> None:
-        """Keep quiet."""
-
-    def _answer(self, with_body: bool) -> None:
-        self.server.requests.append(f"{self.command} {self.path}")
-        path = self.path.split("?")[0]
+    def answer(self, request: Request) -> Reply:
+        self.requests.append(f"{request.method} {request.path}")
+        path = request.path.split("?")[0]
         if MODEL not in path:
-            return self._send(404, b"", {"X-Error-Code": "RepoNotFound"})
+            return 404, b"", {"X-Error-Code": "RepoNotFound"}
         if path.startswith(f"/api/models/{MODEL}"):
             revision = path.removeprefix(f"/api/models/{MODEL}").split("/")[-1] or "main"
             if revision not in ("main", COMMIT):
-                return self._send(404, b"", {"X-Error-Code": "RevisionNotFound"})
-            return self._send(200, self._listing("/tree/" in path))
-        file = self.server.folder / path.split(f"/resolve/{COMMIT}/")[-1]
+                return 404, b"", {"X-Error-Code": "RevisionNotFound"}
+            return 200, self._listing("/tree/" in path), {}
+        file = self.folder / path.split(f"/resolve/{COMMIT}/")[-1]
         if not file.is_file():
-            return self._send(404, b"", {"X-Error-Code": "EntryNotFound"})
+            return 404, b"", {"X-Error-Code": "EntryNotFound"}
         content = file.read_bytes()
         headers = {"ETag": f'"{hashlib.sha256(content).hexdigest()}"', "X-Repo-Commit": COMMIT}
-        return self._send(200, content, headers, with_body)
+        return 200, content, headers
 
     def _listing(self, as_tree: bool) -> bytes:
-        files = sorted(path for path in self.server.folder.iterdir())
+        files = sorted(path for path in self.folder.iterdir())
         if as_tree:
             entries = [
                 {"type": "file", "path": path.name, "size": path.stat().st_size, "oid": "0" * 40}
@@ -68,35 +60,21 @@ class Hub(BaseHTTPRequestHandler):
         siblings = [{"rfilename": path.name} for path in files]
         return json.dumps({"id": MODEL, "sha": COMMIT, "siblings": siblings}).encode()
 
-    def _send(
-        self, status: int, content: bytes, headers: dict[str, str] | None = None, with_body: bool = True
-    ) -> None:
-        self.send_response(status)
-        for name, value in {**(headers or {}), "Content-Length": str(len(content))}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        if with_body and self.command == "GET":
-            self.wfile.write(content)
-
 
 @pytest.fixture
-def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ThreadingHTTPServer]:
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     """A hub with one model, as the one that is asked, and an empty cache."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    server.folder, server.requests = tmp_path / "served", []
-    server.folder.mkdir()
-    write_swepruner(server.folder)
-    (server.folder / "README.md").write_text(CARD)
-    (server.folder / "picture.png").write_bytes(b"not wanted")
-    endpoint = f"http://127.0.0.1:{server.server_port}"
-    monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", endpoint)
-    template = endpoint + "/{repo_id}/resolve/{revision}/{filename}"
-    monkeypatch.setattr(huggingface_hub.constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
+    hub = Hub(tmp_path / "served")
+    hub.folder.mkdir()
+    write_swepruner(hub.folder)
+    (hub.folder / "README.md").write_text(CARD)
+    (hub.folder / "picture.png").write_bytes(b"not wanted")
+    with answering(hub.answer) as endpoint:
+        monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", endpoint)
+        template = endpoint + "/{repo_id}/resolve/{revision}/{filename}"
+        monkeypatch.setattr(huggingface_hub.constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+        monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+        yield hub
 
 
 def test_an_id_is_downloaded_once_with_its_licence(hub, monkeypatch):

@@ -1,7 +1,5 @@
 """One real Triton on the shipped model for every integration test, and the files they prune."""
 
-from __future__ import annotations
-
 import sysconfig
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,14 +1,10 @@
 """The `lamr` command as a person or a script runs it: output streams, exit codes, JSON."""
 
-from __future__ import annotations
-
 import json
 import os
-import signal
 import subprocess
 import sys
 from dataclasses import fields
-from pathlib import Path
 
 import pytest
 from lamr_client import PruneResult
@@ -61,17 +57,6 @@ def test_json_is_exactly_the_result() -> None:
     assert set(data) == {field.name for field in fields(PruneResult)}
     assert data["status"] == "pruned"
     assert data["tokens_out"] < data["tokens_in"]
-
-
-def test_line_numbers_are_those_of_the_original() -> None:
-    done = lamr("prune", str(FILE), "-q", QUERY, "--line-numbers", "--quiet")
-    original = FILE.read_text().splitlines()
-    numbered = [line.split("\t", 1) for line in done.stdout.decode().splitlines()]
-    shown = {int(number): text for number, text in numbered if number.strip()}
-    assert shown
-    assert all(original[number - 1] == text for number, text in shown.items())
-    kept = json.loads(lamr("prune", str(FILE), "-q", QUERY, "--json", "--quiet").stdout)["kept_lines"]
-    assert sorted(shown) == kept
 
 
 @pytest.mark.parametrize(
@@ -131,8 +116,7 @@ def test_server_option_and_status(server: TritonServer) -> None:
 
 
 @pytest.mark.server
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_serve_stops_cleanly(number: signal.Signals, tmp_path: Path) -> None:
+def test_serve_stops_cleanly() -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "lamr_cli.main", "serve", "--json"],
         stdout=subprocess.PIPE,
@@ -144,41 +128,8 @@ def test_serve_stops_cleanly(number: signal.Signals, tmp_path: Path) -> None:
     segments = shared_memory(children)
     assert segments, "a tritonserver and its models' processes run below the command"
     assert lamr(*IN_FULL, "--server", ready["grpc"]).returncode == 0
-    process.send_signal(number)
+    process.terminate()
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors.decode()
     assert all_end(children)
     assert not [path for path in segments if path.exists()]
-
-
-def test_help_teaches() -> None:
-    text = lamr("prune", "--help").stdout.decode()
-    assert "lamr prune src/server.py" in text
-    assert "--threshold" in text
-
-
-def test_eval_prints_the_model_and_the_baselines(tmp_path: Path) -> None:
-    code = (STDLIB / "glob.py").read_text()
-    lines = code.splitlines()
-    gold = [n for n, line in enumerate(lines, 1) if "escape" in line]
-    items = tmp_path / "items.jsonl"
-    items.write_text(
-        json.dumps({"query": "How are special characters escaped?", "code": code, "kept_frags": gold}) + "\n"
-    )
-    done = lamr("eval", "--data", str(items), "--json")
-    assert done.returncode == 0, done.stderr.decode()
-    report = json.loads(done.stdout)
-    assert report["reference"] == "lamr"
-    names = {scorer["name"].lower() for scorer in report["scorers"]}
-    assert len(names) == len(report["scorers"])
-    assert "lamr" in names
-    assert any("bm25" in name for name in names)
-    assert any("grep" in name for name in names)
-
-
-def test_eval_names_file_and_line_of_a_bad_item(tmp_path: Path) -> None:
-    items = tmp_path / "items.jsonl"
-    items.write_text('{"query": "q", "code": "x\\n", "kept_frags": [9]}\n')
-    done = lamr("eval", "--data", str(items))
-    assert done.returncode == 2
-    assert "items.jsonl" in done.stderr.decode()

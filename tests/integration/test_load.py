@@ -1,7 +1,5 @@
 """Many chunks at once: Triton forms batches, and nobody's answer depends on the company it was computed in."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """The same call gives the same text: again, on a busy machine, with one thread or several, in process and served."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

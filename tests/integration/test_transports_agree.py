@@ -1,7 +1,5 @@
 """In process and through Triton, the same lines are kept: 30 standard-library files, asked two questions in turn."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from lamr_client import Pruner

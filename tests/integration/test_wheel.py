@@ -1,7 +1,5 @@
 """The wheel, installed with the `serve` extra into an empty environment outside the checkout, prunes and serves."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Small encoders and client files, for the tests of the contract and of the client."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Every token is covered, no window is exceeded, and cuts fall where a reader would cut."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Texts after a prefix: what counts, what a window cuts, and what is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from lamr_base.errors import InvalidInputError

@@ -1,7 +1,5 @@
 """A reader's tokenizer is read once, and again where its file changes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from lamr_model.counters import token_counter

@@ -1,7 +1,5 @@
 """The encoder gives the tokenizer's own tokens, with offsets, and never a special token from a user's text."""
 
-from __future__ import annotations
-
 import dataclasses
 import sysconfig
 from pathlib import Path

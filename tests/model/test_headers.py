@@ -1,7 +1,5 @@
 """Headers of a place: those a reader would name, in linear time."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

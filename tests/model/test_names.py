@@ -1,7 +1,5 @@
 """Each name of a model repository stands in `names` and nowhere else in the code, and `names` is light."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Questions are told from messages, tasks and what agents say."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """What is read of a query and a task: the intent whole, of a task what says most about the document."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

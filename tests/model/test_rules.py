@@ -1,7 +1,5 @@
 """A scoring is one rule, reads back equal, and says what is wrong with it."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest
@@ -13,10 +11,7 @@ ASKED = LineRule(bias=-1.0, shares=(0.2, 0.5), presence=AnswerPrior({TOGETHER: 3
 TOLD = LineRule(presence=AnswerPrior({BEST: 1.0}, prior=0.9))
 
 
-@pytest.mark.parametrize(
-    "scoring",
-    [Scoring(), Scoring("emission"), Scoring("lines", ASKED, TOLD)],
-)
+@pytest.mark.parametrize("scoring", [Scoring(), Scoring("emission"), Scoring("lines", ASKED, TOLD)])
 def test_it_reads_back_equal(scoring: Scoring) -> None:
     assert Scoring.from_dict(scoring.to_dict()) == scoring
 

@@ -1,7 +1,5 @@
 """`lamr.json` reads back equal, and says which file is broken."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os

@@ -1,7 +1,5 @@
 """Counts of terms equal those of a plain reading, identifier by identifier, in whatever script."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A small repository of several languages, with and without git."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

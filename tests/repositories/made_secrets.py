@@ -1,7 +1,5 @@
 """Secrets for tests, drawn by lot at run time, so that no scanner takes this repository's files for ones that leak."""
 
-from __future__ import annotations
-
 import base64
 import random
 import string

@@ -1,7 +1,5 @@
 """What a repository holds twice counts once; translations and prose come after code unless they are asked for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

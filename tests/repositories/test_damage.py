@@ -1,7 +1,5 @@
 """Entries of the cache that are whole and say nonsense, as a hand can write them, count as missing."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """Pieces, words and outlines of one file."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """git is started in one place, where nothing of the repository's runs, and is bounded."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import time

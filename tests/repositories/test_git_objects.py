@@ -1,7 +1,5 @@
 """What `git cat-file --batch` prints, read object by object, also of objects that lie about their length."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

@@ -1,7 +1,5 @@
 """Patterns mean what git says that they mean, in bounded time."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A later question reads only what may have changed, and finds what reading everything would have found."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import time

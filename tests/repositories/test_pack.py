@@ -1,7 +1,5 @@
 """Packs: budgets that hold, parts that parse, formats, and what the line model moves."""
 
-from __future__ import annotations
-
 import ast
 import asyncio
 import json
@@ -13,14 +11,7 @@ from pathlib import Path
 import pytest
 from lamr_base.errors import InvalidInputError
 from lamr_postprocess import BudgetError, split_lines
-from lamr_repositories import (
-    FORMATS,
-    PackOptions,
-    PackResult,
-    pack,
-    pack_async,
-    prepare,
-)
+from lamr_repositories import FORMATS, PackOptions, PackResult, pack, pack_async, prepare
 from tokenizers import Tokenizer
 
 from tests.repositories.conftest import FILES, POOL, QUERY, git, write_files
@@ -155,11 +146,7 @@ def test_a_repository_without_files_gives_an_empty_pack(tmp_path: Path) -> None:
 
 
 def test_options_are_checked(folder: Path) -> None:
-    for wrong in (
-        {"form": "none"},
-        {"max_tokens": 0},
-        {"revision": "a", "names": ("b",)},
-    ):
+    for wrong in ({"form": "none"}, {"max_tokens": 0}, {"revision": "a", "names": ("b",)}):
         with pytest.raises(InvalidInputError):
             PackOptions(**wrong)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="the query is empty"):

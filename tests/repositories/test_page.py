@@ -1,7 +1,5 @@
 """The page of a pack: every kept line once, everything escaped, nothing loaded."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Repositories by URL: fetched without anything of theirs taking effect, and removed again."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

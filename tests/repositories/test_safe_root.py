@@ -1,7 +1,5 @@
 """No name leads out of a root, whoever gave it, and nothing but regular files is read."""
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Scores of pieces by words: their own words, their neighbours', their file's."""
 
-from __future__ import annotations
-
 import numpy as np
 from lamr_repositories.ranked import PieceScores
 

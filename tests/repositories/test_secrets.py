@@ -1,7 +1,5 @@
 """Files that hold secrets: found by name and by form, however they are written; code that speaks of them stays."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One pack over several repositories."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

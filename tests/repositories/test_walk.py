@@ -1,7 +1,5 @@
 """Which files of a repository count, and what is said of the others."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """How the room that lines leave is shared among outlines."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

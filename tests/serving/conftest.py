@@ -4,8 +4,6 @@ The encoder is a real packed ONNX graph: a token's features depend on its id and
 sequence*, and the relevance on the sequence's sum, so that any mix-up between requests shows in the numbers.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import json
@@ -13,6 +11,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from string import Template
 from types import ModuleType
 
 import numpy as np
@@ -24,87 +23,6 @@ from onnx import TensorProto, helper, numpy_helper
 WIDTH = 6
 VOCABULARY = 50
 RUBRICS = ("semantic", "dependency")
-
-ENSEMBLE_CONFIG = """
-name: "lamr"
-platform: "ensemble"
-max_batch_size: {batch}
-input [
-  {{ name: "input_ids" data_type: TYPE_INT64 dims: [ -1 ] }},
-  {{ name: "document_span" data_type: TYPE_INT32 dims: [ 2 ] }}
-]
-output [
-  {{ name: "keep" data_type: TYPE_UINT8 dims: [ -1 ] }},
-  {{ name: "keep_prob" data_type: TYPE_FP32 dims: [ -1 ] }},
-  {{ name: "rubric_prob" data_type: TYPE_FP32 dims: [ -1, {rubrics} ] }},
-  {{ name: "gate" data_type: TYPE_FP32 dims: [ -1, {rubrics} ] }},
-  {{ name: "relevance" data_type: TYPE_FP32 dims: [ 1 ] }}
-]
-ensemble_scheduling {{
-  step [
-    {{
-      model_name: "lamr_encoder" model_version: -1
-      input_map {{ key: "input_ids" value: "input_ids" }}
-      output_map {{ key: "fused" value: "fused" }}
-      output_map {{ key: "relevance" value: "relevance" }}
-    }},
-    {{
-      model_name: "lamr_decoder" model_version: -1
-      input_map {{ key: "fused" value: "fused" }}
-      input_map {{ key: "document_span" value: "document_span" }}
-      output_map {{ key: "keep" value: "keep" }}
-      output_map {{ key: "keep_prob" value: "keep_prob" }}
-      output_map {{ key: "rubric_prob" value: "rubric_prob" }}
-      output_map {{ key: "gate" value: "gate" }}
-    }}
-  ]
-}}
-parameters {{ key: "lamr_fingerprint" value: {{ string_value: "{fingerprint}" }} }}
-parameters {{ key: "lamr_name" value: {{ string_value: "{name}" }} }}
-parameters {{ key: "lamr_version" value: {{ string_value: "0.0.1" }} }}
-"""
-
-ENCODER_CONFIG = """
-name: "lamr_encoder"
-backend: "onnxruntime"
-max_batch_size: {batch}
-dynamic_batching {{ max_queue_delay_microseconds: {delay} }}
-input [ {{ name: "input_ids" data_type: TYPE_INT64 dims: [ -1 ] allow_ragged_batch: true }} ]
-output [
-  {{ name: "fused" data_type: TYPE_FP32 dims: [ -1, {width} ] }},
-  {{ name: "relevance" data_type: TYPE_FP32 dims: [ 1 ] }}
-]
-batch_input [
-  {{ kind: BATCH_ACCUMULATED_ELEMENT_COUNT_WITH_ZERO target_name: "cu_seqlens" data_type: TYPE_INT32
-     source_input: "input_ids" }},
-  {{ kind: BATCH_MAX_ELEMENT_COUNT_AS_SHAPE target_name: "max_len" data_type: TYPE_FP32 source_input: "input_ids" }}
-]
-batch_output [
-  {{ target_name: "fused" kind: BATCH_SCATTER_WITH_INPUT_SHAPE source_input: "input_ids" }}
-]
-instance_group [ {{ count: 1 kind: KIND_CPU }} ]
-parameters {{ key: "intra_op_thread_count" value: {{ string_value: "1" }} }}
-parameters {{ key: "lamr_precision" value: {{ string_value: "fp32" }} }}
-"""
-
-DECODER_CONFIG = """
-name: "lamr_decoder"
-backend: "python"
-max_batch_size: {batch}
-dynamic_batching {{ max_queue_delay_microseconds: {delay} }}
-input [
-  {{ name: "fused" data_type: TYPE_FP32 dims: [ -1, {width} ] allow_ragged_batch: true }},
-  {{ name: "document_span" data_type: TYPE_INT32 dims: [ 2 ] allow_ragged_batch: true }}
-]
-output [
-  {{ name: "keep" data_type: TYPE_UINT8 dims: [ -1 ] }},
-  {{ name: "keep_prob" data_type: TYPE_FP32 dims: [ -1 ] }},
-  {{ name: "rubric_prob" data_type: TYPE_FP32 dims: [ -1, {rubrics} ] }},
-  {{ name: "gate" data_type: TYPE_FP32 dims: [ -1, {rubrics} ] }}
-]
-instance_group [ {{ count: 1 kind: KIND_CPU }} ]
-parameters {{ key: "lamr_fingerprint" value: {{ string_value: "{fingerprint}" }} }}
-"""
 
 
 def packed_encoder(table: np.ndarray) -> onnx.ModelProto:
@@ -235,13 +153,10 @@ def write_repository(root: Path, batch: int = 16, delay: int = 0, name: str = "t
         "fingerprint": spec.fingerprint,
         "name": name,
     }
-    for model, config in (
-        ("lamr", ENSEMBLE_CONFIG),
-        ("lamr_encoder", ENCODER_CONFIG),
-        ("lamr_decoder", DECODER_CONFIG),
-    ):
-        (root / model / "1").mkdir(parents=True)
-        (root / model / "config.pbtxt").write_text(config.format(**values), encoding="utf-8")
+    for config in (Path(__file__).parent / "configs").iterdir():
+        text = Template(config.read_text(encoding="utf-8")).substitute(values)
+        (root / config.stem / "1").mkdir(parents=True)
+        (root / config.stem / "config.pbtxt").write_text(text, encoding="utf-8")
     (root / "lamr" / "1" / "lamr.json").write_text(spec.to_json(), encoding="utf-8")
     (root / "lamr" / "1" / "tokenizer.json").write_text(tokenizer, encoding="utf-8")
     onnx.save(packed_encoder(table), root / "lamr_encoder" / "1" / "model.onnx")

@@ -1,7 +1,5 @@
 """Stand-ins for the objects that Triton's Python stub gives to a model."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -1,7 +1,5 @@
 """What an installation says of itself."""
 
-from __future__ import annotations
-
 import pytest
 from lamr_serving import local_status, status
 

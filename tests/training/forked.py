@@ -3,8 +3,6 @@
 They begin as processes do that are started anew: with none of the test's own objects, threads or open files.
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import signal

@@ -1,7 +1,5 @@
 """A small git repository that tests make themselves, commit by commit."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Code, a vocabulary and tiny models that the tests of training share."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Records out of a repository that the test makes: which commits give them, and what they hold."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -130,9 +128,7 @@ def test_a_folder_without_a_repository_is_named(tmp_path: Path) -> None:
         write_commits([tmp_path], tmp_path)
 
 
-def test_a_blob_that_a_mirror_lacks_costs_its_commits_only(
-    history: Path,
-) -> None:
+def test_a_blob_that_a_mirror_lacks_costs_its_commits_only(history: Path) -> None:
     place = history / ".git"
     shas = [commit.sha for commit in git.commits(place, "HEAD")]
     whole = git.diffs(place, shas)

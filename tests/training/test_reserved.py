@@ -1,7 +1,5 @@
 """Nothing that the package ships or fetches for training comes from a project that is for evaluation only."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from importlib import resources
@@ -22,12 +20,7 @@ from lamr_evaluation.suites import read_manifest as read_suite
 from lamr_evaluation.wheels import download_wheel
 from lamr_training.commits import check_repository
 from lamr_training.errors import CorpusError
-from lamr_training.written import (
-    ABOUT_HISTORIES,
-    bundled_packages,
-    bundled_questions,
-    bundled_repositories,
-)
+from lamr_training.written import ABOUT_HISTORIES, bundled_packages, bundled_questions, bundled_repositories
 
 PACKAGES = sorted(name for project in RESERVED for name in project.packages)
 

@@ -1,7 +1,5 @@
 """Written questions become records of the files they were written about, or an error that says what to fetch."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import zipfile

@@ -1,7 +1,5 @@
 """A model endpoint on loopback in the shape of Anthropic's API that plays a session and keeps its requests."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -9,8 +7,7 @@ from typing import Any
 
 from lamr_postprocess import approximate_tokens
 
-from tests.agents.hosts.listening import EVENTS, JSON, listening
-from tests.agents.hosts.scripted import Endpoint, Script, Step
+from tests.agents.hosts.scripted import EVENTS, JSON, Endpoint, Script, Step, listening
 
 
 def tool_results(body: dict[str, Any]) -> list[str]:

@@ -1,7 +1,5 @@
 """Tests with the real hosts run where `make test-hosts` has installed them and says so in LAMR_HOSTS."""
 
-from __future__ import annotations
-
 import os
 
 from tests.client.conftest import free_port

@@ -1,7 +1,5 @@
 """What a shown text says of its cuts: tests ask for what the markers name, whatever lines the shipped model keeps."""
 
-from __future__ import annotations
-
 import re
 
 from lamr_agents.skimmed import names_lines

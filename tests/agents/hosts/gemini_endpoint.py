@@ -1,14 +1,11 @@
 """A model endpoint on loopback in the shape of Gemini's API that plays a session and keeps its requests."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tests.agents.hosts.listening import EVENTS, JSON, listening
-from tests.agents.hosts.scripted import Endpoint, Script, Step
+from tests.agents.hosts.scripted import EVENTS, JSON, Endpoint, Script, Step, listening
 
 
 def tool_results(body: dict[str, Any]) -> list[str]:

@@ -1,7 +1,5 @@
 """What sessions of hosts with a hook share: installing it with a server of the session's own, and what they show."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

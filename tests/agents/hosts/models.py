@@ -1,7 +1,5 @@
 """Models that a host lists itself: one that it doesn't know is treated in another way than those that people use."""
 
-from __future__ import annotations
-
 import functools
 import json
 import os

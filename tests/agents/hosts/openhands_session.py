@@ -4,8 +4,6 @@
 conversation's events in FOLDER/conversation.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Each call's payload is kept in FOLDER as `heard-N.json`. Where FOLDER holds `answer`, that text is what the hook shows.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from dataclasses import replace

@@ -1,14 +1,11 @@
 """A model endpoint on loopback in the shape of OpenAI's Responses API that plays a session and keeps its requests."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tests.agents.hosts.listening import EVENTS, JSON, listening
-from tests.agents.hosts.scripted import Endpoint, Script, Step
+from tests.agents.hosts.scripted import EVENTS, JSON, Endpoint, Script, Step, listening
 
 _RESULTS = ("function_call_output", "custom_tool_call_output")
 SCRIPT = "exec"

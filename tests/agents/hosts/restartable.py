@@ -1,7 +1,5 @@
 """A real server that tests kill and start again."""
 
-from __future__ import annotations
-
 import time
 
 import psutil

@@ -1,11 +1,28 @@
 """A session that is fixed beforehand: what the model answers, step by step. No step knows a host or an API."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
+
+from tests.http_server import Reply, Request, answering
+
+JSON, EVENTS = "application/json", "text/event-stream"
+Answer = Callable[[str, dict[str, Any]], tuple[str, str]]
+"""From a path and a body, the kind of the answer and its text."""
+
+
+def listening(answer: Answer) -> AbstractContextManager[str]:
+    """Serve until the end of the block; gives the address."""
+
+    def reply(request: Request) -> Reply:
+        kind, text = JSON, "{}"
+        if request.method == "POST":
+            kind, text = answer(request.path, json.loads(request.body or b"{}"))
+        return 200, text.encode(), {"Content-Type": kind}
+
+    return answering(reply)
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,16 @@
 mini-swe-agent speaks OpenAI's chats, Claude Code Anthropic's messages and streams; the model is Anthropic's for both.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from tests.agents.hosts import test_claude_code as claude_code
 from tests.agents.hosts.anthropic_endpoint import endpoint, tool_results
 from tests.agents.hosts.cuts import IN_HASTE, hidden_line, is_cut, largest_cut, nothing_is_lost
 from tests.agents.hosts.hooked import ran
+from tests.agents.hosts.players import CLAUDE_CODE, play_claude_code
 from tests.agents.hosts.scripted import Endpoint, Script, Step
 from tests.agents.hosts.test_killed_server import Restartable, triton
 from tests.agents.hosts.test_litellm import HOSTS, KEY, proxy
@@ -28,18 +26,8 @@ def play_mini(folder: Path, script: Script, port: int, **environment: str) -> En
     """A session of mini-swe-agent's own command by its own configuration, behind the proxy."""
     with endpoint(script) as model, proxy(folder, port, model.url, "anthropic", **environment) as address:
         ran(
-            *(
-                folder,
-                sys.executable,
-                "-m",
-                "minisweagent.run.mini",
-                "-t",
-                TASK,
-                "-m",
-                "openai/scripted",
-                "-y",
-            ),
-            *("--exit-immediately", "-o", folder / "session.traj.json"),
+            *(folder, sys.executable, "-m", "minisweagent.run.mini", "-t", TASK, "-m", "openai/scripted"),
+            *("-y", "--exit-immediately", "-o", folder / "session.traj.json"),
             HOME=str(folder),
             PYTHONPATH=str(HOSTS),
             OPENAI_BASE_URL=f"{address}/v1",
@@ -93,8 +81,8 @@ def through(folder: Path, port: int) -> Callable[[str], AbstractContextManager[s
 
 def test_claude_code_gets_a_cut_range_back(tmp_path: Path, free_port: int) -> None:
     path = tmp_path / "project" / "a.py"
-    steps = claude_code.CLAUDE_CODE.script(path.parent)
-    model, said = claude_code.play(tmp_path, steps, None, through=through(tmp_path, free_port))
+    steps = CLAUDE_CODE.script(path.parent)
+    model, said = play_claude_code(tmp_path, steps, None, through=through(tmp_path, free_port))
     assert said.strip() == "Done."
     assert all(body["stream"] for body in model.requests)
     whole, ranged, again = tool_results(model.requests[-1])

@@ -1,13 +1,8 @@
-"""Claude Code itself, against a scripted model: with the hook, without it, and with a pruner that can't be reached."""
-
-from __future__ import annotations
+"""What Claude Code alone has, against a scripted model: edits, sub-agents, files for outputs, shared settings, MCP."""
 
 import json
 import os
-import sqlite3
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 
 import pytest
@@ -16,76 +11,13 @@ from lamr_agents.installing import installed, shared_command
 from lamr_agents.local.store import Store
 from lamr_agents.policy import PUT_ASIDE
 
-from tests.agents.hosts import models
-from tests.agents.hosts.anthropic_endpoint import endpoint, tool_results
+from tests.agents.hosts.anthropic_endpoint import tool_results
 from tests.agents.hosts.cuts import hidden_line, is_cut, largest_cut
-from tests.agents.hosts.hooked import (
-    OTHERS,
-    Hook,
-    Player,
-    check_unreachable,
-    check_with_and_without,
-    hooked,
-    laid_out,
-    ran,
-)
-from tests.agents.hosts.scripted import Endpoint, Script, Step
-from tests.agents.samples import CODE, LINES, SAID, TASK, line_of
+from tests.agents.hosts.players import CLAUDE_CODE, play_claude_code
+from tests.agents.hosts.scripted import Script, Step
+from tests.agents.samples import CODE, LINES, SAID, line_of
 
-CLAUDE = Path(os.environ["LAMR_HOSTS"]) / "node_modules" / ".bin" / "claude"
 HOST = HOSTS["claude-code"]
-
-
-def play(
-    folder: Path,
-    script: Script,
-    serve: Hook,
-    *more: str,
-    tools: str = "Read,Bash",
-    others: Mapping[str, Script] | None = None,
-    through: Callable[[str], AbstractContextManager[str]] = nullcontext,
-) -> tuple[Endpoint, str]:
-    """Run a session in a folder; `serve` are the options of the hook's server, None is a session without the hook.
-
-    Args:
-        folder: holds the project and all that the session leaves behind.
-        script: what the model says.
-        serve: options of the server.
-        more: options of the host's command.
-        tools: those that it may call.
-        others: what sub-agents say, by their prompts.
-        through: gives the address that the host knows, for the model's own.
-    """
-    project, home = laid_out(folder)
-    settings = project / ".claude" / "settings.local.json"
-    settings.parent.mkdir(exist_ok=True)
-    settings.write_text(OTHERS)
-    with endpoint(script, others) as model, hooked(HOST, settings, folder, serve), through(model.url) as url:
-        said = ran(
-            *(project, CLAUDE, "-p", TASK, "--model", models.CLAUDE_CODE, "--allowedTools", tools, *more),
-            HOME=str(home),
-            ANTHROPIC_BASE_URL=url,
-            ANTHROPIC_API_KEY="sk-scripted-and-of-no-use",
-            CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
-            DISABLE_AUTOUPDATER="1",
-        )
-    return model, said
-
-
-CLAUDE_CODE = Player(
-    play,
-    *(tool_results, "messages", "Read"),
-    lambda path: {"file_path": path},
-    lambda path, first, last: {"file_path": path, "offset": first, "limit": last - first + 1},
-    "Bash",
-)
-
-
-def test_a_session_with_the_hook_and_without(tmp_path: Path) -> None:
-    check_with_and_without(CLAUDE_CODE, tmp_path)
-    with closing(sqlite3.connect(tmp_path / "with" / "shown.sqlite3")) as rows:
-        found = rows.execute("SELECT ranges, wholes FROM cuts").fetchall()
-    assert found == [(1, 1)]  # what the agent came back for
 
 
 def test_a_cut_read_counts_as_one_for_an_edit_and_for_a_new_file_in_its_place(tmp_path: Path) -> None:
@@ -103,7 +35,7 @@ def test_a_cut_read_counts_as_one_for_an_edit_and_for_a_new_file_in_its_place(tm
         Step("Again.", "Write", {"file_path": path, "content": "x = 1\n"}),
         Step("Done."),
     ]
-    model, said = play(tmp_path, steps, [], tools="Read,Edit,Write")
+    model, said = play_claude_code(tmp_path, steps, [], tools="Read,Edit,Write")
     assert said.strip() == "Done."
     read, done, written = tool_results(model.requests[-1])
     assert is_cut(read)
@@ -124,7 +56,7 @@ def test_a_sub_agents_read_is_cut_for_what_it_says_itself(tmp_path: Path) -> Non
         Step("Another looks at the fortieth.", "Agent", given),
         Step("Done."),
     ]
-    model, said = play(tmp_path, steps, [], tools="Read,Agent", others={PROMPT: own})
+    model, said = play_claude_code(tmp_path, steps, [], tools="Read,Agent", others={PROMPT: own})
     assert said.strip() == "Done."
     (seen,) = tool_results(model.others_requests[-1])
     read = tool_results(model.requests[-1])[0]
@@ -139,17 +71,13 @@ def test_a_sub_agents_read_is_cut_for_what_it_says_itself(tmp_path: Path) -> Non
 def test_an_output_that_the_host_puts_into_a_file_passes(tmp_path: Path) -> None:
     """The agent is shown the first 2,000 characters and the file's name."""
     command = {"command": "cat a.py a.py a.py a.py", "description": "Show a.py"}
-    model, said = play(tmp_path, [Step(SAID, "Bash", command), Step("Done.")], [])
+    model, said = play_claude_code(tmp_path, [Step(SAID, "Bash", command), Step("Done.")], [])
     assert said.strip() == "Done."
     (shown,) = tool_results(model.requests[-1])
     assert shown.startswith("<persisted-output>")
     assert not is_cut(shown)
     (row,) = Store(tmp_path / "shown.sqlite3").decisions()
     assert row.reason == PUT_ASIDE
-
-
-def test_what_fails_is_told_and_the_session_goes_on(tmp_path: Path, free_port: int) -> None:
-    check_unreachable(CLAUDE_CODE, tmp_path, free_port)
 
 
 def test_what_a_team_checks_in_is_silent_where_there_is_no_lamr(
@@ -161,7 +89,7 @@ def test_what_a_team_checks_in_is_silent_where_there_is_no_lamr(
     assert HOST.hook
     installed(HOST, tmp_path / "project" / ".claude" / "settings.json", shared_command(HOST.hook)).write()
     path = tmp_path / "project" / "a.py"
-    model, said = play(tmp_path, [CLAUDE_CODE.read(path), Step("Done.")], None)
+    model, said = play_claude_code(tmp_path, [CLAUDE_CODE.read(path), Step("Done.")], None)
     assert said.strip() == "Done."
     (whole,) = tool_results(model.requests[-1])
     assert CODE.rstrip("\n").split("\n")[-1] in whole
@@ -186,7 +114,7 @@ def test_tools_of_the_mcp_server_answer_with_texts_as_they_are(tmp_path: Path) -
     ]
     tools = "WaitForMcpServers,mcp__lamr__read_file,mcp__lamr__expand"
     options = ["--mcp-config", str(configuration), "--strict-mcp-config"]
-    model, said = play(tmp_path / "s", steps, None, *options, tools=tools)
+    model, said = play_claude_code(tmp_path / "s", steps, None, *options, tools=tools)
     assert said.strip() == "Done."
     shown, cut = tool_results(model.requests[-1])[-2:]
     number = line_of("value_30 =")

@@ -1,7 +1,5 @@
 """A real server that is killed in the middle of a session, and comes back: what each host's agent gets meanwhile."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -20,16 +18,11 @@ from tests.agents.hosts import test_openhands as openhands
 from tests.agents.hosts.anthropic_endpoint import tool_results
 from tests.agents.hosts.cuts import IN_FULL, IN_HASTE, is_cut
 from tests.agents.hosts.hooked import Player, check_killed
+from tests.agents.hosts.players import PLAYERS
 from tests.agents.hosts.restartable import Restartable
 from tests.agents.hosts.scripted import Step
-from tests.agents.hosts.test_claude_code import CLAUDE_CODE
-from tests.agents.hosts.test_codex import CODEX
-from tests.agents.hosts.test_copilot_cli import COPILOT_CLI
-from tests.agents.hosts.test_gemini_cli import GEMINI_CLI
 from tests.agents.hosts.test_litellm import model, proxy, send
 from tests.agents.hosts.test_mini_swe_agent import LAMR, observations, play
-from tests.agents.hosts.test_opencode import OPENCODE
-from tests.agents.hosts.test_pi import PI
 from tests.agents.http.test_http import Site
 from tests.agents.mcp.test_mcp import text_of
 from tests.agents.samples import CODE, SAID, session, set_by_the_user
@@ -37,14 +30,6 @@ from tests.agents.test_claude_code import READ, payload, said
 from tests.agents.test_messages import openai
 from tests.agents.test_messages import text_of as text_of_message
 
-PLAYERS = {
-    "claude": CLAUDE_CODE,
-    "codex": CODEX,
-    "copilot": COPILOT_CLI,
-    "gemini": GEMINI_CLI,
-    "opencode": OPENCODE,
-    "pi": PI,
-}
 QUESTION = "What does handler_30 write?"
 BACK_SECONDS = 60.0
 """How long the others ask again, which a busy machine may need."""
@@ -109,10 +94,7 @@ def test_openhands(tmp_path: Path, triton: Restartable) -> None:
 
 
 def test_litellm(tmp_path: Path, triton: Restartable, unused_port: int) -> None:
-    with (
-        model() as (url, requests),
-        proxy(tmp_path, unused_port, url, LAMR_SERVER=triton.address) as address,
-    ):
+    with model() as (url, requests), proxy(tmp_path, unused_port, url, LAMR_SERVER=triton.address) as address:
         for name, before in (("a.py", None), ("b.py", triton.kill), ("c.py", triton.start)):
             if before:
                 before()

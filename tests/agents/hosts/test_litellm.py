@@ -1,23 +1,19 @@
 """LiteLLM's proxy itself between an agent and a scripted model, with lamr's callback."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
-import threading
 import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 from tests.agents.hosts.anthropic_endpoint import endpoint, tool_results
 from tests.agents.hosts.cuts import IN_HASTE, hidden_line, is_cut
-from tests.agents.hosts.scripted import Step
+from tests.agents.hosts.scripted import JSON, Step, listening
 from tests.agents.samples import CODE, NUMBERED, set_by_the_user
 from tests.agents.test_messages import DONE, GO_ON, IMAGE, anthropic, many, openai, text_of
 
@@ -47,28 +43,12 @@ def model() -> Iterator[tuple[str, list[dict[str, Any]]]]:
         "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
     }
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            requests.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            data = json.dumps(answer).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
+    def reply(_: str, body: dict[str, Any]) -> tuple[str, str]:
+        requests.append(body)
+        return JSON, json.dumps(answer)
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/v1", requests
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with listening(reply) as url:
+        yield url + "/v1", requests
 
 
 @contextmanager
@@ -160,10 +140,7 @@ def test_an_image_beside_a_text_reaches_the_model_as_it_is(tmp_path: Path, free_
     messages = anthropic(NUMBERED)
     messages[-1]["content"][0]["content"].append(IMAGE)
     tools = [{"name": "Read", "description": "Reads a file.", "input_schema": SCHEMA}]
-    with (
-        endpoint([Step("I see.")]) as model,
-        proxy(tmp_path, free_port, model.url, "anthropic") as address,
-    ):
+    with endpoint([Step("I see.")]) as model, proxy(tmp_path, free_port, model.url, "anthropic") as address:
         answer = json.loads(post(address + "/v1/messages", messages, tools=tools, max_tokens=99))
     assert answer["content"][0]["text"] == "I see."
     text, image = model.requests[0]["messages"][-1]["content"][0]["content"]
@@ -183,10 +160,7 @@ def test_the_users_profile_holds(tmp_path: Path, free_port: int) -> None:
 
 
 def test_a_server_that_is_away_is_told_and_the_request_goes_on(tmp_path: Path, free_port: int) -> None:
-    with (
-        model() as (url, requests),
-        proxy(tmp_path, free_port, url, LAMR_SERVER="127.0.0.1:9") as address,
-    ):
+    with model() as (url, requests), proxy(tmp_path, free_port, url, LAMR_SERVER="127.0.0.1:9") as address:
         send(address, openai(CODE))
     assert is_cut(text_of(requests[0]["messages"][-1]))
     assert IN_HASTE in text_of(requests[0]["messages"][-1])

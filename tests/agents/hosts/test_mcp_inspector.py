@@ -1,7 +1,5 @@
 """The command line of the MCP inspector against `lamr mcp`, over standard input and output and over HTTP."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """mini-swe-agent itself with its scripted model: with lamr's agent, with its own, and with a server that is away."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """OpenHands itself, against a scripted model: with lamr's tools, with its own, and with a server that is away."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -4,8 +4,6 @@ A hook with texts of the test's own stands in the place of lamr's. A host that s
 fails here.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -22,23 +20,10 @@ from lamr_postprocess import approximate_tokens
 
 from tests.agents.hosts import probe
 from tests.agents.hosts.hooked import Player
+from tests.agents.hosts.players import PLAYERS
 from tests.agents.hosts.scripted import Step
-from tests.agents.hosts.test_claude_code import CLAUDE_CODE
-from tests.agents.hosts.test_codex import CODEX
-from tests.agents.hosts.test_copilot_cli import COPILOT_CLI
-from tests.agents.hosts.test_gemini_cli import GEMINI_CLI
-from tests.agents.hosts.test_opencode import OPENCODE
-from tests.agents.hosts.test_pi import PI
 from tests.agents.samples import SAID
 
-PLAYERS = {
-    "claude-code": CLAUDE_CODE,
-    "codex": CODEX,
-    "copilot-cli": COPILOT_CLI,
-    "gemini-cli": GEMINI_CLI,
-    "opencode": OPENCODE,
-    "pi": PI,
-}
 SHELL, READER = "shell", "reader"
 each = pytest.mark.parametrize(
     ("host", "tool"),

@@ -1,7 +1,5 @@
 """`lamr http` on a real port: its answers, what it refuses, and SWE-Pruner's clients."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import json

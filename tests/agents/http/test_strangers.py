@@ -1,7 +1,5 @@
 """What strangers do to `lamr http`: slow bodies, connections that ask nothing, floods, web pages of other places."""
 
-from __future__ import annotations
-
 import json
 import socket
 import time
@@ -15,6 +13,7 @@ from lamr_agents.http.limits import HttpLimits
 from lamr_client import ServerUnavailableError
 
 from tests.agents.http.test_http import CODE, QUERY, Site, site
+from tests.processes import eventually
 
 BODY = {"query": QUERY, "code": CODE}
 SLOW = b"POST /v1/prune HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n{"
@@ -78,10 +77,7 @@ def test_of_too_many_connections_those_go_that_wait_longest(monkeypatch: pytest.
     with site(HttpLimits(requests=2)) as served, ExitStack() as held:
         idle = [held.enter_context(stranger(served, sends)) for sends in (b"", SLOW) * 10]
         assert served.post("/v1/prune", BODY)[0] == 200
-        deadline = time.monotonic() + 10
-        while len(served.server.server_state.connections) > 6 and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert len(served.server.server_state.connections) <= 6
+        assert eventually(lambda: len(served.server.server_state.connections) <= 6)
         assert status_of(idle[0]) == "closed"
 
 
@@ -91,10 +87,7 @@ def test_a_client_that_takes_no_answer_is_left(monkeypatch: pytest.MonkeyPatch) 
     with site(HttpLimits(requests=1)) as served:
         whole = SLOW.replace(b"/v1", b"").replace(b"5000", str(len(body)).encode())[:-1] + body
         with stranger(served, whole):
-            deadline = time.monotonic() + 20
-            while served.server.server_state.connections and time.monotonic() < deadline:
-                time.sleep(0.05)
-            assert not served.server.server_state.connections
+            assert eventually(lambda: not served.server.server_state.connections)
         assert served.post("/v1/prune", BODY)[0] == 200
 
 

@@ -1,7 +1,5 @@
 """Installing and uninstalling: the file afterwards is the one before, to the byte, whatever it was."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
@@ -21,7 +19,7 @@ from lamr_agents.installing import SettingsScope, change, installed, removed, se
 from lamr_agents.installing.json_entries import read
 from lamr_base.private_files import state_folder
 
-from tests.agents.installing.documents import texts
+from tests.agents.installing.test_jsonc import texts
 
 COMMAND = Command(["python", "lamr_agents/thin.py", "--host", "x y"])
 OTHER = Command(["python", "lamr_agents/thin.py", "--serve", '["--no-texts"]'])
@@ -190,7 +188,16 @@ def test_a_link_stays_one_and_its_target_is_what_it_was(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ['{"hooks": }', "[]", '{"hooks": []}', '{"hooks": {"PostToolUse": {}}}', "{", "\xff"]
+    "text",
+    [
+        '{"hooks": }',
+        "[]",
+        '{"hooks": []}',
+        '{"hooks": {"PostToolUse": [1]}}',
+        '{"hooks": {"PostToolUse": {}}}',
+        "{",
+        "\xff",
+    ],
 )
 def test_what_isnt_of_the_hosts_form_is_refused_both_ways(tmp_path: Path, text: str) -> None:
     path = tmp_path / "settings.json"

@@ -1,7 +1,5 @@
 """`lamr mcp` and the official client: over standard input and output, over HTTP, and in one process."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import re
@@ -16,7 +14,13 @@ from typing import Any
 import mcp
 import mcp_types
 import pytest
-from lamr_agents.mcp.server import MOST_CHARACTERS, MOST_UNPRUNED_LINES, create_server
+from lamr_agents.mcp.server import (
+    MOST_CHARACTERS,
+    MOST_PATHS,
+    MOST_TOKENS,
+    MOST_UNPRUNED_LINES,
+    create_server,
+)
 from lamr_agents.mcp.workspace import Reach
 from lamr_client import AccessDeniedError, AsyncPruner, ModelMismatchError, ServerUnavailableError
 from lamr_client.mock_transport import AsyncMockTransport, uniform_answer
@@ -26,6 +30,7 @@ from tests.agents.samples import CODE, LINES, line_of
 from tests.client.conftest import free_port
 
 __all__ = ["free_port"]
+
 QUESTION = "What does handler_30 write?"
 MOST_TOLD = 720
 """Tokens of what a model is told of all tools, which it pays for in each request."""
@@ -40,11 +45,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def in_process(
-    root: Path,
-    *,
-    transport: AsyncMockTransport | None = None,
-    roots: Any = None,
-    **more: Any,
+    root: Path, *, transport: AsyncMockTransport | None = None, roots: Any = None, **more: Any
 ) -> mcp.Client:
     def make() -> AsyncPruner:
         asked = transport or AsyncMockTransport(lambda request: uniform_answer(request, 0.5))
@@ -388,3 +389,120 @@ async def test_an_answer_says_how_many_lines_hide_something(root: Path, sign: st
         shown = await text_of(client, "read_file", path="b.py", question=QUESTION)
         assert sign in shown
         assert shown.endswith("[lamr: 1 of the lines shown have invisible characters]\n")
+
+
+# The tool that packs: which files it looks at, and what it says of what it left out
+
+
+ODD = "[1] *?!#.py"
+OTHER = CODE.replace("handler_", "sender_")
+SECRET = "key = 'AKIA" + "QYLPMN5HFZZ7KQW3'\n"
+
+
+@pytest.fixture
+def packed_root(tmp_path: Path) -> Path:
+    folder = tmp_path / "root"
+    (folder / "inner").mkdir(parents=True)
+    (folder / "a.py").write_text(CODE, encoding="utf-8")
+    (folder / "inner" / "b.py").write_text(OTHER, encoding="utf-8")
+    (folder / "inner" / ODD).write_text("def handler_30_of_all():\n    return 1\n", encoding="utf-8")
+    (folder / "keys.py").write_text(f"{SECRET}def handler_30():\n    return key\n", encoding="utf-8")
+    return folder
+
+
+async def test_the_lines_of_all_files_come_with_their_numbers_and_can_be_expanded(packed_root: Path) -> None:
+    async with in_process(packed_root) as client:
+        shown = await text_of(client, "pack", question=QUESTION, max_tokens=1500)
+        assert approximate_tokens(shown) <= 1500
+        assert "## File: a.py" in shown
+        number = line_of("value_30 =")
+        assert f"{number}\t{LINES[number - 1]}" in shown
+        assert " pruned" in shown
+        path = f"inner/{ODD}"
+        assert f"## File: {path}" in shown
+        assert "handler_30_of_all" in await text_of(client, "expand", path=path, first=1, last=1)
+
+
+@pytest.mark.parametrize(
+    ("paths", "there", "missing"),
+    [
+        (["inner"], ["inner/b.py", f"inner/{ODD}"], ["a.py"]),
+        ([f"inner/{ODD}"], [f"inner/{ODD}"], ["a.py", "inner/b.py"]),
+        (["a.py", "./inner/b.py"], ["a.py", "inner/b.py"], [f"inner/{ODD}"]),
+        (["a.py", "."], ["a.py", "inner/b.py", f"inner/{ODD}"], []),
+    ],
+)
+async def test_paths_say_which_files_are_looked_at(
+    packed_root: Path, paths: list[str], there: list[str], missing: list[str]
+) -> None:
+    async with in_process(packed_root) as client:
+        question = "What do handler_30 and sender_30 write?"
+        shown = await text_of(client, "pack", question=question, paths=paths)
+        assert all(f"## File: {path}\n" in shown for path in there)
+        assert not any(f"## File: {path}\n" in shown for path in missing)
+
+
+async def test_files_with_secrets_are_left_out_though_they_are_named(packed_root: Path) -> None:
+    async with in_process(packed_root) as client:
+        for paths in ([], ["keys.py"]):
+            shown = await text_of(client, "pack", question="Which key does handler_30 return?", paths=paths)
+            assert "AKIA" not in shown
+        assert "[lamr: no line is kept: there is no file to choose from]" in shown.splitlines()
+        assert shown.splitlines()[-1].startswith("[lamr: files left out: ")
+        assert "1 with secrets" in shown.splitlines()[-1]
+
+
+async def test_nothing_outside_the_roots_is_packed(packed_root: Path, tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "c.py").write_text("def handler_30_outside():\n    return 1\n")
+    (packed_root / "link").symlink_to(tmp_path / "outside")
+    (packed_root / "link.py").symlink_to(tmp_path / "outside" / "c.py")
+    async with in_process(packed_root) as client:
+        shown = await text_of(client, "pack", question="What does handler_30_outside return?")
+        assert "def handler_30_outside" not in shown
+        for path in ("link", "link.py", "..", str(tmp_path / "outside")):
+            answer = await client.call_tool("pack", {"question": QUESTION, "paths": ["a.py", path]})
+            assert answer.is_error
+            assert "OutsideRootsError" in answer.content[0].text
+    async with in_process(packed_root, roots=listing(packed_root / "inner")) as client:
+        assert "## File: a.py" not in await text_of(client, "pack", question=QUESTION)
+        assert (
+            await client.call_tool("pack", {"question": QUESTION, "paths": [str(packed_root / "a.py")]})
+        ).is_error
+
+
+async def test_of_several_roots_one_is_packed_and_its_paths_can_be_followed(packed_root: Path) -> None:
+    (packed_root / "other").mkdir()
+    (packed_root / "other" / "c.py").write_text(CODE)
+    inner, other = packed_root / "inner", packed_root / "other"
+    async with in_process(packed_root, roots=listing(inner, other)) as client:
+        first = await text_of(client, "pack", question=QUESTION)
+        assert "## File: b.py" in first
+        assert "paths start from" not in first
+        second = await text_of(client, "pack", question=QUESTION, paths=[str(other)])
+        assert "## File: c.py" in second
+        assert second.splitlines()[-1] == f"[lamr: paths start from {other}]"
+        both = await client.call_tool("pack", {"question": QUESTION, "paths": [str(inner), str(other)]})
+        assert both.is_error
+        assert "several roots" in both.content[0].text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"max_tokens": 0}, "max_tokens: 1 to"),
+        ({"max_tokens": MOST_TOKENS + 1}, "max_tokens: 1 to"),
+        ({"max_tokens": 5}, "BudgetError"),
+        ({"paths": ["none"]}, "none: no such file or folder"),
+        ({"paths": ["a.py"] * (MOST_PATHS + 1)}, "at the most; name folders"),
+        ({"question": " "}, "InvalidInputError"),
+        ({"paths": "a.py"}, "the arguments of pack can't be used: paths: "),
+    ],
+)
+async def test_what_a_caller_of_pack_can_mend_is_told(
+    packed_root: Path, arguments: dict[str, object], words: str
+) -> None:
+    async with in_process(packed_root) as client:
+        answer = await client.call_tool("pack", {"question": QUESTION, **arguments})
+        assert answer.is_error
+        assert words in answer.content[0].text

@@ -1,7 +1,5 @@
 """What a session pointed at: by which words, in which file, and for how long."""
 
-from __future__ import annotations
-
 import pytest
 from lamr_agents.sessions import Event
 from lamr_agents.sessions.reads import RECENT, Pointers

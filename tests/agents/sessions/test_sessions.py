@@ -2,6 +2,8 @@
 
 import json
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 import pytest
 from lamr_agents.sessions import (
@@ -31,6 +33,8 @@ from lamr_agents.sessions.tools import (
 )
 from lamr_agents.sessions.uses import located
 
+from tests.timing import growth
+
 LINES = [f"line_{n} = compute_{n}()" for n in range(1, 101)]
 TEXT = "\n".join(LINES) + "\n"
 NUMBERED = "".join(f"{n:6}\t{line}\n" for n, line in enumerate(LINES, 1))
@@ -39,30 +43,6 @@ TASK = "Make the forty-second line compute something else, please, and leave eve
 
 def jsonl(*records):
     return "".join(json.dumps(record) + "\n" for record in records)
-
-
-def claude(kind, *parts):
-    return {
-        "parentUuid": None,
-        "sessionId": "s",
-        "type": kind,
-        "message": {"role": kind, "content": list(parts)},
-    }
-
-
-def codex(**payload):
-    return {"timestamp": "t", "type": "response_item", "payload": payload}
-
-
-def entire(kind, *parts):
-    return {
-        "v": 1,
-        "agent": "claude-code",
-        "cli_version": "1",
-        "ts": "t",
-        "type": kind,
-        "content": list(parts),
-    }
 
 
 def copilot(kind, **data):
@@ -117,277 +97,18 @@ def test_a_compaction_is_an_event_after_which_nothing_was_seen(host, record):
     assert not seen.has("a.py")
 
 
-def pi(role, *parts, **more):
-    return {"type": "message", "id": "i", "message": {"role": role, "content": list(parts), **more}}
-
-
-def text(words, kind="text"):
-    return {"type": kind, "text": words}
-
-
-def function(name, arguments):
-    return {"function": {"name": name, "arguments": json.dumps(arguments)}}
-
-
-EDIT = {"old_string": LINES[41], "new_string": "line_42 = other()"}
 PATCH = f"*** Begin Patch\n*** Update File: a.py\n@@\n-{LINES[41]}\n+line_42 = other()\n*** End Patch"
-LOGS = {
-    "claude-code": jsonl(
-        claude("user", text(TASK)),
-        claude("assistant", text("I'll look."), {"type": "thinking", "thinking": "Hm."}),
-        claude(
-            "assistant",
-            {"type": "tool_use", "id": "1", "name": "Read", "input": {"file_path": "/w/a.py"}},
-        ),
-        claude("user", {"type": "tool_result", "tool_use_id": "1", "content": [text(NUMBERED)]}),
-        claude(
-            "assistant",
-            {"type": "tool_use", "id": "2", "name": "Edit", "input": {"file_path": "/w/a.py", **EDIT}},
-        ),
-    ),
-    "codex": jsonl(
-        codex(type="message", role="user", content=[{"type": "input_text", "text": TASK}]),
-        codex(type="message", role="assistant", content=[{"type": "output_text", "text": "I'll look."}]),
-        codex(
-            type="function_call",
-            call_id="1",
-            name="exec_command",
-            arguments='{"cmd": "sed -n \'1,200p\' a.py"}',
-        ),
-        codex(
-            type="function_call_output", call_id="1", output=f"Chunk ID: 1\nWall time: 0 s\nOutput:\n{TEXT}"
-        ),
-        codex(type="custom_tool_call", call_id="2", name="apply_patch", input=PATCH),
-    ),
-    "entire": jsonl(
-        entire("user", text(TASK)),
-        entire("assistant", text("I'll look.")),
-        entire(
-            "assistant",
-            {
-                "type": "tool_use",
-                "id": "1",
-                "name": "Read",
-                "input": {"file_path": "/w/a.py"},
-                "result": {"output": NUMBERED, "status": "success"},
-            },
-        ),
-        entire(
-            "assistant",
-            {"type": "tool_use", "id": "2", "name": "Edit", "input": {"file_path": "/w/a.py", **EDIT}},
-        ),
-    ),
-    "copilot-cli": jsonl(
-        copilot("user.message", content=TASK),
-        copilot(
-            "assistant.message",
-            content="I'll look.",
-            toolRequests=[{"toolCallId": "1", "name": "view", "arguments": {"path": "a.py"}}],
-        ),
-        copilot("tool.execution_complete", toolCallId="1", result={"content": NUMBERED.replace("\t", ". ")}),
-        copilot(
-            "assistant.message",
-            content="",
-            toolRequests=[
-                {"toolCallId": "2", "name": "edit", "arguments": {"path": "a.py", "old_str": LINES[41]}}
-            ],
-        ),
-    ),
-    "pi": jsonl(
-        {"type": "session", "id": "s", "cwd": "/w"},
-        pi("user", text(TASK)),
-        pi(
-            "assistant",
-            text("I'll look."),
-            {"type": "toolCall", "id": "1", "name": "read", "arguments": {"path": "a.py"}},
-        ),
-        pi("toolResult", text(TEXT), toolCallId="1"),
-        pi(
-            "assistant",
-            {
-                "type": "toolCall",
-                "id": "2",
-                "name": "edit",
-                "arguments": {"path": "a.py", "edits": [{"oldText": LINES[41], "newText": "x"}]},
-            },
-        ),
-    ),
-    "opencode": json.dumps(
-        {
-            "info": {},
-            "messages": [
-                {"info": {"role": "user"}, "parts": [text(TASK)]},
-                {
-                    "info": {"role": "assistant"},
-                    "parts": [
-                        text("I'll look."),
-                        {
-                            "type": "tool",
-                            "callID": "1",
-                            "tool": "read",
-                            "state": {
-                                "input": {"filePath": "/w/a.py"},
-                                "output": f"<file>\n{NUMBERED}</file>",
-                            },
-                        },
-                    ],
-                },
-                {
-                    "info": {"role": "assistant"},
-                    "parts": [
-                        {
-                            "type": "tool",
-                            "callID": "2",
-                            "tool": "edit",
-                            "state": {"input": {"filePath": "/w/a.py", "oldString": LINES[41]}},
-                        }
-                    ],
-                },
-            ],
-        }
-    ),
-    "gemini-cli": json.dumps(
-        {
-            "sessionId": "s",
-            "messages": [
-                {"type": "user", "timestamp": "t", "content": [{"text": TASK}]},
-                {
-                    "type": "gemini",
-                    "timestamp": "t",
-                    "content": "I'll look.",
-                    "toolCalls": [
-                        {
-                            "id": "1",
-                            "name": "read_file",
-                            "args": {"file_path": "a.py"},
-                            "result": [{"functionResponse": {"response": {"output": TEXT}}}],
-                        }
-                    ],
-                },
-                {
-                    "type": "gemini",
-                    "timestamp": "t",
-                    "content": "",
-                    "toolCalls": [{"id": "2", "name": "replace", "args": {"file_path": "a.py", **EDIT}}],
-                },
-            ],
-        }
-    ),
-    "openhands": json.dumps(
-        {
-            "history": [
-                {"source": "user", "timestamp": "t", "action": "message", "args": {"content": TASK}},
-                *(
-                    {
-                        "source": "agent",
-                        "timestamp": "t",
-                        "action": "run",
-                        "args": {"thought": thought},
-                        "tool_call_metadata": {
-                            "tool_call_id": number,
-                            "function_name": "str_replace_editor",
-                            "model_response": {
-                                "choices": [
-                                    {"message": {"tool_calls": [function("str_replace_editor", arguments)]}}
-                                ]
-                            },
-                        },
-                    }
-                    if isinstance(arguments, dict)
-                    else {
-                        "source": "agent",
-                        "timestamp": "t",
-                        "observation": "read",
-                        "content": f"Here's the result of running `cat -n` on a.py:\n{NUMBERED}",
-                        "tool_call_metadata": {"tool_call_id": number},
-                    }
-                    for number, thought, arguments in (
-                        ("1", "I'll look.", {"command": "view", "path": "a.py"}),
-                        ("1", "", None),
-                        (
-                            "2",
-                            "",
-                            {"command": "str_replace", "path": "a.py", "old_str": LINES[41], "new_str": "x"},
-                        ),
-                    )
-                ),
-            ]
-        }
-    ),
-    "openhands-sdk": jsonl(
-        {"kind": "MessageEvent", "source": "user", "llm_message": {"role": "user", "content": [text(TASK)]}},
-        *(
-            {
-                "kind": "ActionEvent",
-                "source": "agent",
-                "thought": [text(words)] if words else [],
-                "action": {**arguments, "kind": "FileEditorAction"},
-                "tool_name": "file_editor",
-                "tool_call_id": number,
-                "tool_call": {"id": number, "name": "file_editor", "arguments": json.dumps(arguments)},
-            }
-            if arguments
-            else {
-                "kind": "ObservationEvent",
-                "source": "environment",
-                "tool_call_id": number,
-                "observation": {
-                    "kind": "FileEditorObservation",
-                    "content": [text(f"Here's the result of running `cat -n` on /w/a.py:\n{NUMBERED}")],
-                },
-            }
-            for number, words, arguments in (
-                ("1", "I'll look.", {"command": "view", "path": "/w/a.py"}),
-                ("1", "", None),
-                (
-                    "2",
-                    "",
-                    {"command": "str_replace", "path": "/w/a.py", "old_str": LINES[41], "new_str": "x"},
-                ),
-            )
-        ),
-    ),
-    "swe-agent": json.dumps(
-        {
-            "history": [
-                {"role": "user", "message_type": "observation", "content": [text(TASK)]},
-                {
-                    "role": "assistant",
-                    "message_type": "action",
-                    "content": "I'll look.",
-                    "tool_calls": [
-                        {"id": "1", **function("str_replace_editor", {"command": "view", "path": "a.py"})}
-                    ],
-                },
-                {"role": "tool", "message_type": "observation", "content": NUMBERED, "tool_call_ids": ["1"]},
-                {
-                    "role": "assistant",
-                    "message_type": "action",
-                    "content": "",
-                    "tool_calls": [
-                        {
-                            "id": "2",
-                            **function(
-                                "str_replace_editor",
-                                {"command": "str_replace", "path": "a.py", "old_str": LINES[41]},
-                            ),
-                        }
-                    ],
-                },
-            ]
-        }
-    ),
-    "mini-swe-agent": json.dumps(
-        {
-            "messages": [
-                {"role": "user", "content": TASK},
-                {"role": "assistant", "content": "I'll look.\n\n```bash\ncd /w && cat a.py\n```"},
-                {"role": "user", "content": f"<returncode>0</returncode>\n<output>\n{TEXT}</output>"},
-                {"role": "assistant", "content": f"This must go:\n\n```python\n{LINES[41]}\n```"},
-            ]
-        }
-    ),
-}
+
+
+def log_of(path):
+    """A session as its host logs it: it reads a file, whose text stands beside it once, and edits line 42."""
+    log = path.read_text(encoding="utf-8")
+    for name, shown in (("TEXT", TEXT), ("NUMBERED", NUMBERED), ("DOTTED", NUMBERED.replace("\t", ". "))):
+        log = log.replace(f"{{{name}}}", json.dumps(shown)[1:-1])
+    return log
+
+
+LOGS = {path.stem: log_of(path) for path in sorted((Path(__file__).parent / "logs").iterdir())}
 
 
 def read_log(name):
@@ -687,14 +408,27 @@ def claude_user(words):
     return {"parentUuid": None, "sessionId": "s", "message": {"role": "user", "content": words}}
 
 
-def test_what_has_no_end_is_looked_at_once():
-    """Each of these took minutes, as their length squared."""
-    blank = "\n" * 300_000
-    assert framed(blank) == ("", blank, "")
-    marks = "<path>" + "</path><type>" * 70_000
-    assert framed(marks) == ("", marks, "")
-    assert framed("<system-reminder>\n" * 60_000)[1] == "<system-reminder>\n" * 60_000
-    assert framed("<system-reminder></system-reminder>\n" * 60_000)[0] == ""
+@pytest.mark.parametrize(
+    ("look", "given"),
+    [
+        (framed, lambda size: "\n" * size),
+        (framed, lambda size: "<path>" + "</path><type>" * size),
+        (framed, lambda size: "<system-reminder>\n" * size),
+        (framed, lambda size: "<system-reminder></system-reminder>\n" * size),
+        (partial(read_of, "Bash"), lambda size: {"command": "cat a.py" + " " * size}),
+        (partial(print_of, "Bash"), lambda size: {"command": "cat a.py b.py " * size}),
+    ],
+    ids=range(6),
+)
+def test_what_has_no_end_is_looked_at_once(look, given):
+    assert growth(look, given, 4_000, 16) < 64  # a square would be 256
+
+
+def test_what_has_no_end_frames_nothing():
+    for text in ("\n" * 9, "<path>" + "</path><type>" * 9):
+        assert framed(text) == ("", text, "")
+    assert framed("<system-reminder>\n" * 9)[1] == "<system-reminder>\n" * 9
+    assert framed("<system-reminder></system-reminder>\n" * 9)[0] == ""
     assert read_of("Bash", {"command": "cat a.py" + " " * 300_000}) is None
     assert print_of("Bash", {"command": "cat a.py b.py " * 300_000}) is None
 

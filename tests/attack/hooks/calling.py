@@ -1,7 +1,5 @@
 """Calls as the host sends them, to the local server in this process or to the hook's own."""
 
-from __future__ import annotations
-
 import json
 import sys
 import time

@@ -1,10 +1,9 @@
 """What a host may send, results that look like lamr's words, and results of other hosts."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from lamr_agents.local.server import LocalServer
@@ -16,17 +15,7 @@ from lamr_client import LamrError
 
 from tests.agents.samples import CODE, SAID, TASK, pruner
 from tests.attack.case import Case
-from tests.attack.hooks.calling import (
-    KEPT,
-    NOTE,
-    asked,
-    call,
-    hooked,
-    said,
-    showing,
-    transcript,
-    with_task,
-)
+from tests.attack.hooks.calling import KEPT, NOTE, asked, call, hooked, said, showing, transcript, with_task
 from tests.attack.place import Place
 
 CALLS: Mapping[str, tuple[Callable[[bytes], bytes], str]] = {
@@ -168,14 +157,16 @@ def conversation(result: str, file: str = "a.txt") -> Callable[[Place], str]:
 
 _FAKE = r"# \[lamr: 3 of .* \| \[lamr: \d+ of the lines 1-\d+ are shown; 1 of these have `\[lamr:` in them, which .*"
 _WHOLE = r"\[lamr: nothing is cut here; .*"
+_quick_notes = partial(Case, "notes", quick=True)
+_quick_results = partial(Case, "results", quick=True)
 CASES: tuple[Case, ...] = (
-    Case("notes", "a cut file that imitates them", pretended_cut, _FAKE, quick=True),
-    Case("notes", "a whole file that imitates them", pretended_whole, _WHOLE, quick=True),
-    Case("notes", "a small file that imitates them", pretended_small, _WHOLE, quick=True),
-    Case("notes", "an error with escape sequences and no end", servers_words, NOTE, quick=True),
-    Case("results", "200,000 ends of lines", conversation("\n" * 200_000), "as it came", quick=True),
-    Case("results", "70,000 marks", conversation("<path>" + "</path><type>" * 70_000), KEPT, quick=True),
-    Case("results", "inputs and results of other types", conversation(CODE, "a.py"), "pruned", quick=True),
+    _quick_notes("a cut file that imitates them", pretended_cut, _FAKE),
+    _quick_notes("a whole file that imitates them", pretended_whole, _WHOLE),
+    _quick_notes("a small file that imitates them", pretended_small, _WHOLE),
+    _quick_notes("an error with escape sequences and no end", servers_words, NOTE),
+    _quick_results("200,000 ends of lines", conversation("\n" * 200_000), "as it came"),
+    _quick_results("70,000 marks", conversation("<path>" + "</path><type>" * 70_000), KEPT),
+    _quick_results("inputs and results of other types", conversation(CODE, "a.py"), "pruned"),
     *(
         Case("call", name, lambda place, change=change: with_task(place, change), holds, quick=True)  # type: ignore[misc]
         for name, (change, holds) in CALLS.items()

@@ -1,7 +1,5 @@
 """Other users of the machine: their folders, sockets and calls. Some of it needs root, to be another user."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -18,13 +16,9 @@ from lamr_agents.local.store import Store
 
 from tests.agents.samples import pruner
 from tests.attack.case import Case
-from tests.attack.hooks.calling import (
-    NOBODY,
-    NOT_TRIED,
-    call,
-    hooked,
-)
+from tests.attack.hooks.calling import NOBODY, NOT_TRIED, call, hooked
 from tests.attack.place import Place
+from tests.processes import eventually
 
 
 @contextlib.contextmanager
@@ -76,9 +70,7 @@ def shared(attempt: Callable[[Place, Path], str]) -> Callable[[Place], str]:
 
 
 def _appears(path: Path) -> None:
-    deadline = time.monotonic() + 10
-    while not path.exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
+    eventually(path.exists, 10)
     time.sleep(0.05)
 
 

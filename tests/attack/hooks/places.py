@@ -1,12 +1,11 @@
 """Where the hook and its server have their socket and locks: what may lie there, and who starts the server."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,7 @@ from lamr_agents.local.store import Store
 
 from tests.agents.samples import pruner
 from tests.attack.case import Case
-from tests.attack.hooks.calling import (
-    NOTE,
-    call,
-    hooked,
-    transcript,
-)
+from tests.attack.hooks.calling import NOTE, call, hooked, transcript
 from tests.attack.place import Place
 
 
@@ -120,18 +114,19 @@ def planted(place: Place) -> str:
     return f"{answer}{'; EXECUTED' if (place.folder / 'EXECUTED').exists() else ''}"
 
 
+_place_case = partial(Case, "place")
+_quick_place = partial(Case, "place", quick=True)
 CASES: tuple[Case, ...] = (
-    Case(
-        "place",
+    _place_case(
         "many first calls at once",
         cold,
         r"1 server; \['pruned or late'\]; open to others: \{'0o0'\}",
         seconds=60,
     ),
     Case("folder", "modules of strangers where the hook's server starts", planted, "pruned", seconds=60),
-    *(Case("place", name, _place_with(make), NOTE, quick=True) for name, make in PLACES.items()),
+    *(_quick_place(name, _place_with(make), NOTE) for name, make in PLACES.items()),
     *(
-        Case("place", f"when the server starts, {name}", _served_with(make), "refused: .*; kept", quick=True)
+        _quick_place(f"when the server starts, {name}", _served_with(make), "refused: .*; kept")
         for name, make in SERVED.items()
     ),
 )

@@ -1,10 +1,9 @@
 """Claude Code's settings: what may lie there when the hook is installed, and what must stay."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -93,20 +92,17 @@ SETTINGS: Mapping[str, tuple[Callable[[Path], Any], str]] = {
 
 
 _LEADS_OUT = " / ".join([r"refused: .*leads out of the project.*"] * 2)
+_quick = partial(Case, "settings", quick=True)
 CASES: tuple[Case, ...] = (
-    Case(
-        "settings",
+    _quick(
         "of a project, a link that leads out of it",
         _settings(lambda path: path.symlink_to(path.parents[2] / "victim"), project=True),
         _LEADS_OUT,
-        quick=True,
     ),
-    Case(
-        "settings",
+    _quick(
         "of a project, in a folder that leads out of it",
         _settings(lambda path: (path.parent.rmdir(), path.parent.symlink_to(path.parents[2])), project=True),
         _LEADS_OUT,
-        quick=True,
     ),
-    *(Case("settings", name, _settings(make), holds, quick=True) for name, (make, holds) in SETTINGS.items()),
+    *(_quick(name, _settings(make), holds) for name, (make, holds) in SETTINGS.items()),
 )

@@ -1,11 +1,10 @@
 """The record of what was shown: broken, removed, another's, or of a user without a home."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,7 @@ from lamr_agents.local.store import Store, StoredResult
 
 from tests.agents.samples import pruner
 from tests.attack.case import Case
-from tests.attack.hooks.calling import (
-    NOT_TRIED,
-    NOTE,
-    call,
-    said,
-    transcript,
-)
+from tests.attack.hooks.calling import NOT_TRIED, NOTE, call, said, transcript
 from tests.attack.place import Place
 
 
@@ -131,14 +124,13 @@ def homeless(place: Place) -> str:
     return place.run(sys.executable, "-c", warm + code).out.decode().strip()
 
 
+_quick = partial(Case, "store", quick=True)
 CASES: tuple[Case, ...] = (
-    Case("store", "removed while a server runs", removed_store, "pruned … pruned", quick=True),
-    Case(
-        "store",
+    _quick("removed while a server runs", removed_store, "pruned … pruned"),
+    _quick(
         "of a user without a home",
         homeless,
         rf"{NOT_TRIED}|\['2 .*set HOME or XDG_CACHE_HOME.*', '2 .*set HOME.*'\]",
-        quick=True,
     ),
-    *(Case("store", name, _stored(make), holds, quick=True) for name, (make, holds) in STORES.items()),
+    *(_quick(name, _stored(make), holds) for name, (make, holds) in STORES.items()),
 )

@@ -1,7 +1,5 @@
 """Logs of sessions: what is no file, what has no end, and what stands in it."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Code and items that the tests of judging share."""
 
-from __future__ import annotations
-
 from lamr_evaluation.judge import Item
 
 CODE = '''import time

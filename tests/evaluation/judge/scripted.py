@@ -1,13 +1,12 @@
 """A scripted OpenAI-compatible server: it answers by a function, fails as told, and counts what it was asked."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.http_server import Reply, Request, answering
 
 Answer = Callable[[dict[str, Any]], str]
 """Takes a request's JSON and gives the answer's text."""
@@ -48,26 +47,6 @@ class Scripted:
 
     def __post_init__(self) -> None:
         self._turn, self._under_way = threading.Lock(), 0
-        scripted = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                status, reply = scripted._reply(self.path, body, self.headers.get("Authorization"))
-                data = json.dumps(reply).encode()
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(data)))
-                if status == 429:
-                    self.send_header("Retry-After", "0.01")
-                self.end_headers()
-                self.wfile.write(data)
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
 
     def _reply(self, path: str, body: dict[str, Any], key: str | None) -> tuple[int, dict[str, Any]]:
         assert path == "/v1/chat/completions"
@@ -96,18 +75,19 @@ class Scripted:
             with self._turn:
                 self._under_way -= 1
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server.server_address[1]}/v1"
+    def _told(self, request: Request) -> Reply:
+        key = request.headers.get("Authorization")
+        status, reply = self._reply(request.path, json.loads(request.body), key)
+        wait = {"Retry-After": "0.01"} if status == 429 else {}
+        return status, json.dumps(reply).encode(), {"Content-Type": "application/json", **wait}
 
-    def __enter__(self) -> Scripted:
-        self.thread.start()
+    def __enter__(self) -> "Scripted":
+        self._server = answering(self._told)
+        self.url = self._server.__enter__() + "/v1"
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.server.shutdown()
-        self.thread.join()
-        self.server.server_close()
+    def __exit__(self, *exception: Any) -> None:
+        self._server.__exit__(*exception)
 
 
 def _completion(model: str, text: str, finish: str, read: int | None) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """Readers at OpenAI-compatible endpoints, against a scripted server: retries, refusals, keys, questions together."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 

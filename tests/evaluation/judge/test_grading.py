@@ -1,7 +1,5 @@
 """Grades: letters, lines, facts and quotes, as readers really write them."""
 
-from __future__ import annotations
-
 import pytest
 from lamr_evaluation.judge.tasks import (
     TASKS,

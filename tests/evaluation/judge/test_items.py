@@ -1,7 +1,5 @@
 """Items: rows of three fields, files below a root, rows of `lamr eval`, and what is no item."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Made items: the truth is true, the question doesn't tell it, and the same sources give the same items."""
 
-from __future__ import annotations
-
 import ast
 import re
 import zipfile

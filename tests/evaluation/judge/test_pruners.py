@@ -1,7 +1,5 @@
 """Pruners: all keep whole lines within the same number of tokens, and each keeps what it is for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One judgement: pairs, costs, what is kept, and what a kill leaves."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """One thread: the tensors here are small, and waiting for a busy core costs more than it brings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """What the tests compare with: enumeration of all labelings, plain loops over tokens, and pytorch-crf."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass

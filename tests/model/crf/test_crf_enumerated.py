@@ -1,7 +1,5 @@
 """The CRF against enumeration of all labelings: short sequences, many cases, ties."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from lamr_model.crf import LinearChainCrf, marginals, viterbi

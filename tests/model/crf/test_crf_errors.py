@@ -1,7 +1,5 @@
 """Bad input to the CRF: each case an error that names cause and remedy."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The CRF on long, ragged and extreme batches."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np
@@ -96,10 +94,10 @@ def test_a_million_tokens() -> None:
     n = 1_000_000
     rng = np.random.default_rng(6)
     emissions = rng.normal(size=(n, 2)).astype(np.float32)
-    started = time.perf_counter()
+    started = time.process_time()
     labels = viterbi(emissions, [0, n], ATTRACTS)
     keep = marginals(emissions, [0, n], ATTRACTS)
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
     np.testing.assert_array_equal(
         labels[-5000:], viterbi_loop(emissions[-6000:].astype(float), ATTRACTS)[-5000:]
     )

@@ -1,7 +1,5 @@
 """Heads, gate and fused decoding against the same layers in torch."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

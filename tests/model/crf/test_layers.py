@@ -1,7 +1,5 @@
 """Products in few rows at a time, GELU without scipy, softmax and sigmoid."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Scans against plain loops, and the odds of the passes against logarithms."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from lamr_model.crf import crf

@@ -1,7 +1,5 @@
 """The decoder's weights file: round trip, and every way in which it can be broken."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 

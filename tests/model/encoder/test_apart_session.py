@@ -1,7 +1,5 @@
 """The shipped encoder in two graphs: what was kept changes no bit of an answer, and less is read."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is kept of parts that were read: by content, within its bytes, the least used out first."""
 
-from __future__ import annotations
-
 import stat
 from pathlib import Path
 

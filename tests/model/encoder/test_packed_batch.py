@@ -1,7 +1,5 @@
 """Packed batches: the encoder's inputs, the code tokens' features, and batches within a number of tokens."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from lamr_model.encoder.packed_batch import code_states, cut_by_tokens, encoder_feed

@@ -1,7 +1,5 @@
 """Line models with random weights."""
 
-from __future__ import annotations
-
 import numpy as np
 from lamr_model.crf import DecoderWeights
 from lamr_model.query_truncation import Query

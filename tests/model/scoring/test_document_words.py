@@ -1,7 +1,5 @@
 """Which words lines have, how rare they are, and where names are defined."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Which characters and lines of a text are encoded data."""
 
-from __future__ import annotations
-
 import base64
 
 import numpy as np

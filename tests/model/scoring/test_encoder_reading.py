@@ -1,7 +1,5 @@
 """What an encoder says of lines: means over their tokens, and nothing of lines that it hasn't read."""
 
-from __future__ import annotations
-
 import numpy as np
 from lamr_model.model_io import ChunkResult
 from lamr_model.scoring.fusion import EncoderReading, encoded_logits

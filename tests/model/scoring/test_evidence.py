@@ -1,7 +1,5 @@
 """Lexical evidence: it points where the query's words are, and leaves everything else at 0."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """The forms of lines: comments, marks, imports, lengths and repeats, in any language and any text."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """A query of code asks for what comes next."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from lamr_model.scoring.evidence import going_on, is_code

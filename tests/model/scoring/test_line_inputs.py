@@ -1,7 +1,5 @@
 """What is known of lines: positions leave out blank ones, and matches are counted by line, neighbourhood and block."""
 
-from __future__ import annotations
-
 import numpy as np
 from lamr_model.scoring.document_words import DocumentWords
 from lamr_model.scoring.line_inputs import (

@@ -1,7 +1,5 @@
 """Layers over lines do what their definition says, line by line."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The line model scores any text for any query, by lines and words alone, and what it says can be relied on."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Merging equals the plain average over chunks, token by token, whatever the order of arrival."""
 
-from __future__ import annotations
-
 import math
 import random
 from functools import partial

@@ -1,7 +1,5 @@
 """Lines that a query names by number are found in the forms of compilers, traces, links and people, and no others."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How likely a document holds an answer: features of the whole document, and what a scoring makes of them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from lamr_model.encoding import PromptEncoder

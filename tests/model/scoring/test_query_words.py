@@ -1,7 +1,5 @@
 """The words of a query: in their order, described by where and how they are written, of any text at all."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

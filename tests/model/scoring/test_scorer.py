@@ -1,7 +1,5 @@
 """From a model's answers to line scores: rules over tokens, the line model, and what is left out."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

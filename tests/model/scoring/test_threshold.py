@@ -1,7 +1,5 @@
 """The model's threshold adapts to a document's scores, and rises where the document hardly holds anything."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from lamr_model.rules import AnswerPrior, LineRule, adapted

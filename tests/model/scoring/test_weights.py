@@ -1,7 +1,5 @@
 """The file of a line model gives it back, and a damaged one is named with the remedy."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -2,8 +2,6 @@
 
 # ruff: noqa: RUF001
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 

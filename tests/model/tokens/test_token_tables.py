@@ -1,7 +1,5 @@
 """Tables come near the tokenizers that they stand for, in thirty languages, and their counts add up by lines."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

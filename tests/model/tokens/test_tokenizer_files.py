@@ -1,7 +1,5 @@
 """A stranger's tokenizer.json: what makes the library panic is a file that can't be read."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

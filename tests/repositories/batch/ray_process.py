@@ -5,8 +5,6 @@ while this happens to the test's process too. So a scenario gets a process and a
 where Ray ended it, since it says nothing about the batch then.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import traceback

@@ -1,7 +1,5 @@
 """Files of jobs, their answers, and a git that kills whoever asks it about a poisoned repository."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """What arrives is taken in order, silence is reported, and errors are the taker's."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Formats of jobs and answers, and the places that they are read from and written to."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

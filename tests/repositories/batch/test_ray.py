@@ -1,7 +1,5 @@
 """Batches on a Ray cluster of two nodes, of which the tests end one."""
 
-from __future__ import annotations
-
 import os
 import threading
 from contextlib import AbstractContextManager, nullcontext

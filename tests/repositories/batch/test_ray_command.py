@@ -1,7 +1,5 @@
 """`lamr batch` on a cluster that it starts itself, and on clusters that aren't there."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

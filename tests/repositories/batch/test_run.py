@@ -1,7 +1,5 @@
 """Batches: one answer or one named error a row, whatever dies."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

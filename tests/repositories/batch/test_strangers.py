@@ -1,7 +1,5 @@
 """What strangers may put where jobs are read and answers written: links, devices, rows without end."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

@@ -1,7 +1,5 @@
 """Tiny causal language models with random weights, and tokenizers trained on a few lines."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

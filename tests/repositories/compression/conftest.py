@@ -1,7 +1,5 @@
 """Tiny causal models in folders, each written and loaded once, and one of them on a real server."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -4,8 +4,6 @@
 on a CPU; docs/lab/repositories.md tells how).
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

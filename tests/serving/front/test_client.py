@@ -1,7 +1,5 @@
 """Our own client through the front: keys, certificates, quotas, and what the command line says."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """Who may stay connected: refused strangers go, silent ones soon, and idle clients are never in the way of a call."""
 
-from __future__ import annotations
-
 import socket
 import time
 from contextlib import ExitStack, suppress

@@ -1,7 +1,5 @@
 """Reload, drain and status of a front under traffic: nothing is lost, and a revoked key opens nothing."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
 
@@ -32,7 +30,7 @@ class Traffic:
             except grpc.RpcError as error:
                 self.codes[f"{error.code().name}: {error.details()}"] += 1
 
-    def __enter__(self) -> Traffic:
+    def __enter__(self) -> "Traffic":
         for thread in self._threads:
             thread.start()
         return self

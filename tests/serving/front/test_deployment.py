@@ -3,8 +3,6 @@
 Nothing is built or run: that takes a container engine and a cluster. `helm` renders the chart where there is one.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -68,10 +66,7 @@ EVERYTHING = {
     },
 }
 ACTIONS = ("httpGet", "tcpSocket", "grpc", "exec")
-OF_OTHERS = {
-    "keda.sh/v1alpha1",
-    "monitoring.coreos.com/v1",
-}  # whose schemas aren't Kubernetes'
+OF_OTHERS = {"keda.sh/v1alpha1", "monitoring.coreos.com/v1"}  # whose schemas aren't Kubernetes'
 
 
 @pytest.mark.parametrize("dockerfile", IMAGES)

@@ -1,7 +1,5 @@
 """Windows follow weights and the pool's capacity."""
 
-from __future__ import annotations
-
 import pytest
 from lamr_serving.front.fleet import Fleet, FrontSettings, Replica, Tenant
 

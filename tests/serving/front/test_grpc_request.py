@@ -1,7 +1,5 @@
 """What a request may say: read in one way only, or refused. Each message is sent to a real HAProxy before a replica."""
 
-from __future__ import annotations
-
 import gzip
 import tempfile
 from contextlib import ExitStack

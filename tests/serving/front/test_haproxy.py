@@ -1,7 +1,5 @@
 """A HAProxy that can't run a front is refused, with what is missing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What HAProxy says of replicas is said in our words; the rest stays, and what happens every day is left out."""
 
-from __future__ import annotations
-
 import pytest
 from lamr_serving.front.running import in_plain_words
 

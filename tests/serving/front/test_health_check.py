@@ -1,7 +1,5 @@
 """The bytes of the health check are what a gRPC server understands, and its answers are told apart."""
 
-from __future__ import annotations
-
 import re
 import socket
 

@@ -1,7 +1,5 @@
 """Callers that mean harm at the front's port: honest ones are answered meanwhile, and HAProxy's memory doesn't grow."""
 
-from __future__ import annotations
-
 import os
 import random
 import socket

@@ -1,7 +1,5 @@
 """What the image for servers starts and how it ends: its own command line on the bundled Triton, and `lamr-drain`."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -24,7 +22,7 @@ from lamr_serving.launcher.server_options import free_ports
 from lamr_serving.launcher.workspace import environment, package_folders
 from tritonclient.grpc import service_pb2
 
-from tests.processes import all_end, below, commanded
+from tests.processes import all_end, below, commanded, eventually
 from tests.tiny import IN_FULL
 
 from .conftest import stub_of
@@ -134,10 +132,8 @@ def alive(own: Container, folder: Path, *arguments: str) -> subprocess.Completed
 def test_a_server_that_lost_a_models_process_is_told_to_end(tmp_path: Path) -> None:
     with container(tmp_path) as own:
         own.await_health()
-        deadline = time.monotonic() + SECONDS  # HTTP listens a little later than gRPC
-        while alive(own, tmp_path).returncode:
-            assert time.monotonic() < deadline, own.log.read_text()
-            time.sleep(0.1)
+        # HTTP listens a little later than gRPC
+        assert eventually(lambda: not alive(own, tmp_path).returncode, SECONDS), own.log.read_text()
         assert alive(own, tmp_path, "--end").returncode == 0
         stubs = commanded(below(own.process.pid), "triton_python_backend_stub")
         stubs[0].kill()

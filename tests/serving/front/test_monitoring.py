@@ -1,7 +1,5 @@
 """Alerts and dashboard: promtool takes the rules, their tests hold, and real servers have every metric named there."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -85,11 +83,7 @@ def test_a_real_triton_has_every_metric_of_the_dashboard() -> None:
 
 def test_a_metric_that_nobody_has_is_found_out() -> None:
     scrape = 'haproxy_up{proxy="a"} 1\n' * 9
-    expressions = [
-        *['haproxy_up{proxy="a"}'] * 4,
-        'haproxy_up{proxy=~"b.*"}',
-        "haproxy_down > 1",
-    ]
+    expressions = [*['haproxy_up{proxy="a"}'] * 4, 'haproxy_up{proxy=~"b.*"}', "haproxy_down > 1"]
     assert list(missing(expressions, "haproxy", scrape)) == ['haproxy_up{proxy=~"b.*"}', "haproxy_down{}"]
 
 

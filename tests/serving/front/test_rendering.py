@@ -1,7 +1,5 @@
 """HAProxy takes every rendering, and starts with it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The folder of a running front is refused where it can't serve, with the remedy."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Iterator

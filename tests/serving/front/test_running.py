@@ -1,7 +1,5 @@
 """`lamr front run` as a process: it starts HAProxy again when that dies, and leaves nothing behind."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """What the front answers to whom: a refusal is a gRPC status that says why, and what is refused reaches no replica."""
 
-from __future__ import annotations
-
 import datetime
 import http.client
 import itertools

@@ -1,7 +1,5 @@
 """The steps that the pages tell people to take, from top to bottom as far as no engine and no cluster is needed."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The file of tenants: what it means, and the line that a mistake is on."""
 
-from __future__ import annotations
-
 import datetime
 from pathlib import Path
 

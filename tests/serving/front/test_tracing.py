@@ -1,19 +1,16 @@
 """One trace followed: the caller's span, our client, the front's log, and the spans that a real Triton exports."""
 
-from __future__ import annotations
-
 import json
 import secrets
-import threading
-import time
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
 
 import pytest
 from lamr_client import Pruner, bundled_repository
 from lamr_serving import ServerOptions, TritonServer
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, use_span
 
+from tests.http_server import Reply, Request, answering
+from tests.processes import eventually
 from tests.tiny import IN_FULL
 
 pytestmark = pytest.mark.server
@@ -28,22 +25,12 @@ def collector() -> Iterator[tuple[str, list[bytes]]]:
     """Where spans are sent to over HTTP, and the bodies that came."""
     bodies: list[bytes] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            bodies.append(self.rfile.read(int(self.headers["content-length"])))
-            self.send_response(200)
-            self.send_header("content-length", "0")
-            self.end_headers()
+    def collect(request: Request) -> Reply:
+        bodies.append(request.body)
+        return 200, b"", {}
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/v1/traces", bodies
-        server.shutdown()
-        thread.join()
+    with answering(collect) as address:
+        yield address + "/v1/traces", bodies
 
 
 def spans(bodies: list[bytes]) -> list[dict]:
@@ -55,14 +42,6 @@ def spans(bodies: list[bytes]) -> list[dict]:
         for scope in resource["scopeSpans"]
         for span in scope["spans"]
     ]
-
-
-def comes(holds: Callable[[], bool]) -> bool:
-    """Wait a while for something; returns whether it has come."""
-    deadline = time.monotonic() + 20
-    while not holds() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return holds()
 
 
 def test_a_trace_is_followed_to_tritons_spans(site, collector) -> None:
@@ -93,7 +72,7 @@ def test_a_trace_is_followed_to_tritons_spans(site, collector) -> None:
                 assert pruner.prune(
                     "How is the area computed?", "def area(a, b):\n    return a * b\n", **IN_FULL
                 ).text
-                if comes(exported):
+                if eventually(exported):
                     break
         site.until(lambda: len(site.logged()) >= 2)
         assert exported(), server.log()[-3000:]

@@ -1,7 +1,5 @@
 """Two versions of a model in one pool: a call that names its model's fingerprint meets that version alone."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import grpc

@@ -1,7 +1,5 @@
 """The whole way, with a real Triton: client, front and server with TLS between each, and a server that is replaced."""
 
-from __future__ import annotations
-
 import dataclasses
 import threading
 
@@ -66,8 +64,7 @@ def test_a_server_is_replaced_and_nothing_is_lost(site, authority) -> None:
                 control.drain(site.file, "r0", 30)
                 first.stop()
                 again = TritonServer(
-                    bundled_repository(),
-                    dataclasses.replace(options, grpc_port=first.addresses.grpc_port),
+                    bundled_repository(), dataclasses.replace(options, grpc_port=first.addresses.grpc_port)
                 )
                 with again:
                     control.undrain(site.file, "r0")

@@ -32,7 +32,7 @@ from lamr_serving.launcher.supervisor import SHARED_MEMORY
 from tritonclient.utils import InferenceServerException, np_to_triton_dtype
 
 from tests.counted import MODELS, counted
-from tests.processes import all_end, below, commanded
+from tests.processes import all_end, below, commanded, eventually
 
 pytestmark = [pytest.mark.server, pytest.mark.timeout(120)]
 
@@ -281,13 +281,6 @@ def test_a_server_that_always_crashes_is_given_up(tiny, crashes):
     assert "killed by SIGSEGV" in refusal(tiny)
 
 
-def test_a_busy_port_that_was_asked_for(tiny):
-    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as squatter:
-        port = squatter.getsockname()[1]
-        with pytest.raises(ServerStartError, match=f"gRPC port {port}"):
-            TritonServer(tiny.root, ServerOptions(grpc_port=port)).start()
-
-
 def refusal(repository, options=OPTIONS):
     before = traces()
     with pytest.raises(ServerStartError) as caught:
@@ -346,9 +339,7 @@ class Serving:
         )
         with self.report.open("wb") as report:
             self.process = subprocess.Popen([sys.executable, "-c", code], stderr=report, cwd=folder, env=env)
-        until = time.monotonic() + 60
-        while "Stop with" not in self.text() and self.process.poll() is None and time.monotonic() < until:
-            time.sleep(0.02)
+        eventually(lambda: "Stop with" in self.text() or self.process.poll() is not None, 60)
         self.children = below(self.process.pid)
         self.triton = triton_under(self.process.pid)
 
@@ -377,9 +368,7 @@ def test_a_second_signal_does_not_wait(tiny, tmp_path):
     serving = Serving(tmp_path, tiny.root, "stop_timeout=100")
     serving.triton.suspend()  # so that it can't stop by itself
     serving.process.send_signal(signal.SIGINT)
-    until = time.monotonic() + 30
-    while "again to kill" not in serving.text() and time.monotonic() < until:
-        time.sleep(0.02)
+    assert eventually(lambda: "again to kill" in serving.text())
     assert serving.process.poll() is None
     serving.process.send_signal(signal.SIGINT)
     assert serving.process.wait(60) == 0
@@ -432,9 +421,7 @@ def test_a_server_that_dies_is_started_again_at_the_same_address(tiny, tmp_path)
             victim = server if of_server else commanded(below(server.pid), "stub")[0]
             seen = serving.text().count("It is started again")
             victim.kill()
-            until = time.monotonic() + 60
-            while serving.text().count("It is started again") == seen and time.monotonic() < until:
-                time.sleep(0.02)
+            assert eventually(lambda seen=seen: serving.text().count("It is started again") > seen, 60)
             assert answered(connected, [1, 2, 3])
     assert "the server died (killed by SIGKILL)" in serving.text()
     children = below(serving.process.pid)
@@ -467,9 +454,7 @@ def test_accepted_requests_are_answered_before_the_server_stops(make_repository)
         client = triton.InferenceServerClient(started.addresses.grpc)
         for _ in range(5):  # fewer than a batch
             client.async_infer("lamr", inputs([1, 2, 3], (0, 3)), lambda result, error: results.append(error))
-        until = time.monotonic() + 1
-        while waiting(started) < 5 and time.monotonic() < until:
-            time.sleep(0.02)
+        eventually(lambda: waiting(started) >= 5, 1)
         stopping = threading.Thread(target=started.stop)
         stopping.start()
         refused = None
@@ -565,10 +550,7 @@ def test_a_killed_process_of_ours_takes_the_rest_along(tiny, tmp_path, victim):
     (serving.process if victim == "parent" else supervisor).kill()
     assert serving.process.wait(30) != 0
     assert all_end(serving.children)
-    until = time.monotonic() + 10
-    while traces() != before and time.monotonic() < until:
-        time.sleep(0.05)
-    assert traces() == before
+    assert eventually(lambda: traces() == before)
 
 
 def test_from_copied_packages_in_an_empty_environment(tiny, tmp_path):

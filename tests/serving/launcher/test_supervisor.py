@@ -13,10 +13,9 @@ from pathlib import Path
 
 import pytest
 from lamr_serving.launcher import supervisor
-from lamr_serving.launcher.process import excerpt
 from lamr_serving.launcher.supervisor import SHARED_MEMORY, Orders
 
-from tests.processes import runs
+from tests.processes import eventually, runs
 
 # A server with one child, as Triton has stubs; says when both run. `deaf`: SIGTERM does nothing. `dies`: by itself.
 SERVER = """
@@ -65,9 +64,7 @@ class Running:
         )
         os.close(lock)
         self.server = int(self.process.stdout.readline().split()[1])
-        until = time.monotonic() + 10
-        while manner != "dies" and not (self.root / "child").exists() and time.monotonic() < until:
-            time.sleep(0.01)
+        assert manner == "dies" or eventually((self.root / "child").exists)
         self.child = int((self.root / "child").read_text() or 0) if manner != "dies" else 0
 
     def next_line(self):
@@ -89,15 +86,6 @@ class Running:
         return [path for path in (self.root, *SHARED_MEMORY.glob(f"{self.root.name}*")) if path.exists()]
 
 
-def eventually(condition, seconds=10.0):
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return False
-
-
 @pytest.fixture
 def start(tmp_path):
     """A function that starts a `Running`. At the end of the test nothing of any of them may exist."""
@@ -117,18 +105,11 @@ def start(tmp_path):
             path.unlink()
 
 
-def test_stop_is_graceful_and_takes_everything_along(start):
-    running = start()
+@pytest.mark.parametrize(("manner", "code"), [("polite", 0), ("deaf", -9)])
+def test_stop_is_graceful_until_the_time_is_up_and_takes_everything_along(start, manner, code):
+    running = start(manner, stop_timeout=20.0 if manner == "polite" else 0.3)
     running.order(b"stop\n")
-    assert running.exit_line() == "exit 0"
-    assert running.alive() == []
-    assert running.leftovers() == []
-
-
-def test_a_server_that_ignores_sigterm_is_killed_when_its_time_is_up(start):
-    running = start("deaf", stop_timeout=0.3)
-    running.order(b"stop\n")
-    assert running.exit_line() == "exit -9"
+    assert running.exit_line() == f"exit {code}"
     assert running.alive() == []
     assert running.leftovers() == []
 
@@ -161,24 +142,6 @@ def test_signals_to_the_supervisor(start, number):
     assert running.exit_line() == "exit 0"
 
 
-def test_a_server_that_dies_takes_its_children_along(start):
-    running = start()
-    os.kill(running.server, signal.SIGKILL)
-    assert running.exit_line() == "exit -9"
-    assert running.alive() == []
-    assert running.leftovers() == []
-
-
-def test_a_server_whose_stub_has_died_is_ended(start, tmp_path):
-    running = start("deaf")
-    time.sleep(1.5)  # the supervisor looks every second
-    os.kill(int((running.root / "child").read_text()), signal.SIGKILL)
-    assert running.exit_line() == "exit -9"
-    assert running.alive() == []
-    assert running.leftovers() == []
-    assert "a model process has died" in excerpt((tmp_path / "log").read_text())
-
-
 def test_a_stub_that_dies_after_ready_is_noticed_at_once(start, tmp_path):
     running = start("deaf")
     running.order(b"ready\n")
@@ -190,29 +153,10 @@ def test_a_stub_that_dies_after_ready_is_noticed_at_once(start, tmp_path):
     assert (tmp_path / "log").read_text().count("a model process has died") == 1
 
 
-def test_a_server_that_was_ready_and_dies_is_started_again(start):
-    running = start(restart=True)
-    servers = [running.server]
-    for _ in range(2):
-        child = (running.root / "child").read_text()
-        running.order(b"ready\n")
-        time.sleep(0.2)  # the order must be read before the server dies
-        os.kill(servers[-1], signal.SIGKILL)
-        assert running.next_line() == "died -9"
-        assert not runs(servers[-1])
-        servers.append(int(running.next_line().removeprefix("pid ")))
-        assert eventually(lambda seen=child: (running.root / "child").read_text() != seen)
-    assert len(set(servers)) == 3
-    assert runs(servers[-1])
-    running.order(b"stop\n")
-    assert running.exit_line() == "exit 0"
-    assert not any(runs(server) for server in servers)
-    assert running.leftovers() == []
-
-
 def test_a_server_that_was_never_ready_is_not_started_again(start):
     running = start("dies", restart=True)
     assert running.exit_line() == "exit 7"
+    assert running.leftovers() == []
 
 
 def test_a_server_that_does_not_get_ready_again_is_given_up(start, monkeypatch):
@@ -244,6 +188,7 @@ def test_a_log_that_has_grown_is_moved_aside(start, tmp_path):
     assert eventually((tmp_path / "log.1").exists)
     assert eventually(lambda: (tmp_path / "log").stat().st_size == 0)
     assert (tmp_path / "log.1").stat().st_size == 1001
+    assert (tmp_path / "log.1").stat().st_mode & 0o777 == 0o600
     running.order(b"stop\n")
     assert running.exit_line() == "exit 0"
 
@@ -289,32 +234,11 @@ def test_the_filter_lets_through_what_opens_nothing_to_others(tmp_path):
     assert [mode for mode, what in said.items() if what == "done"] == ["600", "700", "400", "0", "4700"]
 
 
-def test_logs_are_the_users_own(start, tmp_path):
-    running = start(log_bytes=1000)
-    (tmp_path / "log").write_bytes(b"x" * 1001)
-    assert eventually((tmp_path / "log.1").exists)
-    assert (tmp_path / "log.1").stat().st_mode & 0o777 == 0o600
-    running.order(b"stop\n")
-
-
 def test_a_socket_that_a_dead_server_left_goes_before_the_next_start(start, tmp_path):
     left = tmp_path / "socket"
     left.touch()
     start(sockets=[str(left)])
     assert not left.exists()
-
-
-def test_the_servers_own_status_is_reported(start):
-    running = start("dies")
-    assert running.exit_line() == "exit 7"
-    assert running.leftovers() == []
-
-
-def test_a_killed_supervisor_takes_the_server_along(start):
-    running = start()
-    running.process.kill()
-    running.process.wait()
-    assert eventually(lambda: running.server not in running.alive())
 
 
 def test_a_killed_supervisor_leaves_no_stub_behind(start):

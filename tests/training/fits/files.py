@@ -1,7 +1,5 @@
 """Files whose lines a query tells apart, as a mock of a model has read them."""
 
-from __future__ import annotations
-
 import numpy as np
 from lamr_client import MockTransport
 from lamr_evaluation.records import Record

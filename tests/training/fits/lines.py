@@ -1,7 +1,5 @@
 """Files whose needed lines have a word that the query lacks, as the line model learns from them."""
 
-from __future__ import annotations
-
 import numpy as np
 from lamr_evaluation.records import Record
 from lamr_model.encoding import PromptEncoder

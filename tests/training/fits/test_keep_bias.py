@@ -1,7 +1,5 @@
 """A bias brings Viterbi's path to the share of tokens that it should keep."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from lamr_model.crf import LinearChainCrf

@@ -1,7 +1,5 @@
 """A record becomes what a client computes of its lines, and says which are needed and which frame them."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

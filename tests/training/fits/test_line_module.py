@@ -1,7 +1,5 @@
 """What is trained says what is served."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The line model learns what goes with a query's words."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

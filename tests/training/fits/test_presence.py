@@ -1,7 +1,5 @@
 """A fitted presence tells files that hold an answer from files that don't, with and without their paths."""
 
-from __future__ import annotations
-
 import numpy as np
 from lamr_client import MockTransport
 from lamr_evaluation.records import Record

@@ -1,7 +1,5 @@
 """A reader that goes on from another one says the same at first, and learns what tells needed lines apart."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Scorings are fitted on the very line scores that a client computes, and keep the share that is asked for."""
 
-from __future__ import annotations
-
 import random
 from itertools import chain
 

@@ -1,7 +1,5 @@
 """A fitted scoring keeps the share that is asked for, of questions and of other queries, within its bounds."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -4,8 +4,6 @@ A program writes down what a line needs while the line is added, so a test that 
 with the labels.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import partial
 

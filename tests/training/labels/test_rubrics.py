@@ -1,7 +1,5 @@
 """Rubric labels: what a kept line needs is labelled, and nothing depends on names or blank lines."""
 
-from __future__ import annotations
-
 import argparse
 import ast
 import dataclasses

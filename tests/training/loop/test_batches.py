@@ -1,7 +1,5 @@
 """Batches keep to the budget and lose nothing."""
 
-from __future__ import annotations
-
 import numpy as np
 from lamr_training.loop.examples import ExampleSet, batch_plan, epochs, make_batch
 

@@ -1,7 +1,5 @@
 """Examples are chunks as a client sends them, and their tokens have the labels of their lines."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

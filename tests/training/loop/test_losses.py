@@ -1,7 +1,5 @@
 """The objective, term by term."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

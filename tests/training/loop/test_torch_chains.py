@@ -1,7 +1,5 @@
 """Losses of chains: the likelihood, its gradients, and the log-odds of marginals, against loops and the decoder."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """The training loop on two random layers."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from dataclasses import replace

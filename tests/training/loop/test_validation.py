@@ -1,7 +1,5 @@
 """The figures that are printed while a model trains."""
 
-from __future__ import annotations
-
 from lamr_training.backbone import Vocabulary
 from lamr_training.loop.examples import ExampleSet
 from lamr_training.loop.trainer import validate

@@ -1,7 +1,5 @@
 """The shipped model can be trained on: what comes back answers as the shipped one does."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The tokenizer of code: what becomes one token, and which characters it stands for."""
 
-from __future__ import annotations
-
 from lamr_training.backbone import Vocabulary
 
 from tests.training.samples import encoder, tiny_model

@@ -1,7 +1,5 @@
 """A repository gets a line model that learned from records, keeps its encoder, and prunes with both."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The whole recipe, from records to a calibrated checkpoint, on a few files and steps, with MiniLM's real weights."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """What `lamr train` refuses, how it mixes records, and what fine-tuning writes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace

@@ -1,7 +1,5 @@
 """Runs end as they do in practice: killed, interrupted, out of disk, spread over processes."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,0 +1,22 @@
+"""The `lamr` command as a process runs it, exit code and messages, without a process of its own."""
+
+import io
+import subprocess
+from contextlib import redirect_stderr, redirect_stdout
+from unittest.mock import patch
+
+import pytest
+from lamr_cli.main import main
+
+
+def run_main(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run it. What ends a process with a traceback is raised."""
+    command = ["lamr", *map(str, arguments)]
+    streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2)]
+    with redirect_stdout(streams[0]), redirect_stderr(streams[1]), patch("sys.argv", command):
+        with pytest.raises(SystemExit) as caught:
+            main()
+        for stream in streams:
+            stream.flush()
+    told = [stream.buffer.getvalue().decode("utf-8") for stream in streams]
+    return subprocess.CompletedProcess(command, int(caught.value.code or 0), *told)
