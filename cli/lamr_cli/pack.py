@@ -82,6 +82,8 @@ def pack(
     no_cache: NoCache = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
+    effort: Annotated[str, Option(hidden=True)] = "",
+    ranker: Annotated[str, Option(hidden=True)] = "",
 ) -> None:
     """Pack the lines of whole repositories that answer a question into a budget of tokens.
 
@@ -100,6 +102,8 @@ def pack(
     from lamr_repositories import PackOptions, WalkOptions, default_cache_file, render_page
     from lamr_repositories import pack as pack_repositories
 
+    if effort or ranker:
+        say("packs always rank by words and the line model: --effort and --ranker have no effect", err=True)
     kept = cache_file(cache, no_cache, default_cache_file())
     listed = "-" in repositories
     if listed and (revision is not None or len(repositories) > 1):
