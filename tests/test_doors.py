@@ -10,7 +10,7 @@ import lamr_client.pruner
 import lamr_postprocess.prune
 import pytest
 from lamr_agents.local.server import LocalServer
-from lamr_agents.workspace import Workspace
+from lamr_agents.mcp.workspace import Workspace
 from lamr_base.errors import BAD_INPUT, BrokenOffError, own_errors
 from lamr_cli import main
 from lamr_client import AsyncPruner
