@@ -212,8 +212,13 @@ app = typer.Typer(
 
 
 def show(
-    place: Annotated[str, Argument(help="What a cut text's end names.", metavar="KEY[:FIRST[-LAST]]")],
-    texts: Annotated[Path | None, Option(help="The file with the texts; default: your own.")] = None,
+    place: Annotated[
+        str,
+        Argument(
+            help="The key at the end of a cut text, with or without lines.", metavar="KEY[:FIRST[-LAST]]"
+        ),
+    ],
+    texts: Annotated[Path | None, Option(help="File that keeps the texts; default: your own.")] = None,
 ) -> None:
     """Print lines that were cut from an agent's tool output and are in no file.
 
@@ -244,13 +249,13 @@ app.command("status")(status)
 
 @app.command("serve")
 def serve(
-    socket: Annotated[Path | None, Option(help="Where to listen; default: your own socket.")] = None,
+    socket: Annotated[Path | None, Option(help="Socket to listen on; default: your own private one.")] = None,
     store: Annotated[Path | None, Option(help="The record to write; default: your own.")] = None,
     server: Server = None,
     model: Model = None,
     timeout: Annotated[float, Option(help="Most seconds for one pruning.", min=0.1)] = 7.0,
     texts: Annotated[
-        Path | None, Option(help="Where originals of output are kept; default: your own.")
+        Path | None, Option(help="File that keeps originals of output; default: your own.")
     ] = None,
     keep_texts: KeepTexts = True,
     effort: Effort = None,

@@ -27,7 +27,12 @@ def batch(
             metavar="JOBS",
         ),
     ],
-    output: Annotated[str, Option("--output", "-o", help="Folder or URL of the answers.", metavar="PLACE")],
+    output: Annotated[
+        str,
+        Option(
+            "--output", "-o", help="Folder or URL of the answers; name it again to continue.", metavar="PLACE"
+        ),
+    ],
     workers: Annotated[int, Option(help="Number of processes; with --ray, of actors.", min=1)] = 1,
     form: Annotated[Form, Option("--format", help="The format of the answers.")] = "jsonl",
     ray: Annotated[
@@ -38,7 +43,7 @@ def batch(
             metavar="ADDRESS|auto|local",
         ),
     ] = None,
-    ray_cpus: Annotated[float, Option(help="CPUs that Ray sets aside for a worker.")] = 0.01,
+    ray_cpus: Annotated[float, Option(help="CPUs that Ray reserves for a worker.")] = 0.01,
     servers: Annotated[
         list[str] | None,
         Option(

@@ -21,7 +21,7 @@ OTHERS = {
 
 
 def cache(
-    clear: Annotated[bool, Option("--clear", help="Drop what prune, pack and replay kept.")] = False,
+    clear: Annotated[bool, Option("--clear", help="Delete what prune, pack and replay kept.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show what lamr keeps in your cache folder and how large it is, or clear it.

@@ -100,13 +100,19 @@ def compress(
     query: Query,
     perplexity: Perplexity,
     rate: Annotated[float, Option(help="The share of the tokens to aim at.", min=0.001, max=1)] = 0.5,
-    target_tokens: Annotated[int | None, Option(help="Instead of a rate: the tokens.", min=1)] = None,
-    context_budget: Annotated[str, Option(help="Done to that number first.", metavar="+100")] = "+100",
-    rank_only: Annotated[bool, Option("--rank-only", help="Keep or drop whole functions.")] = False,
-    fine_ratio: Annotated[
-        float | None, Option(help="Share of taken functions' lines; default: the rate.", min=0.001, max=1)
+    target_tokens: Annotated[
+        int | None, Option(help="The number of tokens to aim at, instead of --rate.", min=1)
     ] = None,
-    min_lines: Annotated[int, Option(help="Shorter functions are kept whole.", min=0)] = 5,
+    context_budget: Annotated[
+        str, Option(help="A change to that number: an operator and a number.", metavar="+100")
+    ] = "+100",
+    rank_only: Annotated[
+        bool, Option("--rank-only", help="Take whole functions, without choosing within them.")
+    ] = False,
+    fine_ratio: Annotated[
+        float | None, Option(help="The share of lines within functions; default: the rate.", min=0.001, max=1)
+    ] = None,
+    min_lines: Annotated[int, Option(help="Keep functions with fewer lines whole.", min=0)] = 5,
     language: Language = None,
     repair: Annotated[
         bool,

@@ -26,10 +26,14 @@ SUITE_NAMES = "questions, polyglot, edits, sessions, contexts, repositories"
 
 
 def evaluate(
-    data: Annotated[Path | None, Option("--data", "-d", help="JSONL of query, code, kept_frags.")] = None,
-    suite: Annotated[str | None, Option(help="Measure on a suite instead: " + SUITE_NAMES + ".")] = None,
+    data: Annotated[
+        Path | None, Option("--data", "-d", help="JSONL with query, code and kept_frags in each row.")
+    ] = None,
+    suite: Annotated[
+        str | None, Option(help="Measure on a suite, built from its pinned sources: " + SUITE_NAMES + ".")
+    ] = None,
     mirror: Annotated[
-        Path | None, Option(help="Bare repositories named owner+name; default: clones.")
+        Path | None, Option(help="Folder of bare repositories named owner+name; default: clone them.")
     ] = None,
     repositories: Annotated[
         Path | None,
@@ -40,7 +44,10 @@ def evaluate(
     ] = None,
     server: Server = None,
     model: Model = None,
-    history: Annotated[bool, Option("--history", help="Pass on what sessions said before.")] = False,
+    history: Annotated[
+        bool,
+        Option("--history", help="Give the pruner what each item's session said before, if it is known."),
+    ] = False,
     by: Annotated[
         Literal["lines", "tokens"],
         Option(
@@ -52,7 +59,9 @@ def evaluate(
     within: Within = None,
     timeout: Annotated[float, Option(help="Seconds for one item.", min=0.001)] = 300.0,
     plot: Annotated[Path | None, Option(help="PNG file for a plot of recall against kept fraction.")] = None,
-    strict: Annotated[bool, Option("--strict", help="End at the first unusable item.")] = False,
+    strict: Annotated[
+        bool, Option("--strict", help="Stop at the first item that can't be used, instead of leaving it out.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure the model against BM25, grep and random lines on the same items.

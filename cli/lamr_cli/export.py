@@ -35,7 +35,9 @@ def export(
             metavar="MODEL",
         ),
     ] = None,
-    output: Annotated[Path, Option("--output", "-o", help="Folder; a repository in it is replaced.")],
+    output: Annotated[
+        Path, Option("--output", "-o", help="Folder to write; a repository in it is replaced.")
+    ],
     precision: Annotated[
         Precision,
         Option(
@@ -58,7 +60,7 @@ def export(
         ),
     ] = None,
     chunk_tokens: Annotated[
-        int | None, Option(help="Most code tokens of a chunk, cut at lines.", min=1)
+        int | None, Option(help="The most code tokens of a chunk; default: the checkpoint's own.", min=1)
     ] = None,
     max_tokens: Annotated[
         int | None,
@@ -66,7 +68,9 @@ def export(
             help="With --perplexity: the longest sequence; default: the model's window, up to 4,096.", min=1
         ),
     ] = None,
-    max_batch_size: Annotated[int | None, Option(help="Most sequences in one execution.", min=1)] = None,
+    max_batch_size: Annotated[
+        int | None, Option(help="The most sequences in one batch; default: by the model.", min=1)
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a complete Triton model repository and verify it against PyTorch.

@@ -39,7 +39,7 @@ app = typer.Typer(
 
 @app.command("key")
 def key(
-    names: Annotated[list[str], Argument(help="Tenants; new ones are added.", metavar="NAME...")],
+    names: Annotated[list[str], Argument(help="Names of tenants; new ones are added.", metavar="NAME...")],
     days: Annotated[int | None, Option(help="Days until the key expires.", min=1)] = None,
     tenants: Tenants = FILE,
     as_json: AsJson = False,
@@ -100,7 +100,9 @@ def check(tenants: Tenants = FILE) -> None:
 def render_files(
     output: Annotated[Path, Option("--output", "-o", help="The folder to write into.", file_okay=False)],
     tenants: Tenants = FILE,
-    sockets: Annotated[Path | None, Option(help="HAProxy's sockets; default: the output's.")] = None,
+    sockets: Annotated[
+        Path | None, Option(help="Folder for HAProxy's sockets; default: the output folder.")
+    ] = None,
 ) -> None:
     """Write HAProxy's configuration and maps into a folder, to run HAProxy yourself.
 

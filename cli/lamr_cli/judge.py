@@ -74,7 +74,10 @@ def judge(
         ),
     ] = None,
     share: Annotated[
-        list[float] | None, Option(help="Of an item's tokens; repeatable.", min=0.001, max=1)
+        list[float] | None,
+        Option(
+            help="Share of an item's tokens to keep, repeatable; default: 0.5, 0.25, 0.125.", min=0.001, max=1
+        ),
     ] = None,
     pruner: Annotated[
         list[str] | None,
@@ -86,7 +89,7 @@ def judge(
     ] = None,
     tokenizer: Tokenizer = None,
     limit: Annotated[int | None, Option(help="The most items of each task.", min=1)] = None,
-    dry_run: Annotated[bool, Option("--dry-run", help="Prune, tell the cost, and ask nothing.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Prune and print the costs, without asking.")] = False,
     plot: Annotated[Path | None, Option(help="PNG file for a plot of the score over tokens.")] = None,
     server: Server = None,
     as_json: AsJson = False,

@@ -31,8 +31,12 @@ def http(  # one flag an argument
     timeout: Annotated[float, Option(help="Seconds for one request.", min=0.001)] = 30.0,
     max_body: Annotated[int, Option(help="The most bytes of a request's body.", min=1)] = 8 << 20,
     max_requests: Annotated[int, Option(help="The most requests at once; more get status 429.", min=1)] = 64,
-    stop_timeout: Annotated[float, Option(help="Seconds for open requests at the end.", min=0)] = 10.0,
-    texts: Annotated[Path | None, Option(help="Where originals are kept; default: your own file.")] = None,
+    stop_timeout: Annotated[
+        float, Option(help="Seconds for requests under way when the server stops.", min=0)
+    ] = 10.0,
+    texts: Annotated[
+        Path | None, Option(help="File that keeps originals if a request asks for that; default: your own.")
+    ] = None,
 ) -> None:
     """Serve the pruner over HTTP until Ctrl-C or SIGTERM.
 
@@ -70,7 +74,9 @@ def mcp(
             help="A folder whose files may be read; repeatable. Default: the client's roots, or the current folder."
         ),
     ] = None,
-    transport: Annotated[Literal["stdio", "http"], Option(help="Most agents use stdio.")] = "stdio",
+    transport: Annotated[
+        Literal["stdio", "http"], Option(help="stdio (most agents) or streamable HTTP.")
+    ] = "stdio",
     host: Annotated[str, Option(help="Address to listen on, with --transport http.")] = "127.0.0.1",
     port: Annotated[int, Option("--port", "-p", help="Port for http.", min=1, max=65535)] = 8081,
     allowed_host: AllowedHosts = None,

@@ -56,7 +56,7 @@ def pack(
         ),
     ] = None,
     include: Annotated[
-        list[str] | None, Option(help="Only files that match, as in .gitignore.", metavar="PATTERN")
+        list[str] | None, Option(help="Only take files that match, as in .gitignore.", metavar="PATTERN")
     ] = None,
     exclude: Annotated[
         list[str] | None,
@@ -67,16 +67,21 @@ def pack(
         ),
     ] = None,
     everything: Annotated[
-        bool, Option("--everything", help="Also vendored, generated, minified files.")
+        bool, Option("--everything", help="Include vendored, generated and minified files.")
     ] = False,
     include_secrets: Annotated[
-        bool, Option("--include-secrets", help="Also files with keys or passwords.")
+        bool, Option("--include-secrets", help="Include files with keys, tokens or passwords.")
     ] = False,
-    form: Annotated[Form, Option("--format", help="Form; xml has repomix's shape.")] = "xml",
-    order: Annotated[Literal["score", "path"], Option(help="Best file first, or by path.")] = "score",
+    form: Annotated[Form, Option("--format", help="The pack's format; xml is like repomix's.")] = "xml",
+    order: Annotated[
+        Literal["score", "path"], Option(help="The order of files: by their best lines, or by path.")
+    ] = "score",
     line_numbers: LineNumbers = False,
     tokenizer: Tokenizer = None,
-    html: Annotated[Path | None, Option(help="Also write a page that loads nothing.", metavar="FILE")] = None,
+    html: Annotated[
+        Path | None,
+        Option(help="Also write an HTML page, one file without external resources.", metavar="FILE"),
+    ] = None,
     model: Model = None,
     cache: CacheFile = None,
     no_cache: NoCache = False,

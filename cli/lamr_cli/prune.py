@@ -57,15 +57,20 @@ def prune(
     history: History = "",
     server: Server = None,
     threshold: Annotated[
-        float | None, Option(help="Least probability; default: the model's.", min=0, max=1)
+        float | None, Option(help="Least probability of a kept line; default: the model's.", min=0, max=1)
     ] = None,
-    ratio: Annotated[float | None, Option(help="Budget: 4 keeps about a quarter.", min=1)] = None,
-    max_tokens: Annotated[int | None, Option(help="Budget of tokens, markers included.", min=1)] = None,
+    ratio: Annotated[
+        float | None, Option(help="Keep one part in RATIO of the tokens: 4 keeps about a quarter.", min=1)
+    ] = None,
+    max_tokens: Annotated[
+        int | None, Option(help="The most tokens of the result, markers included.", min=1)
+    ] = None,
     tokenizer: Tokenizer = None,
     keep: Annotated[
-        list[str] | None, Option(help="Lines to keep anyway; repeatable.", metavar="LINES|/RE/")
+        list[str] | None,
+        Option(help="Lines to keep in any case: 10-20, or /regex/. Repeatable.", metavar="LINES|/RE/"),
     ] = None,
-    min_tokens: Annotated[int, Option(help="Code with fewer tokens passes untouched.", min=0)] = 0,
+    min_tokens: Annotated[int, Option(help="Leave code with fewer tokens unpruned.", min=0)] = 0,
     language: Language = None,
     line_numbers: LineNumbers = False,
     repair: Annotated[
@@ -83,10 +88,14 @@ def prune(
         ),
     ] = "comment",
     min_cut: Annotated[
-        int | None, Option(help="Least characters that a cut hides between kept lines.", min=0)
+        int | None,
+        Option(
+            help="Cut no fewer characters than this between kept lines, because markers cost tokens too.",
+            min=0,
+        ),
     ] = None,
     excerpts: Annotated[
-        bool, Option("--excerpts", help="Of minified code: the parts around matches.")
+        bool, Option("--excerpts", help="For minified code: print the parts around the query's words.")
     ] = False,
     effort: Annotated[EffortName, Option(help=EFFORT_HELP)] = "auto",
     within: Within = None,
@@ -100,7 +109,10 @@ def prune(
         ),
     ] = "text",
     as_json: AsJson = False,
-    on_error: Annotated[OnError, Option(help="If the server fails: exit 3, or code as it came.")] = "raise",
+    on_error: Annotated[
+        OnError,
+        Option(help="If the server fails: raise (exit with 3), or passthrough (print the code unpruned)."),
+    ] = "raise",
     model: Model = None,
     timeout: Timeout = TIMEOUT_SECONDS,
     no_cache: NoCache = False,
@@ -228,11 +240,14 @@ def view(
     query: Query,
     task: Task = "",
     output: Annotated[
-        Path | None, Option("--output", "-o", help="The page; default: the file's name with .html.")
+        Path | None,
+        Option(
+            "--output", "-o", help="The page to write; default: the file's name with .html, in this folder."
+        ),
     ] = None,
     server: Server = None,
     threshold: Annotated[
-        float | None, Option(help="Slider at first; default: the model's.", min=0, max=1)
+        float | None, Option(help="The slider's first position; default: the model's own.", min=0, max=1)
     ] = None,
     language: Language = None,
     model: Model = None,

@@ -33,20 +33,30 @@ def serve(
     ] = None,
     host: Annotated[str, Option(help="Address; 127.0.0.1: this machine only.")] = DEFAULTS.host,
     grpc_port: Annotated[
-        int | None, Option("--port", "--grpc-port", help="Default: a free one.", min=1, max=65535)
+        int | None,
+        Option("--port", "--grpc-port", help="Port of gRPC; default: a free one.", min=1, max=65535),
     ] = None,
     metrics_port: Annotated[
-        int | None, Option(help="Prometheus; default: a free one.", min=1, max=65535)
+        int | None, Option(help="Port for Prometheus; default: a free one.", min=1, max=65535)
     ] = None,
     threads: Annotated[int, Option(help="CPU threads of the encoder; 0: all.", min=0)] = DEFAULTS.threads,
     startup_timeout: Annotated[float, Option(help="Seconds until ready.", min=1)] = DEFAULTS.startup_timeout,
-    metrics_host: Annotated[str | None, Option(help="Of the Prometheus port; default: loopback.")] = None,
+    metrics_host: Annotated[
+        str | None, Option(help="Address of the Prometheus port; default: loopback, also with --host.")
+    ] = None,
     restart: Annotated[bool, Option(help="Restart the server at the same ports if it dies.")] = True,
     log: Annotated[Path | None, Option(help="Write Triton's log to this file.")] = None,
-    verbose: Annotated[int, Option("--verbose", "-v", count=True, help="More log.")] = DEFAULTS.verbosity,
-    tls_cert: Annotated[Path | None, Option(help="PEM certificate chain: gRPC speaks TLS.")] = None,
+    verbose: Annotated[
+        int, Option("--verbose", "-v", count=True, help="Log more; repeat it for still more.")
+    ] = DEFAULTS.verbosity,
+    tls_cert: Annotated[
+        Path | None, Option(help="PEM file of a certificate chain; turns on TLS for gRPC.")
+    ] = None,
     tls_key: Annotated[Path | None, Option(help="PEM file of the certificate's private key.")] = None,
-    tls_client_ca: Annotated[Path | None, Option(help="PEM file that signs clients' certificates.")] = None,
+    tls_client_ca: Annotated[
+        Path | None,
+        Option(help="PEM file of an authority: accept only clients with a certificate signed by it."),
+    ] = None,
     as_json: Annotated[bool, Option("--json", help="When ready, print addresses as JSON.")] = False,
 ) -> None:
     """Serve a pruner, or a causal language model of `lamr export --perplexity`, with Triton until Ctrl-C or SIGTERM.

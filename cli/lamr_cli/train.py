@@ -33,15 +33,23 @@ def train(
         ),
     ],
     output: Annotated[Path, Option("--output", "-o", help="Checkpoint folder to write.")],
-    work: Annotated[Path | None, Option(help="Examples, checkpoints, logs; default: OUTPUT/work.")] = None,
+    work: Annotated[
+        Path | None, Option(help="Folder for examples, checkpoints and logs; default: OUTPUT/work.")
+    ] = None,
     base: Annotated[
-        Path | None, Option(help="fine-tune: what to begin with; default: the shipped model.")
+        Path | None, Option(help="fine-tune: the model to start from; default: the shipped one.")
     ] = None,
     steps: Annotated[int | None, Option(help="Optimizer steps; default: the preset's.", min=1)] = None,
-    workers: Annotated[int, Option(help="Processes of one thread each; 1: one with all.", min=1)] = 1,
-    count: Annotated[int | None, Option("--runs", help="fine-tune: runs to take the mean of.", min=1)] = None,
-    kept: Annotated[int | None, Option(help="fine-tune: how often the start counts.", min=0)] = None,
-    seed: Annotated[int | None, Option(help="Seed of order and dropout.")] = None,
+    workers: Annotated[
+        int, Option(help="Processes of one thread each; 1: one process with all threads.", min=1)
+    ] = 1,
+    count: Annotated[
+        int | None, Option("--runs", help="fine-tune: the number of runs whose mean is written.", min=1)
+    ] = None,
+    kept: Annotated[
+        int | None, Option(help="fine-tune: the weight of the start model in that mean, in runs.", min=0)
+    ] = None,
+    seed: Annotated[int | None, Option(help="The seed of the order and of dropout.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Train a model. The same command continues an interrupted run.
@@ -90,8 +98,10 @@ def _report_text(report: RunReport) -> str:
 def lines(
     data: Annotated[Path, Option("--data", "-d", help="Folder with train.jsonl and validation.jsonl.")],
     output: Annotated[Path, Option("--output", "-o", help="Model repository to write.")],
-    base: Annotated[Path | None, Option(help="Repository to begin with; default: the shipped one.")] = None,
-    fresh: Annotated[bool, Option(help="Begin with new words and weights.")] = False,
+    base: Annotated[
+        Path | None, Option(help="Model repository to start from; default: the shipped one.")
+    ] = None,
+    fresh: Annotated[bool, Option(help="Start with new words and weights.")] = False,
     epochs: Annotated[int, Option(help="Passes over the records.", min=1)] = 1,
     as_json: AsJson = False,
 ) -> None:
