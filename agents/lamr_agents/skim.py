@@ -20,7 +20,7 @@ from lamr_client import DeadlineExceededError, LamrError, PruneResult
 from lamr_postprocess import SourceFile, approximate_tokens, prune_lines, split_lines
 from lamr_postprocess.document import analyse
 from lamr_postprocess.minified import minified
-from lamr_postprocess.render import NAMED
+from lamr_postprocess.render import NAMED, NUMBERS
 
 from lamr_agents.intent import Intent
 from lamr_agents.policy import (
@@ -65,9 +65,6 @@ class Prunes(Protocol):
 
     @property
     def prune(self) -> Callable[..., PruneResult]: ...
-
-
-_NUMBERS = re.compile(r"(?<=\.\.\. )(?P<first>\d+)(?:-(?P<last>\d+))?(?= pruned)")
 
 
 @dataclass(frozen=True)
@@ -190,7 +187,7 @@ def renumbered(text: str, kept: Sequence[int], part: TextPart) -> str:
             row += 1
             out.append(line)
             continue
-        out.append(_NUMBERS.sub(lambda found: _moved(found, shift), line, count=1))
+        out.append(NUMBERS.sub(lambda found: _moved(found, shift), line, count=1))
         while row < part.lines and row + 1 not in left:
             row += 1
     return "".join(out)

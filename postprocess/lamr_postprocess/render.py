@@ -11,6 +11,7 @@ does.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -156,6 +157,10 @@ def sample_marker(document: Document, style: Style | None = None) -> str:
     last = len(document.blank)
     names = ": one_name, another \u2026" if style is not None and style.markers == NAMED else ""
     return f"    {document.language.comment.wrap(_words(last, last) + names)}\n"
+
+
+NUMBERS = re.compile(r"(?<=\.\.\. )(?P<first>\d+)(?:-(?P<last>\d+))?(?= pruned)")
+"""The numbers in a marker's words."""
 
 
 def _words(first: int, last: int) -> str:

@@ -1,6 +1,6 @@
 """Every language that this package knows, and how to find one by its name.
 
-To add a language, add its table to those with a grammar; nothing else in the package changes.
+To add a language, add its table to those with a grammar; nothing else in the package changes but its row in `scans`.
 """
 
 from __future__ import annotations
