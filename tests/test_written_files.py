@@ -41,7 +41,6 @@ WRITERS = {
     "model/lamr_model/encoder/part_spec.py": FRESH,
     "model/lamr_model/scoring/weights.py": "bytes in memory",
     "export/lamr_export/quantize.py": "a temporary folder",
-    "model/lamr_model/crf/weights.py": "below the helpers' floor: a file beside it, then renamed",
     "export/lamr_export/causal_repository.py": FRESH,
     "export/lamr_export/onnx_tracing.py": FRESH,
     "export/lamr_export/part_graphs.py": FRESH,

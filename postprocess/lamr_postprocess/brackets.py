@@ -60,7 +60,7 @@ def brackets_of(code: str, spans: IntArray, which: str) -> Brackets:
     every = sorted(
         {pair for of_kind in pairs.values() for pair in of_kind}, key=lambda pair: (pair[0], -pair[1])
     )
-    return Brackets(_around(every, spans.shape[0]), tuple(every), pairs)
+    return Brackets(around_rows(every, spans.shape[0]), tuple(every), pairs)
 
 
 def _pairs(brackets: Sequence[str], rows: Sequence[int]) -> dict[str, set[tuple[int, int]]]:
@@ -84,7 +84,7 @@ def _pairs(brackets: Sequence[str], rows: Sequence[int]) -> dict[str, set[tuple[
     return pairs
 
 
-def _around(pairs: Sequence[tuple[int, int]], rows: int) -> IntArray:
+def around_rows(pairs: Sequence[tuple[int, int]], rows: int) -> IntArray:
     """The first row of the innermost pair around each row, int [rows], the row of its end included."""
     around = np.full(rows, _NONE, dtype=np.int64)
     inside: list[tuple[int, int]] = []

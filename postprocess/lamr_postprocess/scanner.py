@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lamr_postprocess.brackets import around_rows
 from lamr_postprocess.clock import in_time
 from lamr_postprocess.languages.table import AtomicSpan, Scan
 from lamr_postprocess.lines import IntArray
 
-_NONE = -1
 _FAR = 100
 """Characters before a word that tell whether it is one."""
 _MOST_LOST, _MOST_OPEN = 200, 200
@@ -54,7 +54,7 @@ class Pairs:
     @cached_property
     def around(self) -> IntArray:
         """The first row of the innermost block around each row, int [R], its last row included; negative for none."""
-        return _around(self.pairs, self.rows)
+        return around_rows([pair[:2] for pair in self.pairs], self.rows)
 
 
 def pairs_in(text: str, spans: IntArray, scan: Scan) -> Pairs:
@@ -152,19 +152,3 @@ def _pairs(tokens: Sequence[tuple[int, str]], rows: Sequence[int], scan: Scan) -
             opened = list(branches[-1])
             waiting = {**dict.fromkeys(closings, 0), **Counter(each.closing for each in opened)}
     return sorted(pairs, key=lambda pair: (pair.first, -pair.last)), not (lone or opened)
-
-
-def _around(pairs: Sequence[Pair], rows: int) -> IntArray:
-    """The first row of the innermost pair around each row, int [rows], the row of its end included."""
-    around = np.full(rows, _NONE, dtype=np.int64)
-    inside: list[Pair] = []
-    at = 0
-    for row in range(rows):
-        while inside and inside[-1].last < row:
-            inside.pop()
-        if inside:
-            around[row] = inside[-1].first
-        while at < len(pairs) and pairs[at].first == row:
-            inside.append(pairs[at])
-            at += 1
-    return around

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 from lamr_base.errors import ModelMismatchError
+from lamr_base.private_files import replaced
 from lamr_base.python_parser import PYTHON_PARSER
 
 from lamr_model.crf.chain import LinearChainCrf
@@ -149,15 +150,9 @@ class DecoderWeights:
         Raises:
             OSError: the folder can't be written.
         """
-        target = Path(path)
-        partial = target.with_name(f"{target.name}.partial")
         arrays = {name: getattr(self, field) for field, name in _NAMES.items()}
-        try:
-            with partial.open("wb") as file:
-                np.savez_compressed(file, **arrays)
-            partial.replace(target)
-        finally:
-            partial.unlink(missing_ok=True)
+        with replaced(Path(path)) as part, part.open("wb") as file:
+            np.savez_compressed(file, **arrays)
 
     def _sizes(self) -> tuple[int, int, int]:
         """D, H and K, from the arrays that define them."""
