@@ -9,8 +9,6 @@ for what takes a result's place, which counts. CPU times hold on a busy machine,
 are made on installed Python files with random masks like a model's, as they are and within a budget.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

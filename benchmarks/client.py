@@ -6,8 +6,6 @@ The transport of these measurements answers at once (or after a fixed delay), so
 merging and post-processing. Ratios are against the bare tokenizer and against one request at a time.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import resource

@@ -6,8 +6,6 @@ Every language that has a grammar reads every text, so that most texts are anoth
 times are CPU times. A factor counts where the longer text takes 50 ms.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -11,8 +11,6 @@ the encoder: PyTorch's in bf16 where the processor has it and in fp32 elsewhere,
 faster and not int8. The decoder on features of this width and four copies of them are timed as well.
 """
 
-from __future__ import annotations
-
 import argparse
 import gc
 import sys

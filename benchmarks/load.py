@@ -3,8 +3,6 @@
 A library for `memory.py`, `overload.py`, `serving.py`, `throughput.py` and `end_to_end.py`. It starts no server.
 """
 
-from __future__ import annotations
-
 import sys
 import threading
 import time

@@ -6,8 +6,6 @@ Sends chunks of mixed lengths, 16 always in flight, and compares the resident si
 after 500 of them with that after 100; with `--full`, after 5,000 with that after 500, which is what the target is for.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Iterator

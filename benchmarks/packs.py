@@ -8,8 +8,6 @@ of the stages as the command tells them, and those of the whole process by the c
 resident set. What is unchanged for later questions is the index.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -4,8 +4,6 @@ Every program of this folder is a parser and a function that takes the options a
 measures them. This module prints them and derives the exit code. It measures nothing.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -14,8 +14,6 @@ For N rows in H hours on machines with C CPUs, from the best rate r on Ray of th
     cost      = CPU hours / C x price of a machine's hour
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

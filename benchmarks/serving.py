@@ -7,8 +7,6 @@ throughput and mean batch sizes of 64 concurrent requests of different lengths; 
 model processes. Direct calls and requests alternate in blocks, since the machine's load changes during the run.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import sys

@@ -1,7 +1,5 @@
 """onnxruntime sessions on an encoder, opened as a server's backend opens them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import onnxruntime

@@ -3,8 +3,6 @@
 This module reads what the programs found. It runs nothing and prints nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any

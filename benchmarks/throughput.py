@@ -9,8 +9,6 @@ runs before and after the served trace. What the encoder's packing gains and wha
 encoder's are measured as well.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import statistics

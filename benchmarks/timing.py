@@ -1,7 +1,5 @@
 """Timing of calls in turns, by CPU time and by the wall clock."""
 
-from __future__ import annotations
-
 import statistics
 import time
 from collections.abc import Callable, Mapping

@@ -7,8 +7,6 @@ over that of the real ones. `--fit` prints tables that are fitted to these texts
 place of figures: by least squares of relative errors, with a little pull towards one token a piece.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections import Counter, defaultdict

@@ -8,8 +8,6 @@ The host writes each observation by a template of its configuration. Most templa
 output, so the template itself is asked what it shows.
 """
 
-from __future__ import annotations
-
 import bisect
 import re
 from collections.abc import Callable, Mapping

@@ -4,8 +4,6 @@ too often; and how long a client waits.
 Both sides read it here.
 """
 
-from __future__ import annotations
-
 import re
 
 KEY_METADATA = "authorization"  # gRPC's metadata keys are lower case

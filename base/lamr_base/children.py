@@ -5,8 +5,6 @@ itself, for `python -c`, `python -m` and for whatever embeds it, so that every p
 strangers can't write to, and imports from folders that are named to it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import site

@@ -1,7 +1,5 @@
 """How many CPUs this process may use (its affinity mask and its control group's quota), and what they can do."""
 
-from __future__ import annotations
-
 import math
 import os
 from pathlib import Path

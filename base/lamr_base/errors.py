@@ -17,8 +17,6 @@ Each package adds the errors of its own work. This module imports only the stand
 Facts are attributes as well as words of the message. `lamr` ends with the exit code of the error that reaches it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

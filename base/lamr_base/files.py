@@ -3,8 +3,6 @@
 A FIFO would keep the reader for ever, and a device can be endless.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

@@ -5,8 +5,6 @@ a folder or a link in its place, so that each is checked before it is trusted. W
 a user's own folders are private by their place.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import glob

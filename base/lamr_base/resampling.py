@@ -4,8 +4,6 @@ Whole clusters are drawn, since what belongs together shares what is hard or dea
 from the same draws can be compared in pairs.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,8 +4,6 @@ The user's file names the server, which code is sent to, and the model, which is
 to write it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import stat

@@ -5,8 +5,6 @@ not; most read it once, when they are imported. So `keep_silent` comes before su
 variable that the user has set is left as it is. The module knows names; it imports none of the libraries.
 """
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

@@ -8,8 +8,6 @@ counts (the snippets have balanced ones in texts and comments), lines that close
 language's own program takes it, where it takes the whole snippet (`make world` installs several).
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import sys

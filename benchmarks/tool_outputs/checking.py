@@ -1,7 +1,5 @@
 """Whether failures, summaries and exit codes of tools' outputs stand in what hooks and `prune` show of them."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence

@@ -10,8 +10,6 @@ A comment or a documentation string may be cut between its first and its last ro
 (`* ...`, `[ ... ]`) and is part of the text, as docs/languages.md says.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

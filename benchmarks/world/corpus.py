@@ -4,8 +4,6 @@ Files of a mirror are chosen so that every format has its share: the formats tak
 project that it has taken the fewest from. Nothing of a mirror is written anywhere but into a temporary folder.
 """
 
-from __future__ import annotations
-
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator

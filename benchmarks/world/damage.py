@@ -1,7 +1,5 @@
 """Ways in which a good file comes to be a bad one, or another spelling of itself: one row of `DAMAGES` a way."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 This table knows nothing of lamr's own languages, so that it can say where those are wrong.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase

@@ -3,8 +3,6 @@
 A program that a machine lacks answers None, as does one that takes too long.
 """
 
-from __future__ import annotations
-
 import ast
 import configparser
 import json

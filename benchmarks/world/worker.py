@@ -1,7 +1,5 @@
 """A process that runs files through lamr and checks the results, so that a file which takes for ever can be ended."""
 
-from __future__ import annotations
-
 import dataclasses
 import multiprocessing
 import random

@@ -4,8 +4,6 @@
 package's name, a repository's name and a file's path (a copy of a project inside another one).
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator

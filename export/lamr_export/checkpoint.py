@@ -5,8 +5,6 @@ other kinds. Two layouts can be read, which `model_type` tells apart: LaMR's own
 (`lamr_export.swepruner`). The folder of a bare backbone is no checkpoint; `LamrModel.from_backbone` starts from one.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

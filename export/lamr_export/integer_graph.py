@@ -6,8 +6,6 @@ errors cancel on sample batches. A product with a *constant* scale for each chan
 token's row by its largest magnitude; onnxruntime fuses QuantizeLinear and DequantizeLinear around its MatMul.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ The module knows which file goes where (docs/architecture.md, "Model repository"
 graphs, configurations and comparisons.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json

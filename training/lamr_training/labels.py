@@ -5,8 +5,6 @@ gold lines along the edges of a dependency graph and loses a factor a hop. Lines
 lines have in common, because edges between lines would be quadratic in number. Names are resolved by spelling.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import warnings

@@ -1,7 +1,5 @@
 """The application: bodies and paths, the `AsyncPruner` behind them, errors as statuses, and metrics."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math

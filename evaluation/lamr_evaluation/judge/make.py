@@ -5,8 +5,6 @@ takes a window is shown, a run of lines around what the answer needs. A question
 which every choice stands, because otherwise the one that stands there would be the truth.
 """
 
-from __future__ import annotations
-
 import bisect
 import hashlib
 import heapq

@@ -7,8 +7,6 @@ the listwise nor the ranking term. A pruner needs the rank of a score in its fil
 single chunks nor the likelihood of labels that are mostly 0 teaches that well.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

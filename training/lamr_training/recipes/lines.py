@@ -4,8 +4,6 @@ The fingerprint stays, too, because what is new is read by clients alone. Traini
 repository has, or begins from nothing. This module ties stages and files together.
 """
 
-from __future__ import annotations
-
 import random
 import shutil
 from collections.abc import Callable, Iterator
