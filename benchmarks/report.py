@@ -19,21 +19,15 @@ MISSED = 1  # the exit code of a program of which a figure misses its target
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured number.
+    """One measured number."""
 
-    Attributes:
-        name: what was measured, unique within its program.
-        value: the number.
-        unit: the number's unit, empty for counts and plain ratios.
-        target: the bound that counts as met, or None where the figure is there for information.
-        at_least: whether the target bounds the value from below; it bounds from above otherwise.
-    """
-
-    name: str
-    value: float
-    unit: str = ""
-    target: float | None = None
-    at_least: bool = False
+    name: str  # what was measured, unique within its program
+    value: float  # the number
+    unit: str = ""  # the number's unit, empty for counts and plain ratios
+    target: float | None = (
+        None  # the bound that counts as met, or None where the figure is there for information
+    )
+    at_least: bool = False  # whether the target bounds the value from below; it bounds from above otherwise
 
     @property
     def met(self) -> bool | None:

@@ -69,22 +69,14 @@ class Prunes(Protocol):
 
 @dataclass(frozen=True)
 class TextPart:
-    """Lines of a tool's text that stand together.
+    """Lines of a tool's text that stand together."""
 
-    Attributes:
-        source: the lines; a notice of the host's where `code` is false.
-        row: 0-based place of the first in the whole text.
-        first: the file's number of the first; None where it isn't known.
-        listed: whether the lines carry these numbers themselves.
-        code: whether the lines are the file's.
-        keep: first and last line, counted within the part from 1, of what is shown because the session pointed at it.
-    """
-
-    source: SourceFile
-    row: int
-    first: int | None
-    listed: bool = False
-    code: bool = True
+    source: SourceFile  # the lines; a notice of the host's where `code` is false
+    row: int  # 0-based place of the first in the whole text
+    first: int | None  # the file's number of the first; None where it isn't known
+    listed: bool = False  # whether the lines carry these numbers themselves
+    code: bool = True  # whether the lines are the file's
+    # first and last line, counted within the part from 1, of what is shown because the session pointed at it
     keep: tuple[tuple[int, int], ...] = ()
 
     @property
@@ -284,21 +276,13 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
 
 @dataclass(frozen=True)
 class _Judge:
-    """A pruner, and all that the parts of one text have in common.
+    """A pruner, and all that the parts of one text have in common."""
 
-    Attributes:
-        pruner: judges the lines.
-        intent: what the agent is after.
-        policy: the limits.
-        effort: how much the encoder reads.
-        within: seconds for all parts; None for the pruner's own.
-    """
-
-    pruner: Prunes
-    intent: Intent
-    policy: Policy
-    effort: EffortName
-    within: float | None
+    pruner: Prunes  # judges the lines
+    intent: Intent  # what the agent is after
+    policy: Policy  # the limits
+    effort: EffortName  # how much the encoder reads
+    within: float | None  # seconds for all parts; None for the pruner's own
 
     def about(self, parts: Sequence[TextPart]) -> list[PruneResult | None]:
         """What the pruner gives for each part; None for a notice of the host's.

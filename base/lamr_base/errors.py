@@ -49,13 +49,9 @@ BAD_INPUT, SERVER_TROUBLE = 2, 3
 
 
 class LamrError(Exception):
-    """Base of everything that lamr raises on purpose; the message names the cause and the remedy.
+    """Base of everything that lamr raises on purpose; the message names the cause and the remedy."""
 
-    Attributes:
-        exit_code: the command line's exit code for errors of the class.
-    """
-
-    exit_code: ClassVar[int] = BAD_INPUT
+    exit_code: ClassVar[int] = BAD_INPUT  # the command line's exit code for errors of the class
 
     def __str__(self) -> str:
         """The message, in which nothing that a stranger named can hide, nor its path begin a line."""

@@ -42,17 +42,11 @@ class SettingsError(LamrError):
 
 @dataclass(frozen=True)
 class _Kind:
-    """What a key takes.
+    """What a key takes."""
 
-    Attributes:
-        expected: in words.
-        fits: whether a value can be used.
-        of_projects: whether a project's file may set it.
-    """
-
-    expected: str
-    fits: Callable[[Any], bool]
-    of_projects: bool
+    expected: str  # in words
+    fits: Callable[[Any], bool]  # whether a value can be used
+    of_projects: bool  # whether a project's file may set it
 
 
 def _is_text(value: Any) -> bool:

@@ -12,25 +12,18 @@ from pathlib import PurePosixPath
 
 @dataclass(frozen=True)
 class Format:
-    """One row.
+    """One row."""
 
-    Attributes:
-        name: what tables call it.
-        patterns: of file names, in the way of a shell.
-        grammar: its name among tree-sitter-language-pack's; empty where there is none.
-        program: a key of `programs.PROGRAMS`, what parses it beside the grammar; empty where nothing does.
-        continued: what a line ends with that goes on in the next one; empty where no line does.
-        comments: how a comment of one line may begin, where no grammar tells it; empty where anything may be a marker.
-        blind: what the grammar takes for an error though the language doesn't, as expressions, and what it reads in
-            its place.
-    """
-
-    name: str
-    patterns: tuple[str, ...]
-    grammar: str = ""
-    program: str = ""
-    continued: str = ""
+    name: str  # what tables call it
+    patterns: tuple[str, ...]  # of file names, in the way of a shell
+    grammar: str = ""  # its name among tree-sitter-language-pack's; empty where there is none
+    program: str = (
+        ""  # a key of `programs.PROGRAMS`, what parses it beside the grammar; empty where nothing does
+    )
+    continued: str = ""  # what a line ends with that goes on in the next one; empty where no line does
+    # how a comment of one line may begin, where no grammar tells it; empty where anything may be a marker
     comments: tuple[str, ...] = ()
+    # what the grammar takes for an error though the language doesn't, as expressions, and what it reads in its place
     blind: tuple[tuple[str, str], ...] = ()
 
 
