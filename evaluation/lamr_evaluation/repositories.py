@@ -229,7 +229,7 @@ def fill(corpus: Corpus, runs: Iterable[tuple[str, int, int]], budget: int) -> S
 BUDGETS = (2_000, 8_000, 32_000)
 
 
-def evaluate_repositories(  # noqa: PLR0913  # what is measured, with what
+def evaluate_repositories(  # noqa: PLR0913  # keyword-only, each with a default
     items: Sequence[RepositoryItem],
     place: Callable[[str], Path],
     *,
@@ -237,7 +237,6 @@ def evaluate_repositories(  # noqa: PLR0913  # what is measured, with what
     cache: Path | None = None,
     budgets: Sequence[int] = BUDGETS,
     options: PackOptions | None = None,
-    methods: Mapping[str, Method] = METHODS,
     on_problem: Callable[[Problem], None] | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> RepositoryReport:
@@ -251,7 +250,7 @@ def evaluate_repositories(  # noqa: PLR0913  # what is measured, with what
     Raises:
         RecordError: an item can't be measured and there is no `on_problem`, or no item can.
     """
-    measure = _Measure(place, model, cache, budgets, options or PackOptions(), methods)
+    measure = _Measure(place, model, cache, budgets, options or PackOptions())
     outcomes: list[PackOutcome] = []
     refusals = Refusals(items, on_problem)
     for number, item in enumerate(items):
@@ -277,7 +276,6 @@ class _Measure:
     cache: Path | None
     budgets: Sequence[int]
     options: PackOptions
-    methods: Mapping[str, Method]
     _last: tuple[tuple[str, str], Corpus] | None = None
 
     def outcomes(self, item: RepositoryItem) -> list[PackOutcome]:
@@ -290,16 +288,15 @@ class _Measure:
                 result = prepared.pack(budget)
                 shown = {each.path: set(each.kept_lines) for each in result.files}
                 outcomes.append(_outcome(item, MAIN, budget, shown, result.tokens))
-            corpus = replace(self._corpus(item.repository, item.revision, prepared.counter), query=item.query)
-        for name, method in self.methods.items():
+            source = (item.repository, item.revision)
+            if (
+                self._last is None or self._last[0] != source
+            ):  # all files of the last revision serve its next item
+                self._last = source, self._read(*source, prepared.counter)
+            corpus = replace(self._last[1], query=item.query)
+        for name, method in METHODS.items():
             outcomes += [_outcome(item, name, budget, method(corpus, budget)) for budget in self.budgets]
         return outcomes
-
-    def _corpus(self, repository: str, revision: str, counter: Counter) -> Corpus:
-        """Return all files of a revision; those of the last one are kept for its next item."""
-        if self._last is None or self._last[0] != (repository, revision):
-            self._last = (repository, revision), self._read(repository, revision, counter)
-        return self._last[1]
 
     def _read(self, repository: str, revision: str, counter: Counter) -> Corpus:
         indexes: dict[str, FileIndex] = {}

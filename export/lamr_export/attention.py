@@ -258,19 +258,18 @@ def _interface(  # noqa: PLR0913 - the signature is transformers'
     packing: PackedLayout | SharedLayout,
     scaling: float | None = None,
     sliding_window: int | None = None,
-    within_window: bool = False,
-    **_: Any,
+    **options: Any,
 ) -> tuple[Tensor, None]:
-    """Packed attention behind transformers' interface: from `[1, heads, T, d]` to `[1, T, heads, d]`. `within_window`
-    says that no sequence is longer than a sliding window, which then hides nothing. The backbone's attention dropout is
-    ignored, because it would take PyTorch's kernel off its fused path."""
+    """Packed attention behind transformers' interface: from `[1, heads, T, d]` to `[1, T, heads, d]`. The option
+    `within_window` says that no sequence is longer than a sliding window, which then hides nothing. The backbone's
+    attention dropout is ignored, because it would take PyTorch's kernel off its fused path."""
     if attention_mask is not None:
         raise CheckpointError("packed attention makes its own mask; the backbone passed another one")
     q, k, v = (x.transpose(1, 2).squeeze(0) for x in (query, key, value))
     scale = scaling if scaling is not None else q.shape[-1] ** -0.5
     if isinstance(packing, SharedLayout):
         out = shared_attention(q, k, v, packing, scale=scale, window=sliding_window)
-    elif sliding_window is not None and not within_window:
+    elif sliding_window is not None and not options.get("within_window"):
         raise CheckpointError("backbones with sliding-window attention aren't supported")
     else:
         causal = bool(getattr(module, "is_causal", False))

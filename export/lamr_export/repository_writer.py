@@ -176,18 +176,28 @@ TOLERANCES: tuple[tuple[str, Callable[[Verification], float], float], ...] = (
 PyTorch and as a graph, while its root mean square error stays near 1e-5. A wrong graph is further off in the mean."""
 
 
-def export_repository(  # noqa: PLR0913 - each is one choice of the command line
+@dataclass(frozen=True, kw_only=True)
+class ServingTerms:
+    """What a repository says in place of its checkpoint."""
+
+    name: str | None = (
+        None  # with the first digits of the weights' digest as version; None for the checkpoint's own
+    )
+    scoring: str | None = None  # `paper` or `emission` instead of the checkpoint's (see `lamr_model.rules`)
+    chunk_tokens: int | None = (
+        None  # the most code tokens of a chunk, cut at lines; None for the checkpoint's chunks
+    )
+    max_batch_size: int | None = None  # the most requests in one execution; None: it follows from the window
+
+
+def export_repository(  # noqa: PLR0913 - keywords with defaults
     checkpoint: str | Path,
     output: str | Path,
     precision: str = "fp32",
+    terms: ServingTerms = ServingTerms(),
     *,
     revision: str | None = None,
-    name: str | None = None,
-    scoring: str | None = None,
-    chunk_tokens: int | None = None,
     texts: Sequence[SampleText] | None = None,
-    max_batch_size: int | None = None,
-    seed: int = 0,
     progress: Callable[[str], None] = lambda _: None,
 ) -> ExportReport:
     """Export a checkpoint to a model repository that Triton can load.
@@ -197,14 +207,10 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
         output: the repository's folder; a repository in it is replaced, another folder is refused.
         precision: `fp32`; `int8` for quantized weights and products; or `bf16`, whose file is that of fp32 (and is
             verified as such) with a configuration that asks OpenVINO for bf16 products.
+        terms: what differs from the checkpoint's own.
         revision: the revision of a checkpoint that is named by its Hugging Face id.
-        name: what the model is called, with the first digits of its weights' digest as version; if None, both are the
-            checkpoint's own.
-        scoring: `paper` or `emission` instead of the checkpoint's own (see `lamr_model.rules`).
-        chunk_tokens: the most code tokens of a chunk, cut at lines, instead of the checkpoint's own chunks.
         texts: pairs of a query and code on which changed decisions are counted; questions about the standard library
             if None.
-        max_batch_size: the most requests in one execution; if None, it follows from the window.
         progress: takes a line before each step.
 
     Raises:
@@ -214,16 +220,16 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
     """
     if precision not in PRECISIONS:
         raise ExportError(f"precision must be one of {', '.join(PRECISIONS)}, not {precision!r}")
-    check_name(name)
+    check_name(terms.name)
     target = Path(output)
     check_target(target, MODELS, client_files(target))
     checkpoint = checkpoint_folder(checkpoint, revision, progress)
     progress(f"reading {checkpoint}")
     model = load_checkpoint(checkpoint)
     weights = weights_digest(model)
-    model.config = served_config(model.config, scoring, chunk_tokens)
-    if name is not None:
-        model.config = dataclasses.replace(model.config, name=name, version=weights[:8])
+    model.config = served_config(model.config, terms.scoring, terms.chunk_tokens)
+    if terms.name is not None:
+        model.config = dataclasses.replace(model.config, name=terms.name, version=weights[:8])
     progress(serving_terms(model.config))
     tokenizer = tokenizer_path(checkpoint)
     spec = model.config.spec(hashlib.sha256(tokenizer.read_bytes()).hexdigest(), weights)
@@ -232,7 +238,7 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
         raise CheckpointError(
             f"the window is {spec.chunking.window} tokens, but the backbone has {positions} positions"
         )
-    size = max_batch_size or default_batch_size(spec.chunking.window)
+    size = terms.max_batch_size or default_batch_size(spec.chunking.window)
     with replacing(target) as folder:
         for part in (ENSEMBLE, ENCODER, DECODER):
             version_folder(folder, part).mkdir(parents=True)
@@ -253,14 +259,14 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
             progress("calibrating and quantizing it")
             samples = [feed_of(batch) for batch in _text_batches(spec, tokenizer, calibration_texts())]
             # Random ids widen the bounds that real text shows, because an unknown file may hold any token.
-            probes = [feed_of(batch) for batch in random_batches(model, seed + 1)]
+            probes = [feed_of(batch) for batch in random_batches(model, seed=1)]
             graph = quantize_encoder(graph, samples, probes)
         onnx_tracing.save_onnx(graph, encoder)
         if model.config.similarity is not None and model.config.lexical is not None:
             write_parts(encoder, model.config.lexical.separator_id)
         progress("comparing it with PyTorch")
         chunks = _text_batches(spec, tokenizer, standard_texts() if texts is None else texts)
-        checked = verify_encoder(model, encoder / ONNX_FILE, random_batches(model, seed), chunks)
+        checked = verify_encoder(model, encoder / ONNX_FILE, random_batches(model), chunks)
         for what, error_of, allowed in () if precision == "int8" else TOLERANCES:
             if (error := error_of(checked)) > allowed:
                 raise ExportError(

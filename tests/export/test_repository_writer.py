@@ -9,7 +9,14 @@ import onnx
 import pytest
 import torch
 from google.protobuf import text_format
-from lamr_export import CheckpointError, ExportError, export_repository, repository_writer, save_checkpoint
+from lamr_export import (
+    CheckpointError,
+    ExportError,
+    ServingTerms,
+    export_repository,
+    repository_writer,
+    save_checkpoint,
+)
 from lamr_export.triton import default_batch_size, default_instances, model_config
 from lamr_model.crf import DecoderWeights
 from lamr_model.spec import Chunking, load_spec
@@ -65,8 +72,9 @@ def traced(exported, monkeypatch):
         checkpoint = made.checkpoint
         graph = onnx.load(made.onnx)
 
-        def export(self, output, precision="fp32", **options):
-            return export_repository(self.checkpoint, output, precision, texts=TEXTS[:1], **options)
+        def export(self, output, precision="fp32", progress=lambda _: None, **terms):
+            given = {"texts": TEXTS[:1], "progress": progress}
+            return export_repository(self.checkpoint, output, precision, ServingTerms(**terms), **given)
 
     result = Traced()
     monkeypatch.setattr(repository_writer.onnx_tracing, "encoder_to_onnx", lambda _: result.graph)
@@ -373,7 +381,7 @@ def test_the_name_is_the_given_one_and_the_version_says_which_weights(traced, tm
 @pytest.mark.parametrize("name", ["", "  ", "a\nb", "\x1b[2J"])
 def test_a_name_that_cannot_be_shown_is_refused(tmp_path, name):
     with pytest.raises(ExportError, match="printable"):
-        export_repository(tmp_path, tmp_path / "out", name=name)
+        export_repository(tmp_path, tmp_path / "out", terms=ServingTerms(name=name))
 
 
 def test_scoring_and_chunks_can_be_chosen(traced, tmp_path):
