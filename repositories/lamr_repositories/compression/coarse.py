@@ -49,27 +49,11 @@ def mutual_information(chunks: Sequence[str], question: str, model: Perplexity) 
     As in the published code, the question's first token is predicted by nothing without a text, and so it doesn't
     count after one either. A question of one token says nothing: all texts have 0.
     """
+    targets = [model.alone(question), *(model.after(chunk + BETWEEN, question, skip=1) for chunk in chunks)]
     with np.errstate(invalid="ignore", over="ignore"):
-        perplexities = np.exp(_losses(chunks, question, model))
+        perplexities = np.exp(np.nan_to_num(model.mean_losses(targets), nan=0.0, posinf=np.inf))
         changes = perplexities[0] - perplexities[1:]
     return np.where(np.isnan(changes), -np.inf, changes)
-
-
-def falls(chunks: Sequence[str], question: str, model: Perplexity) -> Float64Array:
-    """Return how much each of n texts lowers the logarithm of the question's perplexity, in nats, float64 `[n]`.
-
-    The order is that of `mutual_information`, but the numbers don't grow with how strange the question is.
-    """
-    losses = _losses(chunks, question, model)
-    changes: Float64Array = losses[0] - losses[1:]
-    return changes
-
-
-def _losses(chunks: Sequence[str], question: str, model: Perplexity) -> Float64Array:
-    """The question's mean loss alone and after each of n texts, float64 `[1 + n]`; 0 where no token counts."""
-    targets = [model.alone(question), *(model.after(chunk + BETWEEN, question, skip=1) for chunk in chunks)]
-    losses: Float64Array = np.nan_to_num(model.mean_losses(targets), nan=0.0, posinf=np.inf)
-    return losses
 
 
 def order_of(scores: Float64Array) -> IntArray:
