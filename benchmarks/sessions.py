@@ -30,7 +30,6 @@ def server_session(
         batch_inputs=(),
         scatter={},
         parameters={"intra_op_thread_count": str(threads), **(entries or {})},
-        graph_level=0,
         accelerators=accelerators or {},
     )
     providers = choose_providers(config, "CPU", 0, onnxruntime.get_available_providers())
