@@ -1,4 +1,4 @@
-"""The house stands as docs/architecture.md draws it: floors, packages, light imports."""
+"""The house stands as docs/architecture.md draws it: layers, packages, light imports."""
 
 import ast
 import importlib
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-FLOORS = {
+LAYERS = {
     "lamr_base": 0,
     "lamr_postprocess": 1,
     "lamr_model": 2,
@@ -22,7 +22,7 @@ FLOORS = {
     "lamr_training": 7,
     "lamr_cli": 8,
 }
-FOLDERS = {name: ROOT / name.removeprefix("lamr_") / name for name in FLOORS}
+FOLDERS = {name: ROOT / name.removeprefix("lamr_") / name for name in LAYERS}
 LIGHT = [
     "lamr_base",
     "lamr_postprocess",
@@ -46,18 +46,18 @@ def _imports(path: Path) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("package", FLOORS)
+@pytest.mark.parametrize("package", LAYERS)
 def test_imports_go_down_only(package: str) -> None:
     for path in FOLDERS[package].rglob("*.py"):
-        above = {name for name in _imports(path) & FLOORS.keys() if FLOORS[name] > FLOORS[package]}
-        assert not above, f"{path.relative_to(ROOT)} imports {above} from a floor above its own"
+        above = {name for name in _imports(path) & LAYERS.keys() if LAYERS[name] > LAYERS[package]}
+        assert not above, f"{path.relative_to(ROOT)} imports {above} from a layer above its own"
         siblings = {
-            n for n in _imports(path) & FLOORS.keys() if FLOORS[n] == FLOORS[package] and n != package
+            n for n in _imports(path) & LAYERS.keys() if LAYERS[n] == LAYERS[package] and n != package
         }
         assert not siblings, f"{path.relative_to(ROOT)} imports its neighbour {siblings}"
 
 
-@pytest.mark.parametrize("package", FLOORS)
+@pytest.mark.parametrize("package", LAYERS)
 def test_folders_and_modules_of_a_package_import_each_other_in_no_circle(package: str) -> None:
     below: dict[str, set[str]] = {}
     folder = FOLDERS[package]
