@@ -49,7 +49,7 @@ CHAIN = 2 * (
 
 Products = dict[
     str, Callable[[int], Callable[[], object]]
-]  # name -> function of the number of tokens to the action
+]  # by name, from the number of tokens to the action
 
 
 def pick(precision: str | None) -> tuple[Engine, str | None]:

@@ -53,8 +53,7 @@ def closed_loop(transport: GrpcTransport, work: list[ChunkRequest]) -> float:
 def arrivals(rate: float, seconds: float, even: bool) -> np.ndarray:
     """Seconds from the start at which requests arrive, `rate` times `seconds` of them.
 
-    They come at even intervals, or at random times (a Poisson process, given their number).
-    """
+    They come at even intervals, or at random times (a Poisson process, given their number)."""
     count = max(1, round(rate * seconds))
     if even:
         return np.arange(count) / rate

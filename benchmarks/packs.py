@@ -39,11 +39,7 @@ class Run:
 
 
 def pack(repository: Path, question: str, cache: Path, options: argparse.Namespace) -> Run:
-    """Run the command once.
-
-    Raises:
-        RuntimeError: it failed; the message has its last words.
-    """
+    """Run the command once. Raises `RuntimeError`: it failed; the message has its last words."""
     command = [sys.executable, "-m", "lamr_cli.main", "pack", str(repository), "-q", question]
     command += ["--revision", options.rev, "--max-tokens", str(options.max_tokens), "--cache", str(cache)]
     command += ["--json", "--quiet"]

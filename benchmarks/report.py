@@ -24,9 +24,8 @@ class Figure:
     name: str  # what was measured, unique within its program
     value: float  # the number
     unit: str = ""  # the number's unit, empty for counts and plain ratios
-    target: float | None = (
-        None  # the bound that counts as met, or None where the figure is there for information
-    )
+    # the bound that counts as met, or None where the figure is there for information
+    target: float | None = None
     at_least: bool = False  # whether the target bounds the value from below; it bounds from above otherwise
 
     @property
@@ -97,11 +96,7 @@ def run(parser: argparse.ArgumentParser, measure: Measure) -> int:
 
 
 def read_figures(text: str) -> list[Figure]:
-    """The figures that a program printed with `--json`.
-
-    Raises:
-        ValueError: the text is no such output.
-    """
+    """The figures that a program printed with `--json`. Raises `ValueError`: the text is no such output."""
     try:
         return [Figure(**entry) for entry in json.loads(text)["figures"]]
     except (KeyError, TypeError) as error:

@@ -79,11 +79,8 @@ def repository_rows(count: int) -> list[dict[str, object]]:
 
 
 def rate_of(rows: list[dict[str, object]], options: BatchOptions) -> Rate:
-    """Run rows in a folder of their own, and take the time of each answer.
-
-    Raises:
-        RuntimeError: a row failed, so that the rate would say nothing.
-    """
+    """Run rows in a folder of their own, and take the time of each answer. Raises `RuntimeError`: a row failed, so that
+    the rate would say nothing."""
     moments: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
         jobs = Path(folder) / "jobs.jsonl"

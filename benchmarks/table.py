@@ -40,8 +40,7 @@ def _outside_large(figures: Figures) -> Figure | Missing:
     """Percent of the time that would be outside an encoder of the 0.6B shape, which isn't served here.
 
     Outside is a token's time outside lamr-mini's encoder, with the decoder's and four copies' time at the 0.6B shape's
-    width on top; inside is the time of that shape's 28 layers at 512 tokens.
-    """
+    width on top; inside is the time of that shape's 28 layers at 512 tokens."""
     name = "time outside an encoder of the 0.6B shape"
     values = {figure.name.strip(): figure.value for program in figures.values() for figure in program}
     try:

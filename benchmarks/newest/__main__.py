@@ -70,7 +70,8 @@ def fault(snippet: Snippet, pruned: PrunedCode, *, is_read: bool) -> str:
     kept = "".join(lines)
     for pair in ("()", "[]", "{}"):
         depths = np.cumsum([(each == pair[0]) - (each == pair[1]) for each in kept if each in pair] or [0])
-        if _is_balanced(snippet.text, pair) and (depths.min() < 0 or depths[-1]):
+        balanced = snippet.text.count(pair[0]) == snippet.text.count(pair[1])
+        if balanced and (depths.min() < 0 or depths[-1]):
             return f"unbalanced {pair}"
     if snippet.language in _WORDS and (row := _unopened(snippet, set(pruned.kept_lines))):
         return f"line {row} closes or opens alone"
@@ -80,10 +81,6 @@ def fault(snippet: Snippet, pruned: PrunedCode, *, is_read: bool) -> str:
     if lines and is_read and form and PROGRAMS[form.program](pruned.text) is False:
         return f"{form.program} doesn't take it"
     return ""
-
-
-def _is_balanced(text: str, pair: str) -> bool:
-    return text.count(pair[0]) == text.count(pair[1])
 
 
 def _unopened(snippet: Snippet, kept: set[int]) -> int:

@@ -16,10 +16,6 @@ class Damage:
     harmless: bool = False
 
 
-def _half(data: bytes, chance: random.Random) -> bytes:
-    return data[: chance.randrange(len(data) // 3, len(data))]
-
-
 def _conflict(data: bytes, chance: random.Random) -> bytes:
     lines = data.splitlines(keepends=True)
     at = chance.randrange(len(lines))
@@ -45,10 +41,6 @@ def _brace(data: bytes, chance: random.Random) -> bytes:
     return data[:at] + data[at + 1 :]
 
 
-def _half_a_character(data: bytes, _: random.Random) -> bytes:
-    return data + "…".encode()[:2]
-
-
 def _ended(data: bytes, end: bytes) -> bytes:
     return re.sub(rb"\r\n|\r|\n", end, data)
 
@@ -70,11 +62,11 @@ def _encoded(name: str, words: str) -> Change:
 
 
 DAMAGES: dict[str, Damage] = {
-    "cut in half": Damage(_half),
+    "cut in half": Damage(lambda data, chance: data[: chance.randrange(len(data) // 3, len(data))]),
     "conflict": Damage(_conflict),
     "macro": Damage(_macro),
     "a bracket less": Damage(_brace),
-    "half a character": Damage(_half_a_character),
+    "half a character": Damage(lambda data, _: data + "…".encode()[:2]),
     "CRLF": Damage(lambda data, _: _ended(data, b"\r\n"), harmless=True),
     "CR": Damage(lambda data, _: _ended(data, b"\r")),
     "BOM": Damage(lambda data, _: b"\xef\xbb\xbf" + data, harmless=True),
