@@ -13,16 +13,8 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 import torch
+from lamr_model import names
 from lamr_model.encoder.packed_batch import encoder_feed
-from lamr_model.names import (
-    LOG_PROB,
-    ONNX_FILE,
-    PERPLEXITY,
-    REPORT_FILE,
-    SPEC_FILE,
-    TOKENIZER_FILE,
-    config_file,
-)
 from lamr_model.perplexity.causal_scorer import IntArray, causal_tokenizer
 from lamr_model.perplexity.causal_spec import CausalSpec, causal_files
 from numpy.typing import NDArray
@@ -55,7 +47,7 @@ def verify_causal(
     model: CausalModel, onnx_file: Path, random: Sequence[list[IntArray]], text: Sequence[list[IntArray]]
 ) -> CausalVerification:
     """Compare an exported causal model with its PyTorch model."""
-    graph = ExportedGraph(onnx_file, [LOG_PROB])
+    graph = ExportedGraph(onnx_file, [names.LOG_PROB])
     differences: list[NDArray[np.float32]] = []
     packed_error = 0.0
     for number, batch in enumerate((*random, *text)):
@@ -91,7 +83,7 @@ def text_ids(tokenizer: Tokenizer, max_tokens: int) -> list[list[IntArray]]:
 def _run(graph: ExportedGraph, batch: list[IntArray]) -> NDArray[np.float32]:
     values: NDArray[np.float32] = graph(encoder_feed(batch))[0]
     if values.shape != (sum(map(len, batch)),) or not np.isfinite(values).all():
-        raise ExportError(f"{LOG_PROB} has shape {list(values.shape)}, or holds NaN or infinity")
+        raise ExportError(f"{names.LOG_PROB} has shape {list(values.shape)}, or holds NaN or infinity")
     return values
 
 
@@ -161,7 +153,7 @@ def export_causal(  # noqa: PLR0913 - each is one choice of the command line
     """
     check_name(name)
     target = Path(output)
-    check_target(target, [PERPLEXITY], causal_files(target))
+    check_target(target, [names.PERPLEXITY], causal_files(target))
     source = load_causal(checkpoint, revision, progress)
     model = source.model
     if max_tokens is not None and not 1 <= max_tokens <= model.max_tokens:
@@ -177,16 +169,16 @@ def export_causal(  # noqa: PLR0913 - each is one choice of the command line
     with replacing(target) as fresh:
         place = causal_files(fresh)
         place.mkdir(parents=True)
-        (place / SPEC_FILE).write_text(spec.to_json(), encoding="utf-8")
-        (place / TOKENIZER_FILE).write_bytes(source.tokenizer_json)
+        (place / names.SPEC_FILE).write_text(spec.to_json(), encoding="utf-8")
+        (place / names.TOKENIZER_FILE).write_bytes(source.tokenizer_json)
         text = causal_config(spec, source.tokenizer_json, max_batch_size or BATCH_SIZE, parameters)
-        config_file(fresh, PERPLEXITY).write_text(text, encoding="utf-8")
+        names.config_file(fresh, names.PERPLEXITY).write_text(text, encoding="utf-8")
         progress("tracing the model")
         save_onnx(causal_to_onnx(model, spec.max_tokens), place)
         progress("comparing it with PyTorch")
-        tokenizer = causal_tokenizer(place / TOKENIZER_FILE)
+        tokenizer = causal_tokenizer(place / names.TOKENIZER_FILE)
         batches = random_ids(model, spec.max_tokens), text_ids(tokenizer, spec.max_tokens)
-        checked = verify_causal(model, place / ONNX_FILE, *batches)
+        checked = verify_causal(model, place / names.ONNX_FILE, *batches)
         for what, error in (
             ("log-probabilities differ from PyTorch's", checked.error),
             ("packed batches differ from single sequences", checked.packed_error),
@@ -207,5 +199,5 @@ def export_causal(  # noqa: PLR0913 - each is one choice of the command line
             files=files_of(fresh),
             verification=checked,
         )
-        (place / REPORT_FILE).write_text(report.to_json(), encoding="utf-8")
+        (place / names.REPORT_FILE).write_text(report.to_json(), encoding="utf-8")
     return report

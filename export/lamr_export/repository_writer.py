@@ -17,21 +17,9 @@ from pathlib import Path
 import onnxruntime
 import torch
 from lamr_base.errors import InvalidInputError
+from lamr_model import names
 from lamr_model.encoding import PromptEncoder
 from lamr_model.model_io import ChunkRequest
-from lamr_model.names import (
-    DECODER,
-    ENCODER,
-    ENSEMBLE,
-    MODELS,
-    ONNX_FILE,
-    PROGRAM_FILE,
-    REPORT_FILE,
-    SPEC_FILE,
-    WEIGHTS_FILE,
-    config_file,
-    version_folder,
-)
 from lamr_model.spec import ModelSpec, client_files
 from lamr_serving.engines import PRECISIONS
 
@@ -66,7 +54,7 @@ def check_target(target: Path, models: Collection[str], described: Path) -> None
     strange = sorted(
         path.name for path in entries if path.is_dir() and path.name not in (*models, "__pycache__")
     )
-    if entries and (strange or not (described / SPEC_FILE).is_file()):
+    if entries and (strange or not (described / names.SPEC_FILE).is_file()):
         content = f" (it holds {', '.join(strange[:3])})" if strange else ""
         raise ExportError(
             f"{target} isn't a model repository of ours{content}; name another folder or empty it"
@@ -87,8 +75,7 @@ def replacing(target: Path) -> Iterator[Path]:
     """A folder beside the target, which takes the target's place if the block succeeds and is removed if it fails.
 
     Files at the top of the old repository (a README, a licence) are kept. Raises `ExportError`: the target can't be
-    written.
-    """
+    written."""
     fresh, old = (target.parent / f".{target.name}.{os.getpid()}.{kind}" for kind in ("new", "old"))
     try:
         try:
@@ -180,13 +167,11 @@ PyTorch and as a graph, while its root mean square error stays near 1e-5. A wron
 class ServingTerms:
     """What a repository says in place of its checkpoint."""
 
-    name: str | None = (
-        None  # with the first digits of the weights' digest as version; None for the checkpoint's own
-    )
+    # with the first digits of the weights' digest as version; None for the checkpoint's own
+    name: str | None = None
     scoring: str | None = None  # `paper` or `emission` instead of the checkpoint's (see `lamr_model.rules`)
-    chunk_tokens: int | None = (
-        None  # the most code tokens of a chunk, cut at lines; None for the checkpoint's chunks
-    )
+    # the most code tokens of a chunk, cut at lines; None for the checkpoint's chunks
+    chunk_tokens: int | None = None
     max_batch_size: int | None = None  # the most requests in one execution; None: it follows from the window
 
 
@@ -222,7 +207,7 @@ def export_repository(  # noqa: PLR0913 - keywords with defaults
         raise ExportError(f"precision must be one of {', '.join(PRECISIONS)}, not {precision!r}")
     check_name(terms.name)
     target = Path(output)
-    check_target(target, MODELS, client_files(target))
+    check_target(target, names.MODELS, client_files(target))
     checkpoint = checkpoint_folder(checkpoint, revision, progress)
     progress(f"reading {checkpoint}")
     model = load_checkpoint(checkpoint)
@@ -240,20 +225,23 @@ def export_repository(  # noqa: PLR0913 - keywords with defaults
         )
     size = terms.max_batch_size or default_batch_size(spec.chunking.window)
     with replacing(target) as folder:
-        for part in (ENSEMBLE, ENCODER, DECODER):
-            version_folder(folder, part).mkdir(parents=True)
-        client, decoder = version_folder(folder, ENSEMBLE), version_folder(folder, DECODER)
-        (client / SPEC_FILE).write_text(spec.to_json(), encoding="utf-8")
+        for part in (names.ENSEMBLE, names.ENCODER, names.DECODER):
+            names.version_folder(folder, part).mkdir(parents=True)
+        client, decoder = (
+            names.version_folder(folder, names.ENSEMBLE),
+            names.version_folder(folder, names.DECODER),
+        )
+        (client / names.SPEC_FILE).write_text(spec.to_json(), encoding="utf-8")
         copy_client_files(tokenizer, client)
-        model.decoder_weights().save(decoder / WEIGHTS_FILE)
-        (decoder / PROGRAM_FILE).write_bytes(decoder_program())
+        model.decoder_weights().save(decoder / names.WEIGHTS_FILE)
+        (decoder / names.PROGRAM_FILE).write_bytes(decoder_program())
         width = model.heads.norm.normalized_shape[0]
         parameters = sum(weights.numel() for weights in model.parameters())
-        for part in MODELS:
+        for part in names.MODELS:
             text = model_config(part, spec, width, size, precision, parameters)
-            config_file(folder, part).write_text(text, encoding="utf-8")
+            names.config_file(folder, part).write_text(text, encoding="utf-8")
         progress(f"tracing the encoder ({precision})")
-        encoder = version_folder(folder, ENCODER)
+        encoder = names.version_folder(folder, names.ENCODER)
         graph = onnx_tracing.encoder_to_onnx(model)
         if precision == "int8":
             progress("calibrating and quantizing it")
@@ -266,7 +254,7 @@ def export_repository(  # noqa: PLR0913 - keywords with defaults
             write_parts(encoder, model.config.lexical.separator_id)
         progress("comparing it with PyTorch")
         chunks = _text_batches(spec, tokenizer, standard_texts() if texts is None else texts)
-        checked = verify_encoder(model, encoder / ONNX_FILE, random_batches(model), chunks)
+        checked = verify_encoder(model, encoder / names.ONNX_FILE, random_batches(model), chunks)
         for what, error_of, allowed in () if precision == "int8" else TOLERANCES:
             if (error := error_of(checked)) > allowed:
                 raise ExportError(
@@ -286,7 +274,7 @@ def export_repository(  # noqa: PLR0913 - keywords with defaults
             files=files_of(folder),
             verification=checked,
         )
-        (encoder / REPORT_FILE).write_text(report.to_json(), encoding="utf-8")
+        (encoder / names.REPORT_FILE).write_text(report.to_json(), encoding="utf-8")
     return report
 
 

@@ -151,26 +151,6 @@ def test_a_model_without_safetensors_and_without_a_licence(hub):
     assert lines[-1].endswith("not named by its model card; ask its authors")
 
 
-@pytest.fixture
-def cache(tmp_path: Path) -> Path:
-    """A model's folder in the Hugging Face cache, with two snapshots."""
-    folder = tmp_path / "models--someone--pruner"
-    for commit in (COMMIT, "f" * 40):
-        (folder / "snapshots" / commit).mkdir(parents=True)
-    (folder / "refs").mkdir()
-    (folder / "refs" / "main").write_text(COMMIT)
-    return folder
-
-
-def test_a_folder_of_the_cache_gives_the_snapshot(cache):
-    assert checkpoint_folder(cache).name == COMMIT
-    assert checkpoint_folder(cache, "f" * 40).name == "f" * 40
-    with pytest.raises(CheckpointError, match=f"no revision v9; .*--revision: {COMMIT}, f+$"):
-        checkpoint_folder(cache, "v9")
-    with pytest.raises(CheckpointError, match=r"is a Hugging Face cache; .*models--someone--pruner"):
-        checkpoint_folder(cache.parent)
-
-
 def test_a_folder_is_taken_as_it_is(tmp_path):
     write_swepruner(tmp_path)
     assert checkpoint_folder(tmp_path) == tmp_path
@@ -182,6 +162,7 @@ def test_a_folder_is_taken_as_it_is(tmp_path):
     ("file", "message"),
     [
         ("lamr/1/lamr.json", "is an exported model repository"),
+        ("snapshots/main/config.json", "in the Hugging Face cache; name the model as OWNER/NAME"),
         ("adapter_config.json", "holds an adapter"),
         ("state.pt", "is a training's work folder"),
     ],
