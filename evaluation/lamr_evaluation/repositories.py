@@ -115,11 +115,6 @@ class RepositoryReport:
         shares = [getattr(o, what) for o in self.outcomes if (o.method, o.budget) == (method, budget)]
         return float(np.mean(shares)) if shares else float("nan")
 
-    def best_other(self, budget: int) -> str:
-        """Return the method that isn't a pack with the best recall of lines."""
-        others = [method for method in self.methods if not method.startswith(MAIN)]
-        return max(others, key=lambda method: self.mean(method, budget))
-
     def interval(self, one: str, other: str, budget: int) -> tuple[float, float]:
         """Return the 95 % bootstrap interval over items of the ratio of two methods' recall of lines."""
         shares = [
@@ -144,7 +139,8 @@ class RepositoryReport:
                 rows.append(f"{method:<34}" + "".join(f"{mean:>9.3f}" for mean in means))
             rows.append("")
         budget = MAIN_BUDGET if MAIN_BUDGET in self.budgets else self.budgets[-1]
-        other = self.best_other(budget)
+        others = [method for method in self.methods if not method.startswith(MAIN)]
+        other = max(others, key=lambda method: self.mean(method, budget))
         ratio = self.mean(MAIN, budget) / max(self.mean(other, budget), 1e-9)
         low, high = self.interval(MAIN, other, budget)
         rows += [f"{MAIN} / {other} at {budget:,} tokens: {ratio:.2f} (95 % {low:.2f} to {high:.2f})"]

@@ -34,8 +34,7 @@ def download_wheel(
 
     The file is read and not run, so a wheel for another Python will do; which one is taken doesn't depend on the Python
     that asks. Raises `ReservedError`: the project is for evaluation only, and this isn't `for_evaluation`. Raises
-    `DataError`: pip can't download it; the message ends with what pip said.
-    """
+    `DataError`: pip can't download it; the message ends with what pip said."""
     if not for_evaluation:
         refuse_reserved([project])
     requirement = f"{project}=={version}" if version else project
