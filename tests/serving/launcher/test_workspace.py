@@ -28,8 +28,8 @@ def made(tmp_path, monkeypatch):
 
 def test_it_holds_what_triton_needs(made, tmp_path):
     assert made.root.parent == tmp_path
-    assert (made.backends / "python" / "libtriton_python.so").is_file()
-    assert (made.backends / "onnxruntime" / "model.py").is_file()
+    assert (made.root / "backends" / "python" / "libtriton_python.so").is_file()
+    assert (made.root / "backends" / "onnxruntime" / "model.py").is_file()
     assert made.models.resolve().name.startswith("a repository")
     assert made.root.stat().st_mode & 0o077 == 0
 
@@ -84,7 +84,7 @@ def test_a_missing_bash_is_explained(made):
 
 
 def test_a_folder_in_use_survives_a_sweep_and_an_abandoned_one_goes(made):
-    region = SHARED_MEMORY / f"{made.token}-region"
+    region = SHARED_MEMORY / f"{made.root.name}-region"
     region.write_bytes(b"x")
     workspace.sweep()
     assert made.root.exists()
@@ -154,10 +154,10 @@ def test_what_only_looks_like_a_dead_servers_folder_is_left_alone(tmp_path, monk
 def test_shared_memory_of_others_and_links_stay(made, tmp_path):
     victim = tmp_path / "victim"
     victim.touch()
-    link = SHARED_MEMORY / f"{made.token}-link"
+    link = SHARED_MEMORY / f"{made.root.name}-link"
     link.symlink_to(victim)
     try:
-        workspace.remove_shared_memory(made.token)
+        workspace.remove_shared_memory(made.root.name)
         assert link.is_symlink()
         assert victim.exists()
     finally:
