@@ -78,8 +78,7 @@ class Reads:
     def answer_show(self, command: str) -> tuple[str, int] | None:
         """The output and exit code of `lamr show KEY:…`; None for another command.
 
-        It is answered here, since commands may run in a container without lamr.
-        """
+        It is answered here, since commands may run in a container without lamr."""
         place = _SHOW.fullmatch(command)
         if place is None or self._archive is None:
             return None

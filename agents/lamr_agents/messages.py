@@ -73,8 +73,7 @@ class Conversations:
     def pruned(self, messages: Sequence[Message], *, edited: bool = False) -> list[Message]:
         """The messages to send; those that change are copies.
 
-        With `edited` the provider may leave some of them out, so that no result counts as being in the context.
-        """
+        With `edited` the provider may leave some of them out, so that no result counts as being in the context."""
         last = max((place for place, each in enumerate(messages) if _role(each) == "assistant"), default=-1)
         walk, out = _Walk(self.timeout, edited), list(messages)
         for step in _steps(messages):

@@ -33,8 +33,7 @@ _FENCED = re.compile(r"```.*?```", re.DOTALL)
 def limits_of(template: str) -> ShownLimits:
     """How much of an output a template of observations shows whole, by what it makes of outputs of many lengths.
 
-    A template that can't be used here, since it asks for more than an output, limits nothing.
-    """
+    A template that can't be used here, since it asks for more than an output, limits nothing."""
 
     def shown(output: str) -> str:
         given = {"output": output, "returncode": 0, "exception_info": ""}
@@ -80,8 +79,7 @@ class PruningEnvironment:
     def execute(self, action: Mapping[str, Any], *arguments: Any, **more: Any) -> dict[str, Any]:
         """Run a command; what it prints of files may come pruned, or with the reason why it couldn't be.
 
-        `lamr show` is answered here: the other environment may be a container without lamr.
-        """
+        `lamr show` is answered here: the other environment may be a container without lamr."""
         answer = self._reads.answer_show(command_of(SHELL, action) or "")
         if answer is not None:
             return {"output": answer[0], "returncode": answer[1], "exception_info": ""}

@@ -63,8 +63,7 @@ class Skim:
     @property
     def aside(self) -> str:
         """The message beside a text that passes: why the pruner failed, or that lamr didn't write what looks
-        as if it did; mostly empty.
-        """
+        as if it did; mostly empty."""
         forged = not self.cut and alike(self.text)
         return " ".join(filter(None, (self.failure, AS_IT_CAME if forged else "")))
 
@@ -101,8 +100,7 @@ def note(  # noqa: PLR0913  # keyword-only but for the parts
     """The last line of what an agent is shown: how much is hidden and how to see it.
 
     `numbers` are the first and last number of the text's lines in their file, by part, where these are known; `alike`
-    lines of the text look like words of lamr's, and `unseen` have invisible characters.
-    """
+    lines of the text look like words of lamr's, and `unseen` have invisible characters."""
     ranges = ", ".join(f"{first}-{last}" for first, last in numbers)
     words = _SHOWN if ranges else _SHOWN_WITHOUT_NUMBERS
     own = _ITS_OWN.format(alike=alike) if alike else ""

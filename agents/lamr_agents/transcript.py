@@ -121,8 +121,7 @@ def opened(path: Path) -> BinaryIO:
 def text_of(path: str) -> str:
     """The text of a file on this machine; empty where there is none, it is too large, or it is binary.
 
-    Whether it is the file that somebody means, who may be on another machine, only its content can tell.
-    """
+    Whether it is the file that somebody means, who may be on another machine, only its content can tell."""
     try:
         with opened(Path(path)) as stream:
             data = stream.read(MOST_BYTES + 1)

@@ -13,9 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 Float32Array = NDArray[np.float32]
 Float64Array = NDArray[np.float64]
 
-_ADDED_APART = (
-    24  # rows of each segment that are added one rank after another; numpy adds the others one by one
-)
+# rows of each segment that are added one rank after another; numpy adds the others one by one
+_ADDED_APART = 24
 
 _SEGMENTS_AT_ONCE = 256
 

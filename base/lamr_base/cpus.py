@@ -12,8 +12,7 @@ def usable_cpus(cpu_max: Path = CPU_MAX) -> int:
     """Return the number of CPUs to size thread pools by; at least 1.
 
     onnxruntime's own default counts the machine's cores, which in a container with `--cpus=2` on a big host
-    starts dozens of threads that are then throttled.
-    """
+    starts dozens of threads that are then throttled."""
     # Only Linux tells which CPUs a process may run on.
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     try:

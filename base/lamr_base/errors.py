@@ -24,27 +24,6 @@ from contextlib import contextmanager
 from os import PathLike
 from typing import ClassVar
 
-__all__ = [
-    "BAD_INPUT",
-    "SERVER_TROUBLE",
-    "AccessDeniedError",
-    "BrokenOffError",
-    "ClosedError",
-    "DeadlineExceededError",
-    "InvalidInputError",
-    "LamrError",
-    "MissingPackageError",
-    "ModelMismatchError",
-    "OverloadedError",
-    "QuotaExceededError",
-    "ServerError",
-    "ServerUnavailableError",
-    "how_to_install",
-    "own_errors",
-    "unseen_lines",
-    "visible",
-]
-
 BAD_INPUT, SERVER_TROUBLE = 2, 3
 
 
@@ -148,11 +127,8 @@ _PANIC = "PanicException"  # of each library in Rust its own, and no Exception
 
 @contextmanager
 def own_errors() -> Iterator[None]:
-    """Raise an error of lamr's in place of those that a text can bring about in whatever reads it.
-
-    Raises:
-        BrokenOffError: there was a MemoryError, a RecursionError, or a panic of a library in Rust.
-    """
+    """Raise an error of lamr's in place of those that a text can bring about in whatever reads it. Raises
+    `BrokenOffError`: there was a MemoryError, a RecursionError, or a panic of a library in Rust."""
     try:
         yield
     except BaseException as error:

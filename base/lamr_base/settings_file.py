@@ -83,11 +83,7 @@ KINDS = {
 
 
 def users_settings() -> dict[str, Any]:
-    """Return what the user's file sets; nothing where there is none.
-
-    Raises:
-        SettingsError: it can't be used.
-    """
+    """Return what the user's file sets; nothing where there is none. Raises `SettingsError`: it can't be used."""
     path = users_file()
     values = {} if path is None else read_settings(path, follow=True)
     if path is not None and "model" in values:

@@ -28,11 +28,8 @@ def keep_silent() -> None:
 
 
 def import_onnxruntime() -> Any:
-    """Return the module `onnxruntime`; what lies below `lamr_export` imports it in no other way.
-
-    Raises:
-        ImportError: it isn't installed.
-    """
+    """Return the module `onnxruntime`; what lies below `lamr_export` imports it in no other way. Raises `ImportError`:
+    it isn't installed."""
     keep_silent()
     import onnxruntime  # noqa: PLC0415  # heavy
 

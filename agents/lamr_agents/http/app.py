@@ -144,8 +144,7 @@ class SwePrunerAnswer(BaseModel):
     """The answer of SWE-Pruner's service.
 
     `token_scores` has one entry a line, its text with `Ċ` for the line's end and its score: that is what thresholds are
-    compared with here.
-    """
+    compared with here."""
 
     score: float = 0.0
     pruned_code: str

@@ -51,8 +51,7 @@ class _RefusedError(LamrError):
 class HostMiddleware:
     """Answers 403 to web pages of other places, before the application sees a request.
 
-    A page may have its own name lead to this machine (DNS rebinding): such a request has that name as its `Host`.
-    """
+    A page may have its own name lead to this machine (DNS rebinding): such a request has that name as its `Host`."""
 
     def __init__(self, app: ASGIApp, hosts: Collection[str]) -> None:
         self._app = app
@@ -181,8 +180,7 @@ def server_options(limits: HttpLimits) -> dict[str, Any]:
 class BoundedProtocol(H11Protocol):
     """uvicorn's protocol, which ends connections that ask nothing, or take no answer.
 
-    Of more than `most` connections the one is ended that has waited longest for its request to be whole.
-    """
+    Of more than `most` connections the one is ended that has waited longest for its request to be whole."""
 
     def __init__(self, *, most: int, **options: Any) -> None:
         super().__init__(**options)

@@ -160,8 +160,7 @@ def _clean(text: str | None, entry: ListEntry | MemberEntry, known: Sequence[Wri
     """A file's text without lamr's entry; None where lamr made the file, and nothing else is in it.
 
     What was put in comes out to the letter, wherever it stands by now; where somebody has changed it, the entry goes
-    alone.
-    """
+    alone."""
     if text is None or not has(text, entry):
         return text
     left = take(text, entry, known[0].made if known else None)

@@ -59,8 +59,7 @@ class Database:
 
     A file that is broken is set aside, once, with an error that says so; the next call begins a new one. After every
     other error it is opened anew, since somebody may have removed or mended it meanwhile. Nobody waits until the disk
-    has what is written: the system keeps it even if the process is killed.
-    """
+    has what is written: the system keeps it even if the process is killed."""
 
     def __init__(self, path: Path, script: str, error: Callable[[str], Exception]) -> None:
         self._path = path
@@ -177,8 +176,7 @@ class LastCall:
 class Store:
     """The file, which is opened when it is first needed; threads and processes may share it.
 
-    Its methods raise a `StoreError` where it can't be used.
-    """
+    Its methods raise a `StoreError` where it can't be used."""
 
     def __init__(self, path: Path) -> None:
         self._database = Database(

@@ -88,8 +88,7 @@ class Workspace:
         """The lines that match, in the order of their paths, and whether there are more than `MOST_MATCHES`.
 
         Files that git ignores, that programs wrote or that hold secrets are passed over, as `lamr_repositories.walk`
-        does; a file that the path names is searched, whatever it holds.
-        """
+        does; a file that the path names is searched, whatever it holds."""
         wanted = LineSearch(pattern, argument="pattern")
         matches: list[Match] = []
         for file, text in self._texts(self.resolve(path)):

@@ -129,8 +129,7 @@ class Bill:
     def of_fetching(self, tokens: int, record: int) -> float:
         """Dollars for one more request that fetches a text of so many tokens, after a log's record.
 
-        It reads the whole context from the cache, and what it asks and gets stays in the context like any text.
-        """
+        It reads the whole context from the cache, and what it asks and gets stays in the context like any text."""
         readers = self.readers(record)
         if not readers:
             return 0.0

@@ -22,8 +22,7 @@ class Event:
     """One step of a session.
 
     `compacted` says that nothing from before is in the context word for word, and `cleared` that the host took results
-    out of it: that of `call`, or any where the log doesn't say which.
-    """
+    out of it: that of `call`, or any where the log doesn't say which."""
 
     kind: Kind
     text: str = ""  # the words, or the result's text, or when it was compacted; empty for a call
@@ -121,8 +120,7 @@ def events_on_path(records: Sequence[Any], form: LogFormat, call: str) -> list[E
     """The events on the way from the session's root to a call: what the model was given when it made the call.
 
     A branch that was left, as by a rewind, isn't on that way. Of calls that were made at once, the results may stand
-    beside it in the log; the model is given these as well. None where no named record makes the call.
-    """
+    beside it in the log; the model is given these as well. None where no named record makes the call."""
     assert form.parents is not None
     own, parent = form.parents
     names = [(_name_at(record, own), _name_at(record, parent)) for record in records]

@@ -19,8 +19,7 @@ class Notice:
 
     Above, they begin the text; below, they begin a line and go to the text's end, another notice left out; between,
     they stand anywhere. Groups of the pattern: `first` is the number of the first line that is shown, `total` how many
-    lines the whole output has; an empty `tail` says that its end is shown.
-    """
+    lines the whole output has; an empty `tail` says that its end is shown."""
 
     host: str
     where: Place
@@ -113,8 +112,7 @@ _PATTERNS_ABOVE, _PATTERNS_BETWEEN, _PATTERNS_BELOW = (
 @dataclass(frozen=True)
 class TruncationInfo:
     """Facts from notices: the number of the first line shown, and how many the whole has, None if unstated; and
-    whether its end alone is shown.
-    """
+    whether its end alone is shown."""
 
     first: int | None = None
     total: int | None = None
@@ -127,8 +125,7 @@ NOTHING_STATED = TruncationInfo()
 @dataclass(frozen=True)
 class Gap:
     """A place where a host left lines out: first and one-past-last character of its notice, with the line before and
-    the one after it, which may be parts of lines.
-    """
+    the one after it, which may be parts of lines."""
 
     start: int
     stop: int
@@ -178,8 +175,7 @@ class Inserted:
     """One host's words; several hosts can share some.
 
     They stand `around` what the user wrote, between the row's begin and end; `among` it, with what stands between; or
-    `instead` of it, so that nothing of the message is the user's. Around and instead, the message begins with them.
-    """
+    `instead` of it, so that nothing of the message is the user's. Around and instead, the message begins with them."""
 
     host: str
     where: Literal["around", "among", "instead"]

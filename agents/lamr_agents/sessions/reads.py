@@ -105,8 +105,7 @@ class SeenResults:
         """The lines of a file that its latest results show, by their numbers.
 
         A result in which something was left out, or whose lines have no known numbers, takes away what was known: which
-        of two results shows a line last couldn't be told any more.
-        """
+        of two results shows a line last couldn't be told any more."""
         known: dict[int, str] = {}
         for read, name, text in _naming(self._answered[self._held :], path):
             if name or read.path != path:
@@ -210,8 +209,7 @@ class BigRead:
 def big_reads(session: Sequence[Event]) -> Iterator[BigRead]:
     """The session's big reads of files in a language with a grammar, in their order.
 
-    What is said before a read is what the same agent said: a sub-agent's task is the prompt that it was given.
-    """
+    What is said before a read is what the same agent said: a sub-agent's task is the prompt that it was given."""
     results = answered(session)
     agents: dict[str, Heard] = {}
     for place, event in enumerate(session):

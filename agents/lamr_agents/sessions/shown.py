@@ -63,8 +63,7 @@ def shown_lines(result: str) -> ShownLines:
 def framed(result: str) -> tuple[str, str, str]:
     """A result in three parts that make it up: what the host puts before the file's text, the text, and what after.
 
-    What looks like a host's words counts at the very beginning and end alone. In between it is the file's own.
-    """
+    What looks like a host's words counts at the very beginning and end alone. In between it is the file's own."""
     first = 0
     for pattern in _BEFORE:
         found = pattern.match(result[first : first + _LONGEST_HEAD])
@@ -83,8 +82,7 @@ def framed(result: str) -> tuple[str, str, str]:
 def _above_notices(result: str, begin: int, tag: str) -> tuple[int, bool]:
     """The end of a file's text above the host's words below it, and whether the open tag, if any, is closed there.
 
-    Below a notice of the host, another tag may be closed, because not every host opens what it closes.
-    """
+    Below a notice of the host, another tag may be closed, because not every host opens what it closes."""
     stop, closed, pending = len(result), "", 0
     for _ in range(_MOST_NOTICES):
         end = begin + len(result[begin:stop].rstrip())
@@ -117,8 +115,7 @@ def packed_output(result: str) -> dict[str, Any] | None:
     """The JSON object that a result is, where it has what a command printed as `OUTPUT`; None for another result.
 
     Codex writes such objects, and mini-swe-agent's own configuration beside an exit code, the two ends of a long output
-    apart. Another object with that key can be the text of a file.
-    """
+    apart. Another object with that key can be the text of a file."""
     first = result.startswith(f'{{"{OUTPUT}"')
     if not first and not (result.startswith("{") and f'"{EXIT_CODE}"' in result):
         return None
