@@ -3,15 +3,12 @@
 The modules that it calls make the graph, its configuration and comparisons.
 """
 
-import dataclasses
 import hashlib
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
 import torch
 from lamr_model import names
 from lamr_model.encoder.packed_batch import encoder_feed
@@ -24,8 +21,8 @@ from lamr_export.causal_model import TOLERANCE, CausalModel
 from lamr_export.causal_source import load_causal
 from lamr_export.config import check_name
 from lamr_export.errors import CheckpointError, ExportError
-from lamr_export.onnx_tracing import OLDEST_CONTAINER, OLDEST_ONNXRUNTIME, OPSET, causal_to_onnx, save_onnx
-from lamr_export.repository_writer import check_target, files_of, replacing
+from lamr_export.onnx_tracing import OLDEST_CONTAINER, OLDEST_ONNXRUNTIME, causal_to_onnx, save_onnx
+from lamr_export.repository_writer import ModelReport, check_target, files_of, replacing
 from lamr_export.triton import causal_config
 from lamr_export.verify import LONGEST, ExportedGraph, standard_texts
 
@@ -93,25 +90,14 @@ gigabyte at this length with the fourteen heads of a 0.5B model."""
 BATCH_SIZE = 16
 
 
-@dataclass(frozen=True)
-class CausalReport:
-    """One exported causal model."""
+@dataclass(frozen=True, kw_only=True)
+class CausalReport(ModelReport):
+    """One exported causal model; its version is a digest of its weights."""
 
-    name: str  # which model it is; the version is a digest of its weights
-    version: str
-    fingerprint: str
-    parameters: int  # the number of the PyTorch model's parameters
     vocabulary: int  # the number of token ids, and the longest sequence that is served
     max_tokens: int
     packed: bool  # whether its layers see sequences without padding
-    opset: int  # of the ONNX file
-    torch: str  # the versions that verified it
-    onnxruntime: str
-    files: dict[str, int]  # the size of each file in bytes, by its path in the repository
     verification: CausalVerification  # how the exported model differs from the PyTorch model
-
-    def to_json(self) -> str:
-        return json.dumps(dataclasses.asdict(self), indent=2) + "\n"
 
     def summary(self) -> str:
         """A few lines for a terminal."""
@@ -193,9 +179,6 @@ def export_causal(  # noqa: PLR0913 - each is one choice of the command line
             vocabulary=spec.vocabulary,
             max_tokens=spec.max_tokens,
             packed=model.packed,
-            opset=OPSET,
-            torch=torch.__version__,
-            onnxruntime=onnxruntime.__version__,
             files=files_of(fresh),
             verification=checked,
         )

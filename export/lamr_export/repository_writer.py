@@ -97,23 +97,32 @@ def replacing(target: Path) -> Iterator[Path]:
         shutil.rmtree(old, ignore_errors=True)
 
 
-@dataclass(frozen=True)
-class ExportReport:
-    """One exported model repository."""
+@dataclass(frozen=True, kw_only=True)
+class ModelReport:
+    """What the reports of all exported models have."""
 
     name: str  # which model it is
     version: str
     fingerprint: str
-    precision: str  # the precision of the encoder's products, one of `lamr_serving.engines.PRECISIONS`
     parameters: int  # the number of the PyTorch model's parameters
-    opset: int  # the ONNX file's versions
-    ir_version: int
-    oldest_onnxruntime: str
-    oldest_container: str
-    torch: str  # the versions that verified it
-    onnxruntime: str
-    max_batch_size: int  # the most requests in one execution
+    opset: int = onnx_tracing.OPSET  # of the ONNX file
+    torch: str = torch.__version__  # the versions that verified it
+    onnxruntime: str = onnxruntime.__version__
     files: dict[str, int]  # the size of each file in bytes, by its path in the repository
+
+    def to_json(self) -> str:
+        return json.dumps(dataclasses.asdict(self), indent=2) + "\n"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportReport(ModelReport):
+    """One exported model repository."""
+
+    precision: str  # the precision of the encoder's products, one of `lamr_serving.engines.PRECISIONS`
+    ir_version: int = onnx_tracing.IR_VERSION  # of the ONNX file, and what can load it
+    oldest_onnxruntime: str = onnx_tracing.OLDEST_ONNXRUNTIME
+    oldest_container: str = onnx_tracing.OLDEST_CONTAINER
+    max_batch_size: int  # the most requests in one execution
     verification: Verification  # how the exported encoder differs from the PyTorch model
 
     @property
@@ -264,12 +273,6 @@ def export_repository(  # noqa: PLR0913 - keywords with defaults
             **{each: getattr(spec, each) for each in ("name", "version", "fingerprint")},
             precision=precision,
             parameters=parameters,
-            opset=onnx_tracing.OPSET,
-            ir_version=onnx_tracing.IR_VERSION,
-            oldest_onnxruntime=onnx_tracing.OLDEST_ONNXRUNTIME,
-            oldest_container=onnx_tracing.OLDEST_CONTAINER,
-            torch=torch.__version__,
-            onnxruntime=onnxruntime.__version__,
             max_batch_size=size,
             files=files_of(folder),
             verification=checked,
