@@ -264,6 +264,7 @@ class Language:
         items: of how a line begins that stands under the one before it at its own indentation.
         clauses: of how a definition begins of which several with the same `name`, a group, are told apart by their
             order; each needs the one before.
+        tables: of how a row of a table begins, whose first two rows are its head.
         jumps: of a jump and of how a line begins that is its target, both with the group `name`.
         filled: whether no block may be empty in a text without a tree; a block's first line then stays with it.
         scan: what tells brackets and end words, where the language has a grammar that they are checked by.
@@ -294,7 +295,7 @@ class Language:
         sections: of one that says so up to the next one (`private`).
         remarks: of one that says something of the child after it (`//go:embed`, `#pragma omp`).
         documents: of a comment that is an error without the child after it, which doesn't need the comment; in a text
-            without a tree, of a line that is nothing without the next one.
+            without a tree, of a line that says something of the next one (an attribute), and stays with it.
         asides: of a comment that belongs to the statement that it stands in (`# type:`).
         padded: kinds whose leading and trailing white space doesn't belong to them (text between tags).
         opaque: kinds that are never cut inside though the grammar gives them children (strings).
@@ -334,6 +335,7 @@ class Language:
     words: tuple[Template, ...] = ()
     items: str = r"- "
     clauses: str = ""
+    tables: str = ""
     jumps: tuple[str, str] = (NEVER, NEVER)
     filled: bool = False
     scan: Scan | None = None
