@@ -119,10 +119,14 @@ def test_code_is_visible_on_a_terminal_and_as_it_is_elsewhere(tmp_path: Path) ->
     assert piped.stdout == CODE.encode()
 
 
-def test_a_file_of_a_strange_name_is_named_visibly(tmp_path: Path) -> None:
+@pytest.mark.parametrize("there", [False, True])
+def test_a_file_of_a_strange_name_is_named_visibly(tmp_path: Path, there: bool) -> None:
     name = "no\x1b]0;owned\x07\nsuch\u202e.py"
-    for command in (("prune", name, *QUERY), ("view", name, "-q", "x"), ("pack", name, "-q", "x")):
+    if there:
+        (tmp_path / name).write_text("def f7(a):\n    return a\n\n" * 20, encoding="utf-8")
+    asked = ("prune", name, "-q", "what f7 returns"), ("view", name, "-q", "x"), ("pack", ".", "-q", "none")
+    for command, code in zip(asked, (0, 0, 4) if there else (2, 2, 4), strict=True):
         ran = subprocess.run([LAMR, *command], cwd=tmp_path, capture_output=True, check=False)
-        assert ran.returncode == 2, ran.stderr
-        assert not set(b"\x1b\x07") & set(ran.stderr)
-        assert "\u202e" not in ran.stderr.decode()
+        assert ran.returncode == code, ran.stderr
+        assert not set(b"\x1b\x07") & set(ran.stdout + ran.stderr)
+        assert "\u202e" not in (ran.stdout + ran.stderr).decode()
