@@ -127,7 +127,9 @@ def test_a_file_is_cut_once_for_each_agent(server: LocalServer, transcript: str,
     assert {each.reason for each in Store(path).decisions()} == {PRUNED, "shown before"}
 
 
-def test_what_lamr_show_prints_is_counted(tmp_path: Path, store: Store, path: Path, transcript: str) -> None:
+def test_what_a_command_prints_of_several_files_can_be_shown_again_and_is_counted(
+    tmp_path: Path, store: Store, path: Path, transcript: str
+) -> None:
     texts = path.with_name("texts.sqlite3")
     server = LocalServer(tmp_path / "hook.sock", store, pruner, archive=Archive(Texts(texts)))
     both = CODE + CODE.replace("handler_", "other_")
@@ -135,10 +137,16 @@ def test_what_lamr_show_prints_is_counted(tmp_path: Path, store: Store, path: Pa
     answer = server.answer(
         json.dumps(payload("Bash", given, {**BASH, "stdout": both}, transcript_path=transcript)).encode()
     )
-    (shown,) = re.findall(r"`lamr show (\S+)`", said(answer)["updatedToolOutput"]["stdout"])
+    output = said(answer)["updatedToolOutput"]
+    assert output.keys() == BASH.keys()
+    printed = output["stdout"]
+    assert "def handler_30(" in printed
+    assert len(printed) < len(both) / 2
+    (shown,) = re.findall(r"`lamr show (\S+)`", printed)
     assert looks(path) == [(0, 0, 0)]
     done = CliRunner().invoke(app, ["show", shown, "--texts", str(texts)])
-    assert done.exit_code == 0
+    first, last = map(int, shown.partition(":")[2].split("-"))
+    assert done.stdout.splitlines() == both.splitlines()[first - 1 : last]
     ((ranges, wholes, tokens),) = looks(path)
     assert (ranges, wholes) == (1, 0)
     assert tokens == approximate_tokens(done.stdout)

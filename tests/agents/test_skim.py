@@ -268,9 +268,10 @@ def test_install_writes_the_profile_into_the_hooks_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    done = CliRunner().invoke(app, ["install", "claude-code", "--profile", name, "--dry-run"])
+    done = CliRunner().invoke(app, ["install", "claude-code", "--profile", name, "--no-texts", "--dry-run"])
     assert done.exit_code == 0, done.output
-    assert rf"[\"--profile\", \"{name}\"]" in done.output.replace("\\\\", "\\")
+    expected = rf"[\"--no-texts\", \"--profile\", \"{name}\"]"
+    assert expected in done.output.replace("\\\\", "\\")
 
 
 def test_serve_takes_the_profile_of_the_command_line_before_the_users_file(

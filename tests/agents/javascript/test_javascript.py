@@ -26,6 +26,7 @@ from lamr_agents.sessions import LogFormat
 from lamr_agents.thin import AS_IT_CAME, SMALL
 
 from tests.agents.samples import CODE, LINES, SAID, TASK, line_of, pruner
+from tests.processes import eventually
 
 DRIVER = Path(__file__).with_name("drive.mjs")
 SECONDS = 120
@@ -421,9 +422,12 @@ def test_a_small_range_of_a_cut_counts_as_a_look_at_it(
     ranged = {**generation.reader, "offset": 30, "limit": 3}
     calls = [generation.read(), generation.read(input=ranged, text=generation.show("\n".join(LINES[29:32])))]
     play(tmp_path, generation, command(generation, socket), calls)
-    decisions = Store(socket.with_name("shown.sqlite3")).decisions()
-    cuts = [decision for decision in decisions if decision.reason == "pruned"]
-    assert [(cut.ranges, cut.wholes) for cut in cuts] == [(1, 0)]
+
+    def looks() -> list[tuple[int, int]]:
+        decisions = Store(socket.with_name("shown.sqlite3")).decisions()
+        return [(each.ranges, each.wholes) for each in decisions if each.reason == "pruned"]
+
+    assert eventually(lambda: looks() == [(1, 0)]), looks()  # nobody waits for the server to hear of it
 
 
 @each

@@ -20,6 +20,8 @@ from tests.attack.place import Place
 
 CALLS: Mapping[str, tuple[Callable[[bytes], bytes], str]] = {
     "of 100,000 brackets": (lambda _: b"[" * 100_000, NOTE),
+    "of words": (lambda _: b"nonsense" * 300, NOTE),
+    "that is no UTF-8": (lambda _: b"\xff\xfe" * 1000, NOTE),
     "of 100,000 brackets in an object": (lambda each: each[:-1] + b', "x": ' + b"[" * 100_000, NOTE),
     "whose key stands twice": (lambda each: each[:-1] + b', "tool_name": "Read"}', "pruned"),
     "with __proto__": (lambda each: each[:-1] + b', "__proto__": {"tool_name": 7}}', "pruned"),
