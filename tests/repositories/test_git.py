@@ -1,5 +1,6 @@
 """git is started in one place, where nothing of the repository's runs, and is bounded."""
 
+import io
 import os
 import subprocess
 import time
@@ -11,7 +12,7 @@ from lamr_repositories import git as git_module
 from lamr_repositories.errors import GitError, SlowGitError
 from lamr_repositories.folders import Folder
 from lamr_repositories.git import list_rows, run_git, transport_of
-from lamr_repositories.revisions import Revision
+from lamr_repositories.revisions import Revision, read_object
 from lamr_repositories.watch import Watch
 
 from tests.repositories.conftest import git
@@ -174,3 +175,14 @@ def test_a_revision_of_another_repository_is_refused(repository: Path, tmp_path:
         Revision(clone, "HEAD")
     git(repository, "worktree", "add", "-q", str(tmp_path / "tree"))
     assert Revision(tmp_path / "tree", "HEAD").commit == git(repository, "rev-parse", "HEAD")
+
+
+@pytest.mark.parametrize("most", [None, 3])
+def test_an_object_that_is_longer_than_it_says_ends_the_reading(most: int | None) -> None:
+    longer = io.BytesIO(b"aa blob 6\n" + b"\0" * 4_000 + b"\nbb blob 2\nx\n\n")
+    assert read_object(longer, most) is None
+    right = io.BytesIO(b"aa blob 6\nabcdef\nbb blob 2\nx\n\ncc missing\n")
+    assert read_object(right) == ("aa", b"abcdef")
+    assert read_object(right, 1) == ("bb", None)
+    assert read_object(right) == ("cc", None)
+    assert read_object(right) is None
