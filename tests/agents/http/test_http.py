@@ -40,12 +40,7 @@ TRACE = "00-abababababababababababababababab-cdcdcdcdcdcdcdcd-01"
 
 
 class Site:
-    """A running application.
-
-    Attributes:
-        transport: what the pruner asks; tests set its errors and delay.
-        server: uvicorn's.
-    """
+    """A running application, with uvicorn's `server` and the `transport` whose errors and delay tests set."""
 
     def __init__(self, port: int, transport: AsyncMockTransport, server: uvicorn.Server) -> None:
         self.url, self.port = f"http://127.0.0.1:{port}", port

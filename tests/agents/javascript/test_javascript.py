@@ -50,28 +50,19 @@ def _under_a_line(code: str) -> str:
 
 @dataclass(frozen=True)
 class Generation:
-    """One way in which a host calls its plugins.
+    """One way in which a host calls its plugins."""
 
-    Attributes:
-        name: what the driver calls it.
-        host: the host's name.
-        reader: the input of its tool that reads a whole file.
-        show: what that tool shows of a file's code.
-        shell: the tool that runs commands.
-        user, assistant: a message that says something.
-        compacted: the message that says that the context was compacted, at a time in seconds since 1970.
-        shown_of: the text in what the driver prints of a call; None where the file left the result as it was.
-    """
-
-    name: str
-    host: str
-    reader: Mapping[str, Any]
-    show: Callable[[str], str]
-    shell: str
-    user: Callable[[str], Mapping[str, Any]]
+    name: str  # what the driver calls it
+    host: str  # the host's name
+    reader: Mapping[str, Any]  # the input of its tool that reads a whole file
+    show: Callable[[str], str]  # what that tool shows of a file's code
+    shell: str  # the tool that runs commands
+    user: Callable[[str], Mapping[str, Any]]  # a message that says something
     assistant: Callable[[str], Mapping[str, Any]]
-    compacted: Callable[[int], Mapping[str, Any]]
-    shown_of: Callable[[Any], str | None]
+    compacted: Callable[[int], Mapping[str, Any]]  # the message of a compaction, at seconds since 1970
+    shown_of: Callable[
+        [Any], str | None
+    ]  # the text of a printed call; None where the result stayed as it was
 
     @property
     def form(self) -> LogFormat:
@@ -183,13 +174,9 @@ def play(
     sessions: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> dict[str, Any]:
-    """Run calls, one after another; those of an inner list at once.
+    """Run calls of a hook's command, one after another; those of an inner list at once.
 
     Args:
-        folder: where the file is written.
-        generation: who calls.
-        command: of the hook.
-        calls: their fields.
         sessions: the messages of each session; default: of `s1` what `Generation.said` says.
         more: what else the driver takes.
 
