@@ -20,11 +20,9 @@ from lamr_agents.local.server import LocalServer
 from lamr_agents.local.store import Store
 from lamr_agents.local.texts import Archive, Texts
 from lamr_agents.policy import PROFILES
-from lamr_cli.main import app
-from typer.testing import CliRunner
 
 from tests.agents.samples import CODE, TASK, pruner, session
-from tests.command import run_main
+from tests.command import invoke, run_main
 
 READ = {
     "type": "text",
@@ -145,7 +143,7 @@ def test_a_broken_store_is_set_aside_once_and_told(tmp_path: Path, transcript: s
     again = ask(with_it, "Read", {"file_path": "/w/a.py"}, READ, transcript_path=transcript)
     assert "updatedToolOutput" in said(again)
     assert (tmp_path / "shown.sqlite3.broken").read_bytes() == b"not a database" * 1000
-    done = CliRunner().invoke(app, ["agents", "stats", "--store", str(path)])
+    done = invoke("agents", "stats", "--store", str(path))
     assert "pruned" in done.stdout
 
 

@@ -22,9 +22,7 @@ from lamr_agents.replay import (
 from lamr_agents.replay.bill import CALL_OUTPUT, Bill, Price
 from lamr_agents.skim import untouched
 from lamr_agents.skimmed import Skim
-from lamr_cli.main import app
 from lamr_postprocess import approximate_tokens
-from typer.testing import CliRunner
 
 from tests.agents.samples import (
     CODE,
@@ -43,6 +41,7 @@ from tests.agents.samples import (
 )
 from tests.agents.sessions import test_code_mode as code_mode
 from tests.agents.sessions.test_sessions import LOGS
+from tests.command import invoke
 
 PRICE = Price(("*",), input=1.0, cache_write=2.0, cache_read=0.1, output=10.0)
 PRICES = PriceTable((PRICE,))
@@ -98,7 +97,7 @@ def quote(name: str) -> dict[str, Any]:
 def test_a_session_without_a_big_read_is_in_the_bill(tmp_path: Path) -> None:
     written(tmp_path / "a.jsonl")
     other = written(tmp_path / "b.jsonl", text=without_a_read())
-    done = CliRunner().invoke(app, ["replay", "--json", str(tmp_path)])
+    done = invoke("replay", "--json", str(tmp_path))
     assert done.exit_code == 0, done.output
     value = json.loads(done.stdout)
     assert value["total"]["sessions"] == 2
@@ -108,7 +107,7 @@ def test_a_session_without_a_big_read_is_in_the_bill(tmp_path: Path) -> None:
     assert value["total"]["bill"] == pytest.approx(with_read["totals"]["bill"] + alone)
     share = value["total"]["net_share"]["value"]
     assert share == pytest.approx(value["total"]["net"] / value["total"]["bill"])
-    table = CliRunner().invoke(app, ["replay", str(tmp_path)]).output
+    table = invoke("replay", str(tmp_path)).output
     assert "1 without a big read" in table
 
 
@@ -128,7 +127,7 @@ def test_what_cant_be_counted_is_named_with_its_reason(
         return reading(path, *args, **options)
 
     monkeypatch.setattr(Path, "read_text", refusing)
-    done = CliRunner().invoke(app, ["replay", "--json", str(tmp_path)])
+    done = invoke("replay", "--json", str(tmp_path))
     why = {Path(path).name: reason for path, reason in json.loads(done.stdout)["passed_over"].items()}
     assert why == {
         "foreign.json": "no log of a known host",
@@ -136,7 +135,7 @@ def test_what_cant_be_counted_is_named_with_its_reason(
         "silent.jsonl": "a session of claude-code without a request",
         "locked.jsonl": "it can't be read (Permission denied)",
     }
-    table = CliRunner().invoke(app, ["replay", str(tmp_path)]).output
+    table = invoke("replay", str(tmp_path)).output
     assert "1 not counted, it can't be read (Permission denied): " in table
     assert "locked.jsonl" in table
 
@@ -146,7 +145,7 @@ def test_lines_that_cant_be_read_are_counted_but_for_one_that_is_being_written(t
     running = written(tmp_path / "running.jsonl", text="\n".join([*lines, '{"type": "assis']))
     broken = written(tmp_path / "broken.jsonl", text="\n".join([lines[0], "\0\0\0", *lines[1:], "{", "[1"]))
     assert [record_of(log, PRICES).broken for log in (running, broken)] == [0, 2]
-    output = CliRunner().invoke(app, ["replay", str(broken)]).output
+    output = invoke("replay", str(broken)).output
     assert f"2 lines not counted, no JSON: of {broken}" in output
 
 
@@ -171,7 +170,7 @@ def test_a_resumed_session_is_paid_for_once(tmp_path: Path) -> None:
     copy = written(tmp_path / "copy.jsonl")
     for age, path in enumerate((copy, new, old)):
         os.utime(path, (1_000_000 - age, 1_000_000 - age))
-    done = CliRunner().invoke(app, ["replay", "--json", str(tmp_path)])
+    done = invoke("replay", "--json", str(tmp_path))
     value = json.loads(done.stdout)
     bills = {Path(each["log"]).stem: each["totals"]["bill"] for each in value["sessions"]}
     whole = {path.stem: record_of(path, bundled_prices()).bill.total for path in (old, new)}
@@ -403,7 +402,7 @@ def test_sessions_are_replayed_from_the_oldest_and_told_from_the_latest(tmp_path
     for age, name in enumerate(("new", "old")):
         path = written(tmp_path / f"{name}.jsonl")
         os.utime(path, (1_000_000 - age, 1_000_000 - age))
-    done = CliRunner().invoke(app, ["replay", "--json", "--limit", "1", str(tmp_path)])
+    done = invoke("replay", "--json", "--limit", "1", str(tmp_path))
     assert [Path(each["log"]).stem for each in json.loads(done.stdout)["sessions"]] == ["new"]
 
 

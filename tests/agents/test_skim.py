@@ -15,14 +15,13 @@ from lamr_agents.sessions import Read
 from lamr_agents.skim import asked_for, outline
 from lamr_agents.skimmed import Skim
 from lamr_base.choices import ProfileName
-from lamr_cli.main import app
 from lamr_client import AccessDeniedError, ServerUnavailableError
 from lamr_client.mock_transport import MockTransport, uniform_answer
 from lamr_postprocess import SourceFile
-from typer.testing import CliRunner
 
 from tests.agents.samples import CODE, SAID, TASK, line_of, pruner
 from tests.analyses import ANALYSES, counting
+from tests.command import invoke
 
 INTENT = intent_of(Known(said=SAID, task=TASK))
 ASKED = asked_for(CODE, Read("/w/a.py"), intent=INTENT)
@@ -255,7 +254,7 @@ def test_install_writes_the_profile_into_the_hooks_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    done = CliRunner().invoke(app, ["install", "claude-code", "--profile", name, "--no-texts", "--dry-run"])
+    done = invoke("install", "claude-code", "--profile", name, "--no-texts", "--dry-run")
     assert done.exit_code == 0, done.output
     expected = rf"[\"--no-texts\", \"--profile\", \"{name}\"]"
     assert expected in done.output.replace("\\\\", "\\")
@@ -278,11 +277,11 @@ def test_serve_takes_the_profile_of_the_command_line_before_the_users_file(
             return True
 
     monkeypatch.setattr("lamr_agents.local.server.LocalServer", Stand)
-    assert CliRunner().invoke(app, ["agents", "serve"]).exit_code == 0
+    assert invoke("agents", "serve").exit_code == 0
     (folder / "lamr.toml").write_text('profile = "eager"\n')
-    assert CliRunner().invoke(app, ["agents", "serve"]).exit_code == 0
-    assert CliRunner().invoke(app, ["agents", "serve", "--profile", "lossless"]).exit_code == 0
+    assert invoke("agents", "serve").exit_code == 0
+    assert invoke("agents", "serve", "--profile", "lossless").exit_code == 0
     assert asked == [PROFILES[DEFAULT], PROFILES["eager"], PROFILES["lossless"]]
     (folder / "lamr.toml").write_text('profile = "bold"\n')
-    done = CliRunner().invoke(app, ["agents", "serve"])
+    done = invoke("agents", "serve")
     assert "profile must be one of lossless, careful, balanced, eager" in str(done.exception) + done.output
