@@ -19,20 +19,11 @@ from tests.repositories.conftest import git
 
 
 def test_the_callers_variables_do_not_reach_git(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (
-        *(
-            "DIR",
-            "WORK_TREE",
-            "INDEX_FILE",
-            "CONFIG_COUNT",
-            "CONFIG_PARAMETERS",
-            "EXTERNAL_DIFF",
-            "SSH_COMMAND",
-        ),
-        *("TRACE", "TRACE2", "ASKPASS", "EXEC_PATH", "OBJECT_DIRECTORY", "NAMESPACE"),
-        "ALTERNATE_OBJECT_DIRECTORIES",
-    ):
-        monkeypatch.setenv(f"GIT_{name}", "/nowhere")
+    nowhere = str(repository.parent / "nowhere")  # where a trace would be written, too
+    directories = ("DIR", "WORK_TREE", "OBJECT_DIRECTORY", "ALTERNATE_OBJECT_DIRECTORIES", "NAMESPACE")
+    programs = ("EXTERNAL_DIFF", "SSH_COMMAND", "ASKPASS", "EXEC_PATH", "TRACE", "TRACE2")
+    for name in (*directories, *programs, "INDEX_FILE", "CONFIG_COUNT", "CONFIG_PARAMETERS"):
+        monkeypatch.setenv(f"GIT_{name}", nowhere)
     monkeypatch.setenv("SSH_AUTH_SOCK", "/agent")
     monkeypatch.setenv("PATH", f".{os.pathsep}{os.environ['PATH']}")
     found = {each.path for each in Folder(repository).files()}
@@ -40,7 +31,7 @@ def test_the_callers_variables_do_not_reach_git(repository: Path, monkeypatch: p
     script = "!env >&2"
     said = run_git("-c", f"alias.show-env={script}", "show-env").stderr.decode().splitlines()
     known = dict(row.split("=", 1) for row in said if "=" in row)
-    assert "/nowhere" not in known.values()
+    assert nowhere not in known.values()
     assert known["GIT_ALLOW_PROTOCOL"] == "none"
     assert known["GIT_NO_LAZY_FETCH"] == "1"
     assert "SSH_AUTH_SOCK" not in known
