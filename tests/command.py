@@ -6,7 +6,8 @@ from contextlib import redirect_stderr, redirect_stdout
 from unittest.mock import patch
 
 import pytest
-from lamr_cli.main import main
+from lamr_cli.main import app, main
+from typer.testing import CliRunner, Result
 
 
 def run_main(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -20,3 +21,8 @@ def run_main(*arguments: object) -> subprocess.CompletedProcess[str]:
             stream.flush()
     told = [stream.buffer.getvalue().decode("utf-8") for stream in streams]
     return subprocess.CompletedProcess(command, int(caught.value.code or 0), *told)
+
+
+def invoke(*arguments: object, stdin: str | bytes = "") -> Result:
+    """What it answers without `main`, so that what it raises is the result's `exception`."""
+    return CliRunner().invoke(app, [*map(str, arguments)], input=stdin)

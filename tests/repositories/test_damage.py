@@ -72,6 +72,17 @@ def test_a_pack_is_the_same_whatever_the_cache_says(
     assert ask(file).text == first.text
 
 
+def test_a_pack_is_the_same_without_the_caches_table(
+    ask: Callable[[Path], PackResult], tmp_path: Path
+) -> None:
+    file = tmp_path / "cache.sqlite"
+    first = ask(file)
+    with sqlite3.connect(file) as connection:
+        connection.execute("DROP TABLE entries")
+    connection.close()
+    assert ask(file).text == first.text
+
+
 INDEX = index_file(POOL, "python")
 
 

@@ -95,6 +95,17 @@ def test_a_folder_in_use_survives_a_sweep_and_an_abandoned_one_goes(made):
     assert not region.exists()
 
 
+def test_a_link_in_an_abandoned_folder_is_not_followed(made, tmp_path):
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / workspace.LOCK).touch()
+    (made.root / "more").symlink_to(victim)
+    os.close(made.lock)
+    workspace.sweep()
+    assert not made.root.exists()
+    assert (victim / workspace.LOCK).exists()
+
+
 def test_a_half_made_folder_is_left_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(workspace.tempfile, "gettempdir", lambda: str(tmp_path))
     half = tmp_path / f"{workspace.PREFIX}half"
@@ -104,7 +115,8 @@ def test_a_half_made_folder_is_left_alone(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name", ["lamr-serving-[x-z]", "lamr-serving-*", "lamr-serving-", "lamr-serving-12345678901z"]
+    "name",
+    [f"lamr-serving-{end}" for end in ("[x-z]", "*", "", "12345678901z", "????????????", "000000000000\n")],
 )
 def test_a_name_that_is_no_servers_is_left_alone(tmp_path, monkeypatch, name):
     monkeypatch.setattr(workspace.tempfile, "gettempdir", lambda: str(tmp_path))
