@@ -80,6 +80,14 @@ BERTS = {
     "bert-narrow": lambda: bert(fusion_width=48),
     "bert-apart": lambda: bert(similarity=(3, 11)),
 }
+BUILDERS = {
+    "qwen3": qwen3,
+    "bert": bert,
+    "bert-matches-only": lambda: bert(lexical=Lexical(SEPARATOR, (0, 1, 2, SEPARATOR))),
+    "bert-plain": lambda: bert(lexical=None),
+    "bert-narrow": BERTS["bert-narrow"],
+    "one rubric": lambda: qwen3(rubrics=("semantic",)),
+}
 
 
 def shaken(model: LamrModel) -> LamrModel:
