@@ -73,7 +73,10 @@ def test_others_are_measured_at_the_reference_s_kept_fraction():
     report = evaluate_pruner(items(), Pruner(), baselines={"grep": BASELINES["grep±5"]}, bootstrap=FAST)
     other = by_name(report)["grep"].overall.mean
     assert other.kept == pytest.approx(1 / 20)
-    alone = evaluate(items(), {"grep": BASELINES["grep±5"]}, bootstrap=FAST)
+    seen = []
+    baselines = {"grep": BASELINES["grep±5"]}
+    alone = evaluate(items(), baselines, bootstrap=FAST, progress=lambda *step: seen.append(step))
+    assert seen == [("grep", done, 10) for done in range(1, 11)]
     assert by_name(alone)["grep"].overall.mean.kept == pytest.approx(0.25)
     assert by_name(alone)["grep"].overall.mean.recall == by_name(alone)["grep"].overall.mean.recall_25
 
@@ -160,14 +163,6 @@ def test_table_names_everybody_and_aligns():
     assert len({len(line) for line in block}) == 1
 
 
-def test_progress_is_reported():
-    seen = []
-    evaluate(
-        items()[:2], {"grep": BASELINES["grep±5"]}, bootstrap=FAST, progress=lambda *step: seen.append(step)
-    )
-    assert seen == [("grep", 1, 2), ("grep", 2, 2)]
-
-
 def test_plot_is_a_picture(tmp_path):
     plot_recall(evaluate_pruner(items(), Pruner(), bootstrap=FAST), tmp_path / "recall.png")
     assert (tmp_path / "recall.png").read_bytes().startswith(b"\x89PNG")
@@ -195,13 +190,10 @@ def test_a_result_for_other_lines_is_refused(result):
 
 
 def test_the_client_s_pruner_is_one_that_can_be_measured():
+    np.testing.assert_array_equal(PrunerScorer(Pruner())("b", "a\nb\n"), [0.0, 1.0])  # without an item, too
     inspect.signature(lamr_client.Pruner.prune).bind(None, "query", "code", path="a.py")
     fields = {field.name for field in dataclasses.fields(lamr_client.PruneResult)}
     assert {"text", "kept_lines", "line_scores"} <= fields
-
-
-def test_a_pruner_scores_without_an_item_too():
-    np.testing.assert_array_equal(PrunerScorer(Pruner())("b", "a\nb\n"), [0.0, 1.0])
 
 
 def test_options_go_with_every_call_of_the_pruner():

@@ -39,39 +39,33 @@ def test_emissions_that_are_not_finite(function: Any, bad: float) -> None:
         function(emissions, [0, 6], CRF)
 
 
-@pytest.mark.parametrize("shape", [(4,), (4, 3), (4, 2, 1), (2, 4)])
-def test_emissions_of_another_shape(shape: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match=r"shape \[T, 2\]"):
-        viterbi(np.zeros(shape), [0, 4], CRF)
-
-
-def test_emissions_that_are_no_array() -> None:
-    with pytest.raises(ValueError, match="must be an array, not list"):
-        viterbi([[0.0, 1.0]], [0, 1], CRF)
-
-
-@pytest.mark.parametrize("dtype", [np.complex64, np.bool_, object, "U1"])
-def test_emissions_that_are_no_numbers(dtype: Any) -> None:
-    with pytest.raises(ValueError, match="must be real numbers"):
-        viterbi(np.zeros((4, 2)).astype(dtype), [0, 4], CRF)
-
-
-@pytest.mark.parametrize("name", ["transitions", "start", "end"])
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -1e9])
-def test_crf_potentials(name: str, bad: float) -> None:
-    parts = {"transitions": np.zeros((2, 2)), "start": np.zeros(2), "end": np.zeros(2)}
-    parts[name].reshape(-1)[1] = bad
-    with pytest.raises(ValueError, match=f"CRF {name} must be finite"):
-        LinearChainCrf(**parts)
+@pytest.mark.parametrize(
+    ("emissions", "message"),
+    [
+        *((np.zeros(shape), r"shape \[T, 2\]") for shape in ((4,), (4, 3), (4, 2, 1), (2, 4))),
+        *(
+            (np.zeros((4, 2)).astype(dtype), "must be real numbers")
+            for dtype in (np.complex64, np.bool_, object, "U1")
+        ),
+        ([[0.0, 1.0]] * 4, "must be an array, not list"),
+    ],
+)
+def test_emissions_of_another_kind(emissions: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        viterbi(emissions, [0, 4], CRF)
 
 
 @pytest.mark.parametrize("name", ["transitions", "start", "end"])
-def test_crf_shapes(name: str) -> None:
+def test_crf_potentials(name: str) -> None:
     parts: dict[str, Any] = {"transitions": np.zeros((2, 2)), "start": np.zeros(2), "end": np.zeros(2)}
-    with pytest.raises(ValueError, match=f"CRF {name} must have shape"):
-        LinearChainCrf(**(parts | {name: np.zeros(3)}))
-    with pytest.raises(ValueError, match=f"CRF {name} must be an array"):
-        LinearChainCrf(**(parts | {name: None}))
+    wrong: list[tuple[Any, str]] = [(np.zeros(3), "have shape"), (None, "be an array")]
+    for bad in (np.nan, np.inf, -1e9):
+        values = parts[name].copy()
+        values.reshape(-1)[1] = bad
+        wrong.append((values, "be finite"))
+    for values, message in wrong:
+        with pytest.raises(ValueError, match=f"CRF {name} must {message}"):
+            LinearChainCrf(**(parts | {name: values}))
 
 
 def test_dtypes_of_results() -> None:
