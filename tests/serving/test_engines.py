@@ -1,4 +1,4 @@
-"""The engine that the table picks for the processors that people have."""
+"""The engine that the table picks for the processors that people have, and what an installation says of itself."""
 
 from typing import get_args
 
@@ -7,6 +7,7 @@ from google.protobuf import json_format, text_format
 from lamr_base.cpus import cpu_features
 from lamr_cli.export import Precision
 from lamr_model.names import PRECISION_PARAMETER
+from lamr_serving import local_status, status
 from lamr_serving.engines import ENGINES, PRECISIONS, WIDE, choose, engine_for
 from lamr_serving.onnx_backend.session import read_config
 from tritonclient.grpc import model_config_pb2
@@ -72,3 +73,18 @@ def test_features_are_read_from_both_kinds_of_machine(tmp_path):
 
 def test_the_command_line_offers_every_precision():
     assert tuple(sorted(get_args(Precision))) == tuple(sorted(PRECISIONS))
+
+
+@pytest.mark.parametrize(
+    ("features", "reason"),
+    [(("amx_bf16", "avx512_vnni"), "integer dot products"), (("avx2",), status.UNSUITED)],
+)
+def test_the_engine_is_what_the_bundled_model_can_use(
+    features: tuple[str, ...], reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lamr_serving.engines.cpu_features", lambda: frozenset(features))
+    monkeypatch.setattr("lamr_serving.status.cpu_features", lambda: frozenset(features))
+    found = local_status()
+    assert str(found.engine).startswith("int8 on cpu: ")
+    assert reason in str(found.engine)
+    assert found.small_engine.startswith("bf16 on openvino: ") == ("amx_bf16" in features)
