@@ -1,4 +1,4 @@
-"""Alerts and dashboard: promtool takes the rules, their tests hold, and real servers have every metric named there."""
+"""Alerts and dashboard: promtool takes the rules, their tests hold, and a real front has every metric named there."""
 
 import json
 import re
@@ -10,12 +10,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from lamr_client import Pruner, bundled_repository
-from lamr_serving import ServerOptions, TritonServer
-
-from tests.tiny import IN_FULL
-
-from .test_client import CODE, QUERY
 
 FOLDER = Path(__file__).resolve().parents[3] / "docker" / "monitoring"
 OPERATIONS = FOLDER.parents[1] / "docs" / "operations.md"
@@ -70,15 +64,6 @@ def test_a_real_front_has_every_metric_of_alerts_and_dashboard(site, replica) ->
     for expressions in ([rule["expr"] for rule in rules()], dashboard_expressions()):
         assert not list(missing(expressions, "haproxy", scrape))
         assert set(re.findall(r"\bprobe_\w+", "\n".join(expressions))) <= ELSEWHERE
-
-
-@pytest.mark.server
-def test_a_real_triton_has_every_metric_of_the_dashboard() -> None:
-    with TritonServer(bundled_repository(), ServerOptions(threads=1)) as server:
-        with Pruner(server.addresses.grpc) as pruner:
-            pruner.prune(QUERY, CODE, **IN_FULL)
-        scrape = read(f"http://{server.addresses.metrics}/metrics")
-    assert not list(missing(dashboard_expressions(), "nv", scrape))
 
 
 def test_a_metric_that_nobody_has_is_found_out() -> None:
