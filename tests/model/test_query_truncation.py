@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lamr_model.encoding import READ_SHARE, PromptEncoder
+from lamr_model.encoding import READ_SHARE
 from lamr_model.query_truncation import MOST_CHARACTERS, Query, read
-from lamr_model.spec import bundled_repository
 from lamr_model.words import TermIndex
 from lamr_postprocess.layout import line_layout
 
@@ -46,11 +45,6 @@ def words(texts):
 
 def characters(texts):
     return np.array([len(text) for text in texts], np.int64)
-
-
-@pytest.fixture(scope="module")
-def encoder():
-    return PromptEncoder.from_repository(bundled_repository())
 
 
 def test_short_queries_and_tasks_are_read_whole():
@@ -101,8 +95,8 @@ def test_a_huge_task_is_looked_at_in_part_and_its_end_is_among_that():
 
 
 @pytest.mark.parametrize("query", ["put " * 5000, "x" * 50_000, "語" * 20_000, "put waits\n" * 9000])
-def test_whatever_is_asked_leaves_its_share_of_the_window_to_code(encoder, query):
-    reading = encoder.read_query(Query(query, query), INDEX)
-    ids = encoder.encode_query(reading.text)
-    assert 0 < len(ids) <= READ_SHARE * encoder.spec.chunking.window
-    assert encoder.code_room(len(ids)) >= encoder.spec.chunking.window // 2
+def test_whatever_is_asked_leaves_its_share_of_the_window_to_code(bundled, query):
+    reading = bundled.read_query(Query(query, query), INDEX)
+    ids = bundled.encode_query(reading.text)
+    assert 0 < len(ids) <= READ_SHARE * bundled.spec.chunking.window
+    assert bundled.code_room(len(ids)) >= bundled.spec.chunking.window // 2

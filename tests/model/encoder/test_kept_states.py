@@ -37,13 +37,10 @@ def test_what_was_used_least_lately_goes_first() -> None:
     np.testing.assert_array_equal(kept.find({b"c": PART}, 4)[b"c"], states(3))
 
 
-def test_what_is_larger_than_all_of_it_pushes_nothing_out() -> None:
+def test_what_is_larger_than_all_of_it_pushes_nothing_out_and_no_bytes_keep_nothing() -> None:
     kept = KeptStates(40)
     kept.put({b"a": states(1), b"b": np.zeros((4, 8), np.float16)})
     assert kept_of(kept, b"a", b"b") == [True, False]
-
-
-def test_no_bytes_keep_nothing() -> None:
     kept = KeptStates(0)
     kept.put({b"a": states(1)})
     assert b"a" not in kept

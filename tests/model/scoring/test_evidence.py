@@ -17,15 +17,6 @@ def line_evidence(query: str, text: str) -> np.ndarray:
 BLOCKS = ["def first(a):\n    return a\n\n", "def second(b):\n    return b * 2\n\n", "x = 1\n\n"]
 
 
-def test_the_block_that_holds_the_word_has_the_most() -> None:
-    text = "".join(BLOCKS * 12) + "def wanted(quota):\n    return quota\n"
-    evidence = line_evidence("Where is the quota checked?", text)
-    count = len(text.splitlines())
-    assert evidence.argmax() in (count - 2, count - 1)
-    assert evidence.max() > 0.9
-    assert (evidence[: count - 30] == 0).all(), "lines far from the word have none"
-
-
 def test_identifiers_match_by_their_words() -> None:
     text = "".join(BLOCKS * 12) + "def parseHTTPHeader(data):\n    return data\n"
     for query in ("parse the http header", "`parse_http_header`", "How are headers parsed?"):
@@ -38,7 +29,13 @@ def test_no_word_no_evidence(query: str) -> None:
     assert (line_evidence(query, text) == 0).all()
 
 
-def test_nothing_in_nothing_out() -> None:
+def test_the_block_that_holds_the_word_has_the_most() -> None:
+    text = "".join(BLOCKS * 12) + "def wanted(quota):\n    return quota\n"
+    evidence = line_evidence("Where is the quota checked?", text)
+    count = len(text.splitlines())
+    assert evidence.argmax() in (count - 2, count - 1)
+    assert evidence.max() > 0.9
+    assert (evidence[: count - 30] == 0).all(), "lines far from the word have none"
     assert line_evidence("word", "").shape == (0,)
 
 

@@ -156,14 +156,11 @@ def test_lines_of_marks_have_neither_letter_nor_digit() -> None:
     assert _numbers(line_forms(split_lines(code), line_layout(code)).marks) == [1, 3, 6]
 
 
-def test_lines_are_alike_whatever_their_indentation() -> None:
+def test_lines_are_alike_whatever_their_indentation_and_as_long_as_their_ink() -> None:
     code = "break;\n  break;\r\nx\n\n\n\tbreak;  "
     np.testing.assert_allclose(
         np.exp(line_forms(split_lines(code), line_layout(code)).repeats), [3, 3, 1, 1, 1, 3]
     )
-
-
-def test_a_line_is_as_long_as_its_ink() -> None:
     code = "    abc  \n\n" + "x" * 3 * LONGEST
     np.testing.assert_allclose(line_forms(split_lines(code), line_layout(code)).length, [3 / LONGEST, 0, 1])
 

@@ -186,9 +186,6 @@ def test_times_are_found_in_the_forms_of_logs() -> None:
         text = "".join(form.format(second) for second in range(60))
         assert named("at 10:22:30", text) == [30]
         assert named("from 10:22:29 to 10:22:31", text) == [29, 30, 31]
-
-
-def test_nothing_is_named_in_nothing() -> None:
     assert named("10:22:30", "") == []
 
 

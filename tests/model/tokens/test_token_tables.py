@@ -52,11 +52,6 @@ REAL = {
 `tokenizer.json` that Anthropic published in 2023, and llama3-tokenizer-js 1.2.0."""
 
 
-@pytest.fixture(scope="module")
-def bundled() -> PromptEncoder:
-    return PromptEncoder.from_repository(bundled_repository())
-
-
 @pytest.mark.parametrize("name", TABLES)
 def test_tables_are_near_the_real_tokenizers(bundled: PromptEncoder, name: str) -> None:
     texts = [(FIXTURES / file).read_text(encoding="utf-8") for file in REAL]
@@ -177,13 +172,12 @@ def test_no_table_counts_more(bundled: PromptEncoder) -> None:
     assert counts.sum() < 1.5 * most.sum()
 
 
-def test_a_tokenizer_is_parsed_once_for_each_content(tmp_path: Path) -> None:
-    encoder = PromptEncoder.from_repository(bundled_repository())
+def test_a_tokenizer_is_parsed_once_for_each_content(bundled: PromptEncoder, tmp_path: Path) -> None:
     file = tmp_path / "tokenizer.json"
     file.write_bytes((client_files(bundled_repository()) / "tokenizer.json").read_bytes())
-    first = token_counter(file, encoder)
-    assert token_counter(file, encoder) is first
+    first = token_counter(file, bundled)
+    assert token_counter(file, bundled) is first
     words = Tokenizer(models.WordLevel({"a": 0}, unk_token="a"))
     words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     file.write_text(words.to_str())
-    assert token_counter(file, encoder).count_tokens("one, two") == 2
+    assert token_counter(file, bundled).count_tokens("one, two") == 2
