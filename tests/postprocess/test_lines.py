@@ -86,21 +86,14 @@ def test_scores_match_a_character_loop(data: st.DataObject) -> None:
         assert got[i] == pytest.approx(expected, abs=1e-5)
 
 
-def test_blank_line_follows_its_neighbours() -> None:
+def test_no_tokens_score_nothing_a_blank_line_follows_its_neighbours_and_tokens_over_lines_split() -> None:
+    assert token_means([], [], "a\nb").tolist() == [0.0, 0.0]
+    assert token_means([], [], "").shape == (0,)
     text = "a\n\nb\n\nc\n"
     got = token_means([1.0, 0.8, 0.1], [(0, 1), (3, 4), (6, 7)], text)
     assert got.tolist() == pytest.approx([1.0, 0.8, 0.8, 0.1, 0.1])
-
-
-def test_token_over_lines_splits_by_characters() -> None:
-    # The second line's four characters: three of the first token, one of the second.
     got = token_means([1.0, 0.0], [(0, 5), (5, 6)], "a\nbcd\n")
     assert got.tolist() == pytest.approx([1.0, 0.75])
-
-
-def test_no_tokens_score_nothing() -> None:
-    assert token_means([], [], "a\nb").tolist() == [0.0, 0.0]
-    assert token_means([], [], "").shape == (0,)
 
 
 @pytest.mark.parametrize(
@@ -161,13 +154,10 @@ def test_a_token_of_white_space_belongs_to_the_line_that_it_opens(end: str) -> N
     assert token_lines(np.zeros((1, 2), np.int64), line_layout("")).tolist() == [0]
 
 
-def test_a_token_belongs_to_the_line_of_its_first_ink() -> None:
+def test_a_token_belongs_to_the_line_of_its_first_ink_which_separators_do_not_end() -> None:
     text = "f(x);\n\n  y\n"
     offsets = np.array([[0, 4], [4, 7], [7, 10], [10, 11]])
     assert token_lines(offsets, line_layout(text)).tolist() == [0, 0, 2, 2]
-
-
-def test_form_feeds_and_separators_end_no_line() -> None:
     text = "a\fb\u2028c\x1cd\r\ne"
     offsets = np.array([[n, n + 1] for n in range(len(text))])
     assert token_lines(offsets, line_layout(text)).tolist() == [0] * 9 + [1]
