@@ -169,13 +169,10 @@ def test_detection(path: str | None, text: str, name: str) -> None:
     assert detect_language(text, path).name == name
 
 
-def test_names_are_normalized_and_unknown_ones_listed() -> None:
+def test_names_are_normalized_unknown_ones_listed_and_none_belongs_to_two_languages() -> None:
     assert language_named("PY").name == "python"
     with pytest.raises(ValueError, match=r"'intercal'; known: .*python.*sql"):
         language_named("intercal")
-
-
-def test_no_name_or_ending_belongs_to_two_languages() -> None:
     names = [name for language in LANGUAGES for name in (language.name, *language.aliases)]
     assert len(names) == len(set(names))
     endings = [ending for language in LANGUAGES for ending in language.suffixes | language.filenames]

@@ -125,7 +125,7 @@ def test_what_a_line_stands_under_or_in_comes_along(
     assert kept(text, row, path=path).kept_lines == lines
 
 
-def test_grep_output_of_one_file_is_parsed_under_its_prefixes() -> None:
+def test_grep_output_is_parsed_under_its_prefixes_for_one_file_and_pruned_by_line_for_several() -> None:
     body = split_lines(CODE)
     output = "".join(
         f"src/a.py{':' if i == 4 else '-'}{i + 1}{':' if i == 4 else '-'}{line}"
@@ -135,18 +135,12 @@ def test_grep_output_of_one_file_is_parsed_under_its_prefixes() -> None:
     assert pruned.language == "python"
     assert pruned.kept_lines == (1, 4, 5, 7)
     assert split_lines(pruned.text)[0] == "src/a.py-1-import os\n"
-
-
-def test_markers_in_a_search_of_one_file_say_the_files_numbers() -> None:
     output = "".join(f"{n}:def f{n}(): pass\n" for n in range(100, 1_000, 30))
     pruned = prune_lines(output, np.zeros(30), keep=[1, 20], min_cut=0)
     assert [line for line in split_lines(pruned.text) if "pruned" in line] == [
         "... 18 lines pruned (130-640)\n",
         "... 10 lines pruned (700-970)\n",
     ]
-
-
-def test_grep_output_of_several_files_is_pruned_by_line() -> None:
     output = "a.py:1:def f(): pass\na.py:9:    f()\n--\nb.py:3:class A:\nb.py:4:    f = 1\n"
     pruned = kept(output, 2)
     assert pruned.text == "... 1 line pruned\na.py:9:    f()\n... 3 lines pruned\n"

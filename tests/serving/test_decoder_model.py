@@ -81,16 +81,13 @@ def test_a_bad_span_fails_alone(served, span):
     assert responses[2].tensors["keep"].shape == (1, 1)
 
 
-def test_states_that_are_not_finite_fail_alone(served):
+def test_states_that_are_not_finite_fail_alone_and_several_rows_are_refused(served, fake_triton):
     model, _, request = served
     broken = states(5)
     broken[3] = np.nan
     responses = model.execute([request(states(5), (0, 5)), request(broken, (0, 5))])
     assert responses[0].error is None
     assert responses[1].error is not None
-
-
-def test_several_rows_are_refused(served, fake_triton):
     model, _, _ = served
     rows = fake_triton.Request(
         {"fused": np.zeros((2, 4, 6), np.float32), "document_span": np.array([[0, 4], [0, 4]], np.int32)},

@@ -40,11 +40,6 @@ def test_a_wide_encoder_may_suit_another_engine(width, features, precision):
     assert choose(features, width).precision == precision
 
 
-def test_every_precision_has_an_engine():
-    assert set(PRECISIONS) == {"fp32", "bf16", "int8"}
-    assert [engine_for(precision).precision for precision in PRECISIONS] == list(PRECISIONS)
-
-
 @pytest.mark.parametrize("engine", ENGINES, ids=str)
 def test_what_it_writes_is_what_triton_and_the_backend_read(engine):
     text = f'name: "x" max_batch_size: 1\n{engine.pbtxt()}\n'
@@ -53,11 +48,6 @@ def test_what_it_writes_is_what_triton_and_the_backend_read(engine):
     config = read_config(json_format.MessageToJson(parsed, preserving_proto_field_name=True))
     assert config.accelerators.get("CPU", {}) == engine.accelerators.get("CPU", {})
     assert engine.reason in text
-
-
-def test_the_last_row_suits_every_machine():
-    assert ENGINES[-1].suits((), width=0)
-    assert ENGINES[-1].suits((), width=8192)
 
 
 def test_features_are_read_from_both_kinds_of_machine(tmp_path):
@@ -71,7 +61,11 @@ def test_features_are_read_from_both_kinds_of_machine(tmp_path):
     assert cpu_features(tmp_path / "absent") == frozenset()
 
 
-def test_the_command_line_offers_every_precision():
+def test_every_precision_has_an_engine_the_last_of_which_suits_every_machine():
+    assert set(PRECISIONS) == {"fp32", "bf16", "int8"}
+    assert [engine_for(precision).precision for precision in PRECISIONS] == list(PRECISIONS)
+    assert ENGINES[-1].suits((), width=0)
+    assert ENGINES[-1].suits((), width=8192)
     assert tuple(sorted(get_args(Precision))) == tuple(sorted(PRECISIONS))
 
 

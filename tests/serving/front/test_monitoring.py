@@ -57,15 +57,6 @@ def read(url: str) -> str:
         return answer.read().decode()
 
 
-def test_a_real_front_has_every_metric_of_alerts_and_dashboard(site, replica) -> None:
-    site.write({"alice": ""})
-    site.start()
-    scrape = read(f"http://127.0.0.1:{site.operations}/metrics")
-    for expressions in ([rule["expr"] for rule in rules()], dashboard_expressions()):
-        assert not list(missing(expressions, "haproxy", scrape))
-        assert set(re.findall(r"\bprobe_\w+", "\n".join(expressions))) <= ELSEWHERE
-
-
 def test_a_metric_that_nobody_has_is_found_out() -> None:
     scrape = 'haproxy_up{proxy="a"} 1\n' * 9
     expressions = [*['haproxy_up{proxy="a"}'] * 4, 'haproxy_up{proxy=~"b.*"}', "haproxy_down > 1"]
@@ -120,9 +111,13 @@ def check_with_promtool(folder: Path, *arguments: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_ready_tells_load_balancers(site, replica) -> None:
+def test_a_real_front_has_every_metric_and_tells_load_balancers(site, replica) -> None:
     site.write({"alice": ""})
     site.start()
+    scrape = read(f"http://127.0.0.1:{site.operations}/metrics")
+    for expressions in ([rule["expr"] for rule in rules()], dashboard_expressions()):
+        assert not list(missing(expressions, "haproxy", scrape))
+        assert set(re.findall(r"\bprobe_\w+", "\n".join(expressions))) <= ELSEWHERE
     url = f"http://127.0.0.1:{site.operations}/ready"
     assert read(url) == "ready\n"
     replica.ready = False

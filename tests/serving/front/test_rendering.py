@@ -68,14 +68,13 @@ def test_a_name_without_an_address_is_a_replica_that_is_not_there(site) -> None:
     assert one.state not in ("up", "drained")
 
 
-def test_a_path_that_is_too_long_for_sockets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_that_is_too_long_for_sockets_and_a_file_in_the_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / ("long" * 20)))
     with pytest.raises(FrontError, match=rf"at most {MOST_PATH_BYTES}; set {FOLDER_VARIABLE}"):
         RunFolder(tmp_path / "tenants.toml").make()
     assert not list(tmp_path.iterdir())
-
-
-def test_a_file_in_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(FOLDER_VARIABLE, "/dev/null/front")
     with pytest.raises(FrontError, match=FOLDER_VARIABLE):
         RunFolder(tmp_path / "tenants.toml").make()

@@ -85,15 +85,12 @@ def test_who_may_ask_and_what(open_site, replica) -> None:
     assert "authorization" not in replica.asked_with[0]  # nor any key
 
 
-def test_administration_is_refused(open_site) -> None:
+def test_administration_and_http_are_refused(open_site) -> None:
     stub, alice = stub_of(open_site.channel()), open_site.metadata("alice")
     for name, request in ADMINISTRATION.items():
         error = refusal(lambda name=name, request=request: getattr(stub, name)(request, metadata=alice))
         assert error.code() is grpc.StatusCode.PERMISSION_DENIED, name
         assert error.details() == "this call isn't for clients"
-
-
-def test_http_is_refused(open_site) -> None:
     for method, path in itertools.product(("GET", "POST"), OVER_HTTP):
         connection = http.client.HTTPConnection("127.0.0.1", open_site.port, timeout=10)
         connection.request(method, path, headers=dict(open_site.metadata("alice")))

@@ -174,12 +174,9 @@ def test_windows_follow_weights(weights: tuple[float, ...], expected: list[int])
     assert list(windows(*tenants).values()) == expected
 
 
-def test_a_large_fleet_keeps_the_ratios_of_weights() -> None:
+def test_windows_keep_the_ratios_of_weights_and_a_given_one_is_taken_as_it_is() -> None:
     tenants = [Tenant(str(index), 1 + index % 4) for index in range(200)]
     found = windows(*tenants, capacity=6)
     assert [found[str(index)] for index in range(4)] == [1, 2, 3, 4]
-
-
-def test_a_given_window_is_taken_as_it_is() -> None:
     assert windows(Tenant("a", window=40), Tenant("b"), busy_tenants=1) == {"a": 40, "b": 12}
     assert windows(Tenant("a", window=2)) == {"a": 2}

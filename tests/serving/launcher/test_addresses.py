@@ -16,14 +16,11 @@ from lamr_serving.launcher.server_options import (
 from lamr_serving.launcher.workspace import ServerWorkspace, command
 
 
-def test_free_ports_are_different_and_free():
+def test_free_ports_are_different_and_free_and_given_ones_stay():
     ports = free_ports("127.0.0.1", 6)
     assert len(set(ports)) == 6
     for port in ports:
         check_free("127.0.0.1", port, "gRPC")
-
-
-def test_given_ports_stay_and_the_others_are_chosen():
     (port,) = free_ports("127.0.0.1", 1)
     options = ServerOptions(grpc_port=port)
     chosen = choose_addresses(options)
@@ -31,9 +28,6 @@ def test_given_ports_stay_and_the_others_are_chosen():
     assert chosen.metrics_port != port
     assert not ports_are_given(options)
     assert ports_are_given(ServerOptions(grpc_port=1, metrics_port=3))
-
-
-def test_only_the_grpc_port_leaves_loopback_with_the_host():
     chosen = choose_addresses(ServerOptions(host="0.0.0.0"))
     assert (chosen.host, chosen.metrics_host) == ("0.0.0.0", "127.0.0.1")
     chosen = choose_addresses(ServerOptions(host="127.0.0.1", metrics_host="0.0.0.0"))

@@ -32,14 +32,6 @@ def made(temporary):
     workspace.remove(result.root)
 
 
-def test_it_holds_what_triton_needs(made, tmp_path):
-    assert made.root.parent == tmp_path
-    assert (made.backends / "python" / "libtriton_python.so").is_file()
-    assert (made.backends / "onnxruntime" / "model.py").is_file()
-    assert made.models.resolve().name.startswith("a repository")
-    assert made.root.stat().st_mode & 0o077 == 0
-
-
 def test_its_interpreter_finds_the_packages_and_nothing_from_the_environment(made):
     code = "import sys, numpy, onnxruntime, lamr_model.crf, lamr_serving; print(sys.prefix, *sys.path, sep='\\n')"
     shown = subprocess.run(
@@ -49,7 +41,12 @@ def test_its_interpreter_finds_the_packages_and_nothing_from_the_environment(mad
     assert set(package_folders()) <= set(shown)
 
 
-def test_the_stub_runs_in_its_environment(made):
+def test_it_holds_what_triton_needs_whose_stub_runs_there(made, tmp_path):
+    assert made.root.parent == tmp_path
+    assert (made.backends / "python" / "libtriton_python.so").is_file()
+    assert (made.backends / "onnxruntime" / "model.py").is_file()
+    assert made.models.resolve().name.startswith("a repository")
+    assert made.root.stat().st_mode & 0o077 == 0
     check_stub(find_bundle(), environment(find_bundle(), made, ServerOptions()))
 
 
@@ -152,14 +149,12 @@ def test_shared_memory_of_others_and_links_stay(made, tmp_path):
         link.unlink()
 
 
-def test_a_temporary_folder_that_bash_would_trip_over_is_not_used(tmp_path, monkeypatch):
+def test_a_temporary_folder_that_bash_would_trip_over_or_a_missing_home_is_not_used(tmp_path, monkeypatch):
     odd = tmp_path / "has space"
     odd.mkdir()
     monkeypatch.setattr(workspace.tempfile, "gettempdir", lambda: str(odd))
     assert odd not in workspace._parents()
 
-
-def test_a_user_without_a_home_has_places_too(monkeypatch):
     def no_home():
         raise RuntimeError("Could not determine home directory.")
 

@@ -170,11 +170,6 @@ def test_bounds_of_requests(dtype):
     assert tensor.dtype == dtype
 
 
-def test_the_longest_request_becomes_a_shape():
-    item = BatchInput("BATCH_MAX_ELEMENT_COUNT_AS_SHAPE", "t", FP32, "ids")
-    assert batch_input(item, [(1, 3), (1, 7), (1, 4)]).shape == (7,)
-
-
 def test_ragged_inputs_lie_end_to_end_and_outputs_go_back():
     requests = [row(1, 2, 3), row(4), row(5, 6)]
     feed = assemble(RAGGED, requests)
@@ -188,7 +183,9 @@ def test_ragged_inputs_lie_end_to_end_and_outputs_go_back():
     assert [share["score"].tolist() for share in shares] == [[[0.1]], [[0.2]], [[0.3]]]
 
 
-def test_a_single_request_is_not_copied():
+def test_bounds_of_requests_and_the_longest_become_shapes():
+    item = BatchInput("BATCH_MAX_ELEMENT_COUNT_AS_SHAPE", "t", FP32, "ids")
+    assert batch_input(item, [(1, 3), (1, 7), (1, 4)]).shape == (7,)
     request = row(1, 2, 3)
     assert np.shares_memory(assemble(RAGGED, [request])["ids"], request["ids"])
 

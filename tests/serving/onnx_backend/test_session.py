@@ -77,20 +77,6 @@ def test_a_file_that_is_no_model_is_named(tmp_path):
         open_session(CONFIG, tmp_path / "model.onnx", "CPU")
 
 
-def test_parameters_are_tritons(monkeypatch):
-    monkeypatch.delenv("LAMR_THREADS", raising=False)
-    assert session_options(with_parameters(intra_op_thread_count="3"), onnxruntime).intra_op_num_threads == 3
-    default = session_options(CONFIG, onnxruntime)
-    assert default.intra_op_num_threads == usable_cpus()
-    assert not default.enable_mem_pattern
-
-
-def test_the_command_lines_threads_count_where_the_configuration_is_silent(monkeypatch):
-    monkeypatch.setenv("LAMR_THREADS", "5")
-    assert session_options(CONFIG, onnxruntime).intra_op_num_threads == 5
-    assert session_options(with_parameters(intra_op_thread_count="2"), onnxruntime).intra_op_num_threads == 2
-
-
 @pytest.mark.parametrize(
     ("key", "default"), [("session.force_spinning_stop", "1"), ("session.intra_op.spin_duration_us", "20")]
 )
@@ -99,12 +85,17 @@ def test_threads_spin_shortly_and_within_a_run_unless_told_otherwise(key, defaul
     assert session_options(with_parameters(**{key: "0"}), onnxruntime).get_session_config_entry(key) == "0"
 
 
-def test_threads_that_make_no_sense():
+def test_parameters_are_tritons_and_the_command_lines_threads_count_where_they_are_silent(monkeypatch):
+    monkeypatch.delenv("LAMR_THREADS", raising=False)
+    assert session_options(with_parameters(intra_op_thread_count="3"), onnxruntime).intra_op_num_threads == 3
+    default = session_options(CONFIG, onnxruntime)
+    assert default.intra_op_num_threads == usable_cpus()
+    assert not default.enable_mem_pattern
+    monkeypatch.setenv("LAMR_THREADS", "5")
+    assert session_options(CONFIG, onnxruntime).intra_op_num_threads == 5
+    assert session_options(with_parameters(intra_op_thread_count="2"), onnxruntime).intra_op_num_threads == 2
     with pytest.raises(ModelConfigError, match="intra_op_thread_count"):
         session_options(with_parameters(intra_op_thread_count="many"), onnxruntime)
-
-
-def test_arena_shrinkage_is_passed_to_each_run():
     assert run_options(CONFIG, onnxruntime) is None
     options = run_options(with_parameters(**{"memory.enable_memory_arena_shrinkage": "cpu:0"}), onnxruntime)
     assert options.get_run_config_entry("memory.enable_memory_arena_shrinkage") == "cpu:0"
@@ -155,12 +146,8 @@ def test_an_encoder_that_reads_query_and_code_apart_is_served_by_its_two_graphs(
     assert fused.shape == (56, 384)
     assert relevance.shape == (1, 1)
     assert session.work(feed["input_ids"]) == 56, "nothing is kept"
-
-
-def test_states_are_kept_where_the_configuration_says_so():
     file = bundled_repository() / "lamr_encoder" / "1" / "model.onnx"
     session = open_session(shipped(kept_states_bytes="1000000"), file, "CPU")
-    feed = encoder_feed([np.arange(4, 60, dtype=np.int64)])
     session.run(["fused"], feed)
     assert session.work(feed["input_ids"]) < 56
 
@@ -200,7 +187,7 @@ def config(**changes):
     return json.dumps({**base, **changes})
 
 
-def test_reads_what_a_backend_acts_on():
+def test_what_a_backend_acts_on_is_read():
     read = read_config(config())
     assert (read.name, read.file) == ("lamr_encoder", "model.onnx")
     assert [(tensor.name, tensor.dtype, tensor.dims) for tensor in read.inputs] == [
@@ -210,13 +197,7 @@ def test_reads_what_a_backend_acts_on():
     assert read.batch_inputs[0].dtype == np.int32
     assert read.scatter == {"fused": "input_ids"}  # the only kind is also protobuf's default
     assert read.parameters == {"intra_op_thread_count": "3"}
-
-
-def test_default_model_filename_is_honoured():
     assert read_config(config(default_model_filename="other.onnx")).file == "other.onnx"
-
-
-def test_accelerators_keep_their_options():
     accelerators = {"cpu_execution_accelerator": [{"name": "openvino", "parameters": {"precision": "FP16"}}]}
     read = read_config(config(optimization={"execution_accelerators": accelerators}))
     assert read.accelerators == {"CPU": {"openvino": {"precision": "FP16"}}, "GPU": {}}

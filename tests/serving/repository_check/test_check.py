@@ -38,10 +38,6 @@ def edit(repository, file, pattern, replacement):
     path.write_text(text, encoding="utf-8")
 
 
-def test_a_whole_repository_passes(tiny):
-    assert check_repository(tiny.root) == tiny.spec
-
-
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("file", FILES)
 def test_a_file_that_is_missing_damaged_or_a_pipe_is_named(tiny_copy, file):
@@ -60,7 +56,8 @@ def test_a_file_that_is_missing_damaged_or_a_pipe_is_named(tiny_copy, file):
     refused(tiny_copy, str(path), "regular file")
 
 
-def test_a_folder_that_is_none(tmp_path):
+def test_a_whole_repository_passes_and_a_folder_that_is_none_does_not(tiny, tmp_path):
+    assert check_repository(tiny.root) == tiny.spec
     with pytest.raises(ModelRepositoryError, match="not a folder"):
         check_repository(tmp_path / "nothing")
 
