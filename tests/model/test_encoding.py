@@ -123,15 +123,12 @@ def test_marks_in_the_prompt_stay_marks_in_code():
     assert tokenizer.token_to_id("->") in encoder.encode_document("f()->x")[0]
 
 
-def test_long_lines_are_tokenized_in_slices(encoder):
+def test_long_lines_are_tokenized_in_slices_and_counted(encoder):
     for text in ("x" * 100_000, "a, " * 40_000, "[]" * 50_000):
         ids, offsets = encoder.encode_document(text)
         assert max(np.diff(slice_bounds(text))) <= 8192
         assert offsets[-1, 1] == len(text.rstrip()) or encoder.spec.prompt == QWEN_PROMPT
         assert len(ids)
-
-
-def test_count_tokens_equals_the_number_of_ids(encoder):
     text = (LIBRARY / "typing.py").read_text(encoding="utf-8")
     assert encoder.count_tokens(text) == len(encoder.encode_document(text)[0])
     assert encoder.count_tokens("") == 0

@@ -65,14 +65,11 @@ def test_of_a_long_task_the_parts_that_speak_of_the_document_are_read():
     ]
 
 
-def test_a_long_intent_is_read_in_parts_and_its_end_counts_as_much_as_its_beginning():
+def test_a_long_intent_is_read_in_parts_of_what_was_given():
     padding = "It would be very nice if somebody could do something. " * 3 + "Really nice."
     reading = read(Query(f"{padding}\n{INTENT} Then {padding.lower()}\nqsize is wrong."), INDEX, words, 16)
     assert "qsize is wrong." in reading.text
     assert words([reading.text]) <= 16
-
-
-def test_every_part_is_text_that_was_given():
     for line in read(Query(INTENT, TASK), INDEX, words, 40).text.splitlines():
         assert line in f"{INTENT}\n{TASK}"
 

@@ -201,16 +201,13 @@ def f():
 """
 
 
-def test_a_line_of_a_conflict_brings_its_marks_and_not_the_other_side() -> None:
+def test_a_line_of_a_conflict_brings_its_marks_and_nothing_else_does() -> None:
     for row, lines in ((5, (1, 3, 4, 5, 6, 9)), (8, (1, 3, 6, 7, 8, 9)), (10, (1, 10))):
         pruned = kept(CONFLICT, row, "python")
         assert pruned.kept_lines == lines
         assert (
             pruned.note == "python with syntax errors in lines 3, 6, 9: there, cut by lines and indentation"
         )
-
-
-def test_no_line_stands_under_the_marks_of_a_conflict_where_more_than_the_conflict_is_broken() -> None:
     conflict = "<<<<<<< HEAD\n    one();\n=======\n    two();\n>>>>>>> other\n    three();\n"
     code = f"class A X Y {{\n  ( [\n  void g() {{\n{conflict}  }}\n  void h() {{\n    four();\n    five();\n  }}\n}};\n"
     marks = {4, 6, 8}

@@ -121,15 +121,12 @@ def test_a_name_carries_another_name(path: str, name: str, template: str | None)
     assert (language.name, language.template and language.template.name) == (name, template)
 
 
-def test_a_file_with_a_name_of_its_own_may_be_a_template() -> None:
+def test_the_tags_tell_whether_a_file_is_a_template_and_of_which_engine() -> None:
     chart = "a: 1\n{{- if .Values.b }}\nb: 2\n{{- end }}\n"
     assert detect_language(chart, "deployment.yaml").template is not None
     assert detect_language('a: "{{ b }}"\n', "play.yaml").template is None
     page = "<ul>\n{% for a in b %}\n<li>{{ a }}</li>\n{% endfor %}\n</ul>\n"
     assert detect_language(page, "page.html").template is not None
-
-
-def test_the_engine_of_an_ending_that_several_use_is_told_by_the_tags() -> None:
     for text, engine in (("{% if a %}\n", "jinja"), ("{{ if .A }}\n", "go"), ("<% if a %>\n", "erb")):
         template = detect_language(text, "page.html.tmpl").template
         assert template is not None

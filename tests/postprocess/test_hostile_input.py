@@ -251,13 +251,10 @@ def test_a_text_that_is_too_large_or_takes_too_long_to_parse_is_pruned_by_line_a
         assert note == f"python that {why} to parse: pruned line by line"
 
 
-def test_names_hundreds_of_levels_deep_are_read() -> None:
+def test_names_hundreds_of_levels_deep_and_long_chains_of_definitions_are_followed() -> None:
     code = "import a\nimport one_that_nobody_uses_and_that_is_long\nx = (\n    a" + ".b" * 900 + "\n)\n"
     pruned = prune_lines(code, [0, 0, 0, 1, 0], language="python", min_cut=0)
     assert pruned.kept_lines == (1, 3, 4, 5)
-
-
-def test_chain_of_definitions_is_followed_without_recursion() -> None:
     code = "".join(f"name{i} = name{i + 1}\nother = {i}\n" for i in range(20_000)) + "name20000 = 1\n"
     lines = len(line_spans(code))
     pruned = prune_lines(code[::1], np.arange(lines) == 0, language="python")

@@ -43,16 +43,13 @@ class Watched:
         return self.inner.run(outputs, feed, options)
 
 
-def test_what_was_kept_changes_no_bit() -> None:
+def test_neither_what_was_kept_nor_the_batch_changes_a_bit() -> None:
     session = opened()
     for query in (*QUERIES, QUERIES[0]):
         feed = encoder_feed(sequences(query))
         warm, cold = session.run(ENCODER_OUTPUTS, feed), opened(KeptStates(0)).run(ENCODER_OUTPUTS, feed)
         for one, other in zip(warm, cold, strict=True):
             np.testing.assert_array_equal(one, other)
-
-
-def test_the_batch_in_which_a_part_was_read_changes_no_bit() -> None:
     together, alone = opened(), opened(KeptStates(0))
     asked = sequences(QUERIES[0])
     fused, _ = together.run(ENCODER_OUTPUTS, encoder_feed(asked))

@@ -22,13 +22,10 @@ def kept_of(kept: KeptStates, *keys: bytes) -> list[bool]:
     return [key in kept.find({key: PART}, 4) for key in keys]
 
 
-def test_parts_are_told_apart_by_their_tokens_and_by_the_model() -> None:
+def test_parts_are_told_apart_and_what_was_used_least_lately_goes_first() -> None:
     parts = [np.array(part, np.int64) for part in ([1, 2], [2, 1], [1, 2, 0], [1, 2])]
     assert len({KeptStates.key("a", part) for part in parts}) == 3
     assert KeptStates.key("a", parts[0]) != KeptStates.key("b", parts[0])
-
-
-def test_what_was_used_least_lately_goes_first() -> None:
     kept = KeptStates(64)
     kept.put({b"a": states(1), b"b": states(2)})
     assert kept_of(kept, b"a") == [True]

@@ -24,14 +24,11 @@ def words_of(text: str) -> DocumentWords:
     return DocumentWords.of(TermIndex.of(text, layout), layout)
 
 
-def test_names_are_defined_where_they_head_lines() -> None:
+def test_names_are_defined_where_they_head_lines_unless_they_are_everywhere() -> None:
     defined, using = words_of("x = load_entry\n" + CODE).definitions
     pairs = set(zip(defined.tolist(), using.tolist(), strict=True))
     assert {(3, 0), (3, 4), (3, 8)} <= pairs, "the def heads its body"
     assert all(one != other for one, other in pairs)
-
-
-def test_names_that_are_everywhere_lead_nowhere() -> None:
     assert not len(words_of("commonword = 1\n" * (MOST_USES + 1)).definitions[0])
     assert len(words_of("commonword = 1\n" * MOST_USES).definitions[0]) == MOST_USES - 1
     assert not len(words_of("abcd = 1\n" * 3).definitions[0]), "a short word is no name"

@@ -56,16 +56,13 @@ def test_positions_are_lines_with_ink() -> None:
     assert len(positions.block_starts) == positions.blocks[-1] + 1
 
 
-def test_words_are_found_in_their_lines() -> None:
+def test_words_are_found_in_their_lines_though_there_are_too_many() -> None:
     _, _, _, matches = parts("drain the unknown_thing of pool")
     found = {(matches.terms[word], place) for word, place in zip(matches.word, matches.position, strict=True)}
     assert found == {("drain", 3), ("drain", 4), ("pool", 0), ("pool", 1)}
     absent = matches.features[:, -4]
     assert absent[matches.terms.index("unknown_thing")] == 1
     assert absent[matches.terms.index("pool")] == 0
-
-
-def test_of_too_many_words_those_that_the_file_has_stay() -> None:
     query = " ".join(f"w{number}w" for number in range(2 * MOST_WORDS)) + " drain"
     asked, _, _, matches = parts(query)
     assert len(asked.terms) > MOST_WORDS == len(matches.terms)
@@ -73,16 +70,13 @@ def test_of_too_many_words_those_that_the_file_has_stay() -> None:
     assert list(matches.terms) == [term for term in asked.terms if term in set(matches.terms)]
 
 
-def test_lines_near_and_below_a_match_have_a_part_of_it() -> None:
+def test_lines_near_a_match_have_a_part_of_it_and_a_rare_word_beats_a_common_one() -> None:
     found = columns("close drain")
     assert found["own"].argmax() in (2, 3, 4)
     assert found["own"][0] == found["own"][5] == 0
     assert (found["wide_sum"][:5] > 0).all()
     assert found["above_own"][3] == found["own"][2], "the def heads it"
     assert 0 < found["own_share"].max() <= found["block_share"].max() <= 1
-
-
-def test_a_rare_word_beats_a_common_one() -> None:
     text = "common = 1\n" * 9 + "rare = 1\n" + "common = 2\n" * 9
     found = columns("common rare", text)
     assert found["own"].argmax() == 9

@@ -92,13 +92,10 @@ def test_only_refused_requests_means_no_run(pb):
     assert session.runs == []
 
 
-def test_a_wrong_number_of_rows_fails_everybody(pb):
+def test_outputs_are_made_only_when_asked_for_and_a_wrong_number_of_rows_fails_everybody(pb):
     requests = [ids(pb, 1, outputs=BOTH), ids(pb, 2, 3, outputs=BOTH)]
     responses = OnnxBackend(config(), Session(rows=7), pb).execute(requests)
     assert all("first of shape (7, 1) for 2 rows" in response.error.message() for response in responses)
-
-
-def test_outputs_are_made_and_sent_only_when_asked_for(pb):
     session = Session(rows=2)
     responses = OnnxBackend(config(), session, pb).execute([ids(pb, 1, outputs=BOTH), ids(pb, 2)])
     assert set(responses[0].tensors) == {"twice", "first"}
