@@ -132,14 +132,11 @@ def test_a_question_about_a_wheel_is_joined_with_the_lines_that_dont_give_its_an
     assert (record.project, record.path, record.kind) == ("demo", "demo/a.py", "comment")
 
 
-def test_a_read_of_a_session_is_asked_for_in_its_own_words(mirror, read):
+def test_a_read_of_a_session_is_asked_for_in_its_own_words_and_one_that_its_log_lacks_is_named(mirror, read):
     (record,) = join([read], sources(mirror))
     assert record.query == "I'll read f_7 first.\n\nLet the seventh function return something else."
     assert record.lines == tuple(SHOWN)
     assert (record.path, record.kind, record.language, record.kept_frags) == ("src/f.c", "pi", "c", (7,))
-
-
-def test_a_read_that_its_log_lacks_is_named(mirror, read):
     with pytest.raises(DataError, match=r"demo/twice/session.jsonl: has no big read by the call c9"):
         join([replace(read, call="c9")], sources(mirror))
     other = source(mirror, "other.jsonl")["blob"]
@@ -196,12 +193,6 @@ def test_long_words_give_way_and_the_latest_stay(read, expected):
     assert words_before(read, 20) == expected
 
 
-def test_records_come_from_a_folder_of_bare_repositories(mirror, item):
-    (record,) = join([item], sources(mirror))
-    assert (record.code, record.kept_frags, record.language) == (CODE, (2,), "c")
-    assert (record.project, record.path, record.kind) == ("demo/twice", "twice.c", "how")
-
-
 @pytest.mark.parametrize("layout", ["{}.git", "{}/repo"])
 def test_other_layouts_of_a_mirror(mirror, item, layout):
     (mirror / "demo+twice").rename(mirror / "moved")
@@ -212,14 +203,11 @@ def test_other_layouts_of_a_mirror(mirror, item, layout):
     assert join([item], sources(mirror))[0].code == CODE
 
 
-def test_what_a_mirror_lacks_is_named(mirror, item):
+def test_what_a_mirror_lacks_and_a_binary_file_is_refused(mirror, item):
     with pytest.raises(DataError, match=r"demo/other: no bare repository at .*demo\+other"):
         Mirrors(mirror).read("demo/other", item.blob)
     with pytest.raises(DataError, match=r"lacks blob 0000.* of demo/twice; fetch all its branches there"):
         Mirrors(mirror).read("demo/twice", "0" * 40)
-
-
-def test_a_binary_file_is_refused(mirror):
     blob = subprocess.run(
         ["git", f"--git-dir={mirror}/demo+twice", "hash-object", "-w", "--stdin"],
         input=b"\xff\xfe",
@@ -230,7 +218,10 @@ def test_a_binary_file_is_refused(mirror):
         Mirrors(mirror).read("demo/twice", blob.strip())
 
 
-def test_an_item_that_does_not_fit_its_file_is_named(mirror, item):
+def test_records_come_from_a_folder_of_bare_repositories_and_fit_their_files(mirror, item):
+    (record,) = join([item], sources(mirror))
+    assert (record.code, record.kept_frags, record.language) == (CODE, (2,), "c")
+    assert (record.project, record.path, record.kind) == ("demo/twice", "twice.c", "how")
     with pytest.raises(DataError, match=r"the how item about twice.c: kept_frags holds 9"):
         join([replace(item, kept_frags=(9,))], sources(mirror))
 
@@ -256,12 +247,9 @@ def test_a_row_of_another_form_is_named(tmp_path, item):
         read_manifest(path)
 
 
-def test_an_unknown_suite_is_named(tmp_path):
+def test_the_command_lists_every_suite_and_an_unknown_one_is_named(tmp_path):
     with pytest.raises(DataError, match="no suite is called 'none'; there are questions, polyglot"):
         build_suite("none", tmp_path)
-
-
-def test_the_command_lists_every_suite():
     assert ", ".join((*SUITES, "repositories")) == SUITE_NAMES
 
 

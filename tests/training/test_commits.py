@@ -118,12 +118,11 @@ def test_only_code_that_the_project_wrote_by_hand_is_asked_about(path: str, sour
     assert is_source(path) == source
 
 
-def test_a_reserved_repository_is_refused(history: Path) -> None:
+def test_a_reserved_repository_is_refused_and_a_folder_without_one_named(
+    history: Path, tmp_path: Path
+) -> None:
     with pytest.raises(CorpusError, match="psf/requests: kept for evaluation"):
         next(commit_records(history / ".git", "psf/requests"))
-
-
-def test_a_folder_without_a_repository_is_named(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="neither a clone nor a bare repository"):
         write_commits([tmp_path], tmp_path)
 
@@ -188,12 +187,9 @@ def test_what_a_commit_changed_or_stands_around_what_it_put_in(
     assert gold_of(hunks, LINES) == gold
 
 
-def test_headers_are_the_lines_that_hold_the_gold_ones() -> None:
+def test_headers_are_the_lines_that_hold_the_gold_ones_also_above_a_brace_on_its_own_line() -> None:
     assert headers_of((6,), LINES) == (3, 4, 5)
     assert headers_of((3,), LINES) == ()
-
-
-def test_a_brace_on_its_own_line_leads_to_its_header() -> None:
     lines = BRACES.split("\n")
     assert [lines[n - 1].strip() for n in headers_of((9,), lines)] == [
         "namespace N",

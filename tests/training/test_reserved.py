@@ -26,14 +26,11 @@ SUITES = ("polyglot", "edits", "sessions", "contexts")
 PACKAGES = sorted(name for project in RESERVED for name in project.packages)
 
 
-def test_the_shipped_manifest_holds_each_project_once_and_no_reserved_one() -> None:
+def test_what_is_shipped_for_training_is_pinned_once_and_about_no_reserved_project() -> None:
     names = [package.name for package in bundled_packages()]
     assert not [name for name in names if reserved_package(name)]
     assert len(set(names)) == len(names) > 100
     assert {package.split for package in bundled_packages()} == {"train", "validation"}
-
-
-def test_written_questions_ask_about_pinned_packages_and_no_reserved_project() -> None:
     data = resources.files("lamr_training") / "data"
     written = [json.loads(line) for line in (data / "written.jsonl").read_text(encoding="utf-8").splitlines()]
     projects = {row["project"] for row in written}

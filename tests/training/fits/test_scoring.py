@@ -71,15 +71,12 @@ def test_each_sort_of_query_keeps_its_share(monkeypatch: pytest.MonkeyPatch) -> 
         assert compare(alike, scorer, 0.4).kept <= share + 0.08, "repair only adds"
 
 
-def test_few_files_with_questions_take_the_bias_of_all_and_the_presence_of_before() -> None:
+def test_few_files_take_the_bias_of_all_and_those_without_an_answer_none() -> None:
     before = lines_scoring(presence=AnswerPrior({BEST: 1.0}))
     scoring = fit.fit_scoring(files(3, "area = "), LINES, RUBRICS, 0.4, before=before)
     assert scoring.asked is not None
     assert scoring.asked.bias != 0
     assert scoring.asked.presence == AnswerPrior({BEST: 1.0})
-
-
-def test_files_without_an_answer_give_no_bias() -> None:
     with pytest.raises(RunError, match="no validation record has lines that answer"):
         fit.fit_scoring(files(2, "nowhere"), LINES, RUBRICS, 0.4)
 

@@ -72,14 +72,9 @@ def test_training_lowers_the_loss_and_resumes_exactly(
 
 
 def test_a_run_leaves_the_average_of_its_steps(tmp_path: Path, words: Vocabulary, data: ExampleSet) -> None:
-    settings = replace(SETTINGS, steps=4, average=0.6, warmup=0.0)
-    steps = [
-        train(
-            tiny_model(words), data, tmp_path / str(n), replace(SETTINGS, warmup=0.0, decay=0.0), stop_after=n
-        )
-        for n in range(1, 5)
-    ]
-    settings = replace(settings, decay=0.0)
+    settings = replace(SETTINGS, warmup=0.0, decay=0.0)
+    steps = [train(tiny_model(words), data, tmp_path / "steps", settings, stop_after=n) for n in range(1, 5)]
+    settings = replace(settings, steps=4, average=0.6)
     train(tiny_model(words), data, tmp_path / "run", settings, stop_after=2)
     left = train(tiny_model(words), data, tmp_path / "run", settings).state_dict()
     name = "heads.hidden.weight"
