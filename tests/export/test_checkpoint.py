@@ -42,7 +42,7 @@ def test_round_trip(kind, tmp_path):
     assert load_checkpoint(tmp_path / "a").config == model.config
 
 
-def test_swepruner_folder_is_the_one_rubric_case(tmp_path):
+def test_swepruners_folder_is_the_one_rubric_case(tmp_path):
     source = write_swepruner(tmp_path)
     model = load_checkpoint(tmp_path)
     config = model.config
@@ -62,14 +62,8 @@ def test_swepruner_folder_is_the_one_rubric_case(tmp_path):
     features, relevance = model(*packed([8, 4]))
     assert model.heads(features).gate.eq(1).all()
     assert relevance.shape == (2, 1)
-
-
-def test_swepruner_backbone_computes_what_transformers_does(tmp_path):
-    """Sizes that are read off the tensors give the published model's rotary base and norms."""
     from transformers import Qwen3Config, Qwen3Model
 
-    source = write_swepruner(tmp_path)
-    model = load_checkpoint(tmp_path)
     reference = Qwen3Model(
         Qwen3Config(
             **{
@@ -194,13 +188,9 @@ def test_a_damaged_folder_is_refused_with_its_cause(folder, damage, message):
         load_checkpoint(folder)
 
 
-def test_save_needs_a_tokenizer(tmp_path):
+def test_what_a_checkpoint_is_made_of_is_checked(tmp_path):
     with pytest.raises(CheckpointError, match="tokenizer"):
         save_checkpoint(bert(), tmp_path, tmp_path / "none.json")
-
-
-def test_backbone_folder_to_start_from(tmp_path):
-    """A Hugging Face folder gives the model its backbone; anything else is refused."""
     model = qwen3()
     model.backbone.save_pretrained(tmp_path / "backbone")
     started = LamrModel.from_backbone(tmp_path / "backbone", model.config)
@@ -223,13 +213,12 @@ def shard(folder, **renamed):
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": places}))
 
 
-def test_shards_are_one_checkpoint(folder):
+def test_shards_are_one_checkpoint_and_fit_their_index(folder):
     expected = load_checkpoint(folder).state_dict()
+    whole = (folder / "model.safetensors").read_bytes()
     shard(folder)
     torch.testing.assert_close(load_checkpoint(folder).state_dict(), expected)
-
-
-def test_shards_that_do_not_fit_their_index(folder):
+    (folder / "model.safetensors").write_bytes(whole)
     shard(folder, stranger="model-00001-of-00002.safetensors")
     with pytest.raises(CheckpointError, match=r"00001-of-00002\.safetensors: missing tensors: stranger"):
         load_checkpoint(folder)

@@ -155,7 +155,7 @@ def test_no_pooler_and_dropout_only_in_training():
     assert not torch.equal(model.heads(fused).emissions, model.heads(fused).emissions)
 
 
-def test_heads_by_hand():
+def test_heads_by_hand_of_which_one_rubric_has_a_constant_gate():
     heads = qwen3().heads
     fused = torch.randn(7, 96)
     out = heads(fused)
@@ -164,9 +164,6 @@ def test_heads_by_hand():
     torch.testing.assert_close(out.emissions[:, 1], e[:, 2:])
     g = torch.softmax(heads.gate(fused), dim=-1)
     torch.testing.assert_close(out.fused_emissions, g[:, :1] * e[:, :2] + g[:, 1:] * e[:, 2:])
-
-
-def test_one_rubric_has_a_constant_gate():
     heads = qwen3(rubrics=("semantic",)).heads
     out = heads(torch.randn(7, 96))
     assert torch.equal(out.gate, torch.ones(7, 1))

@@ -58,15 +58,11 @@ def test_products_stay_within_rounding(model):
     np.testing.assert_array_equal(got[7], expected[7])
 
 
-def test_every_row_has_its_own_scale():
+def test_every_row_has_its_own_scale_and_the_largest_values_do_not_saturate():
     model = quantize_encoder(linear())
     x = RANDOM.normal(size=(4, 64)).astype(np.float32)
     loud = np.concatenate([x, 1000 * x])
     np.testing.assert_array_equal(run(model, loud)[:4], run(model, x))
-
-
-def test_extreme_values_do_not_saturate():
-    """With all inputs and weights at their limits, the sums of products are the largest that can occur."""
     model = graph(
         [helper.make_node("MatMul", ["x", "w"], ["y"])], {"w": np.full((64, 16), 2, np.float32)}, 64
     )
@@ -81,7 +77,7 @@ def test_a_shared_input_is_quantized_once():
     assert [node.op_type for node in model.graph.node].count("QuantizeLinear") == 1
 
 
-def test_embeddings_have_a_scale_a_row():
+def test_embeddings_have_a_scale_a_row_long_vectors_are_halved_and_short_ones_kept():
     table = (
         RANDOM.normal(size=(300, 32)).astype(np.float32) * np.logspace(-3, 1, 300, dtype=np.float32)[:, None]
     )
@@ -91,9 +87,6 @@ def test_embeddings_have_a_scale_a_row():
     got = run(quantize_encoder(model), ids)
     assert (np.abs(got - table) <= np.abs(table).max(1, keepdims=True) * 0.51 / 127 + 3.2e-5).all()
     np.testing.assert_array_equal(got[5], table[5])
-
-
-def test_long_vectors_are_halved_and_short_ones_kept():
     for size, kind in ((LONG_VECTOR, TensorProto.FLOAT16), (LONG_VECTOR - 1, TensorProto.FLOAT)):
         values = RANDOM.uniform(size=size).astype(np.float32)
         model = graph([helper.make_node("Gather", ["w", "x"], ["y"])], {"w": values}, 0, integer_input=True)
@@ -162,13 +155,10 @@ def test_loud_channels_of_a_narrowing_product_are_exact():
     np.testing.assert_allclose(got[0], expected[0], rtol=0.01, atol=3)
 
 
-def test_constant_scales_leave_neighbours_alone():
+def test_constant_scales_leave_neighbours_alone_and_rows_that_differ_in_loudness_have_their_own():
     x = RANDOM.normal(size=(40, 64)).astype(np.float32)
     model = quantize_encoder(linear("Gemm"), batches(x))
     np.testing.assert_array_equal(run(model, np.concatenate([x, 1000 * x]))[:40], run(model, x))
-
-
-def test_rows_that_differ_in_loudness_keep_scales_of_their_own():
     x = RANDOM.normal(size=(400, 64)).astype(np.float32)
     x[::100] *= 1000
     kinds = [node.op_type for node in quantize_encoder(linear(), batches(x)).graph.node]
@@ -233,13 +223,6 @@ def test_channels_that_have_nothing_in_common_are_rounded_by_themselves(weight: 
     np.testing.assert_array_equal(levels, rounded(weight))
 
 
-def test_levels_stay_within_bounds(rng: np.random.Generator, weight: np.ndarray) -> None:
-    inputs = np.repeat(rng.normal(size=(500, 1)), 200, axis=1).astype(np.float32)
-    levels = gptq_levels(weight, scale_of(weight), inputs.T @ inputs, MOST_LEVELS)
-    assert levels.dtype == np.int8
-    assert np.abs(levels).max() == MOST_LEVELS
-
-
 @pytest.mark.parametrize("rows", [0, 1, 30])
 def test_fewer_samples_than_channels_and_silent_channels_do_no_harm(
     rng: np.random.Generator, weight: np.ndarray, rows: int
@@ -252,7 +235,13 @@ def test_fewer_samples_than_channels_and_silent_channels_do_no_harm(
     np.testing.assert_array_equal(levels[50:100], rounded(weight)[50:100])
 
 
-def test_the_gram_stays_as_it_is(rng: np.random.Generator, weight: np.ndarray) -> None:
+def test_levels_stay_within_bounds_and_the_gram_as_it_is(
+    rng: np.random.Generator, weight: np.ndarray
+) -> None:
+    inputs = np.repeat(rng.normal(size=(500, 1)), 200, axis=1).astype(np.float32)
+    levels = gptq_levels(weight, scale_of(weight), inputs.T @ inputs, MOST_LEVELS)
+    assert levels.dtype == np.int8
+    assert np.abs(levels).max() == MOST_LEVELS
     inputs = rng.normal(size=(300, 200)).astype(np.float32)
     gram = inputs.T @ inputs
     before = gram.copy()
