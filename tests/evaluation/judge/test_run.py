@@ -27,6 +27,7 @@ from tests.evaluation.judge.scripted import Scripted
 
 NAMES = ("whole", "none", "head-tail", "bm25", "lamr-instant", "oracle")
 COUNT = token_counter(None, PromptEncoder.from_repository(bundled_repository()))
+SETUP = Setup(COUNT, Pruner())
 
 
 @pytest.fixture
@@ -36,10 +37,9 @@ def server() -> Iterator[Scripted]:
 
 
 def bench(server: Scripted, file: Path | None, stack: contextlib.ExitStack, **more: object) -> Bench:
-    setup = Setup(COUNT, stack.enter_context(Pruner()))
     return Bench(
         EndpointReader(server.url, "scripted", retries=0),
-        {name: PRUNERS[name](setup) for name in NAMES},
+        {name: PRUNERS[name](SETUP) for name in NAMES},
         (0.5, 0.25),
         COUNT,
         stack.enter_context(Cache(file)),
