@@ -65,10 +65,6 @@ def test_same_kept_lines(name: str, served: Pruner, in_process: Pruner) -> None:
     assert there.relevance == pytest.approx(here.relevance, abs=1e-3)
 
 
-def test_enough_files() -> None:
-    assert len(set(FILES)) == 30
-
-
 QUESTIONS = {
     "queue.py": "What happens in put() when the queue is full, with and without a timeout?",
     "subprocess.py": "How is a child process waited for with a timeout?",
