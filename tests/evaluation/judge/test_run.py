@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from lamr_model.counters import token_counter
 from lamr_model.encoding import PromptEncoder
 from lamr_model.spec import bundled_repository
 
+from tests.command import run_main
 from tests.evaluation.judge.material import ITEMS, reader_of_shown_code
 from tests.evaluation.judge.scripted import Scripted
 
@@ -182,10 +182,10 @@ def test_a_killed_run_goes_on_where_it_was(
         return reader_of_shown_code(body)
 
     server.answer = answer
-    command = [sys.executable, "-m", "lamr_cli.main", "research", "judge", "-d", str(data)]
-    command += ["--reader", server.url, "--model", "scripted", "--json"]
-    command += [word for name in NAMES for word in ("--pruner", name)]
-    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ))
+    words = ["research", "judge", "-d", str(data), "--reader", server.url, "--model", "scripted", "--json"]
+    words += [word for name in NAMES for word in ("--pruner", name)]
+    command = [sys.executable, "-m", "lamr_cli.main", *words]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert half.wait(120)
     running.send_signal(signal.SIGKILL)
     running.communicate()
@@ -193,7 +193,7 @@ def test_a_killed_run_goes_on_where_it_was(
     gate.set()
     server.answer = reader_of_shown_code
     before = len(server.requests)
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run_main(*words)
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     # What was under way at the kill, eight questions at most, is asked again.
