@@ -10,11 +10,12 @@ from lamr_cli.main import app, main
 from typer.testing import CliRunner, Result
 
 
-def run_main(*arguments: object) -> subprocess.CompletedProcess[str]:
+def run_main(*arguments: object, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
     """Run it. What ends a process with a traceback is raised."""
     command = ["lamr", *map(str, arguments)]
     streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2)]
-    with redirect_stdout(streams[0]), redirect_stderr(streams[1]), patch("sys.argv", command):
+    given = patch("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
+    with redirect_stdout(streams[0]), redirect_stderr(streams[1]), patch("sys.argv", command), given:
         with pytest.raises(SystemExit) as caught:
             main()
         for stream in streams:

@@ -77,14 +77,11 @@ def test_the_shipped_model_prefers_lines_with_the_query_s_rare_word(shipped: Lin
         assert found[line] > np.median(found[np.isfinite(found)])
 
 
-def test_a_query_without_a_known_word_matches_no_vector() -> None:
+def test_a_query_without_a_known_word_and_a_stretch_have_the_inputs_that_they_should() -> None:
     asked = ask(MODEL, "wholly unlike", CODE)
     inputs = asked.inputs(0, len(asked.positions))
     np.testing.assert_array_equal(inputs[:, 4:7], LEAST_MATCH)
     assert not inputs[:, :3].any()
-
-
-def test_a_stretch_has_the_inputs_that_it_has_among_all_lines() -> None:
     asked = ask(MODEL, "load the cache", CODE * 9)
     count = len(asked.positions)
     together = asked.inputs(0, count)
