@@ -43,8 +43,8 @@ def test_its_interpreter_finds_the_packages_and_nothing_from_the_environment(mad
 
 def test_it_holds_what_triton_needs_whose_stub_runs_there(made, tmp_path):
     assert made.root.parent == tmp_path
-    assert (made.backends / "python" / "libtriton_python.so").is_file()
-    assert (made.backends / "onnxruntime" / "model.py").is_file()
+    assert (made.root / "backends" / "python" / "libtriton_python.so").is_file()
+    assert (made.root / "backends" / "onnxruntime" / "model.py").is_file()
     assert made.models.resolve().name.startswith("a repository")
     assert made.root.stat().st_mode & 0o077 == 0
     check_stub(find_bundle(), environment(find_bundle(), made, ServerOptions()))
