@@ -10,11 +10,12 @@ import os
 import re
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from lamr_base.choices import EffortName
+from lamr_base.records import dataclass
 from lamr_base.settings_file import SettingsError, users_settings
 from lamr_client import LamrError, Pruner
 

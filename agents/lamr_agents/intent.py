@@ -6,8 +6,9 @@ reads is the pruner's matter (`query_read` of a result says it).
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from lamr_base.records import dataclass
 
 from lamr_agents.sessions import Heard
 from lamr_agents.sessions.tools import description_of, question_of

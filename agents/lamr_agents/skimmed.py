@@ -6,9 +6,9 @@ words for a call that fails before this package is imported are `thin`'s.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from lamr_base.records import dataclass
 from lamr_client import PruneResult
 
 from lamr_agents.policy import CUTTING

@@ -11,13 +11,13 @@ import re
 import stat
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
 from lamr_base.choices import EffortName, ProfileName
 from lamr_base.errors import LamrError
 from lamr_base.private_files import config_folder
+from lamr_base.records import dataclass
 
 NAME = "lamr.toml"
 MOST_BYTES = 16 << 10

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from lamr_base.errors import (
     ServerUnavailableError,
     visible,
 )
+from lamr_base.records import dataclass
 from lamr_model.model_io import ChunkRequest, ChunkResult
 from lamr_model.names import (
     DOCUMENT_SPAN,

@@ -10,13 +10,13 @@ import hashlib
 import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import overload
 
 import numpy as np
 from lamr_base.errors import InvalidInputError, ModelMismatchError
 from lamr_base.files import MOST_TOKENIZER_BYTES, read_regular
+from lamr_base.records import dataclass
 from lamr_postprocess.layout import LineLayout, line_layout
 from numpy.typing import NDArray
 from tokenizers import Tokenizer

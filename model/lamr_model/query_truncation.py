@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from lamr_base.arrays import Float64Array
+from lamr_base.records import dataclass
 from numpy.typing import NDArray
 
 from lamr_model.bm25 import rarity

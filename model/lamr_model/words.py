@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, count, product
 
 import numpy as np
 from lamr_base.arrays import Float64Array, ranges
+from lamr_base.records import dataclass
 from lamr_postprocess.layout import DIGIT, LOWER, OTHER, UPPER, LineLayout, line_layout
 from numpy.typing import NDArray
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from lamr_base.records import dataclass
 
 _CONFLICT = re.compile(rb"(?:(<{7})|(\|{7})|(={7})|(>{7}))(?=[ \t\r\n]|$)")
 _BEGIN, _MIDDLES, _END = 1, (2, 3), 4

@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 from operator import attrgetter
 
 import numpy as np
 import tree_sitter
 from lamr_base.errors import visible
+from lamr_base.records import dataclass
 
 from lamr_postprocess.byte_counts import approximate_tokens
 from lamr_postprocess.captures import bounded_captures

@@ -11,7 +11,8 @@ import codecs
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from lamr_base.records import dataclass
 
 from lamr_postprocess.byte_counts import HIGH, count
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
+
+from lamr_base.records import dataclass
 
 from lamr_postprocess.blocks import Blocks
 from lamr_postprocess.syntax import Allowance, Grammar, parses

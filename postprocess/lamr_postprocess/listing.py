@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
+from lamr_base.records import dataclass
 
 from lamr_postprocess.detection import detect_language
 from lamr_postprocess.lines import IntArray, split_lines

@@ -11,11 +11,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, cached_property, partial
 
 import numpy as np
 import tree_sitter
+from lamr_base.records import dataclass
 
 from lamr_postprocess.alternatives import Alternatives, branches_in, conditions_in, conflicts_in
 from lamr_postprocess.blocks import NO_DEPTH, Blocks, blocks_of

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from lamr_base.records import dataclass
 
 from lamr_postprocess.frames import Frames
 from lamr_postprocess.lines import BoolArray, split_lines

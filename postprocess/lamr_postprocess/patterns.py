@@ -11,13 +11,13 @@ import time
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby, islice
 from typing import Any
 
 import numpy as np
 from lamr_base.errors import InvalidInputError
+from lamr_base.records import dataclass
 
 _TOKEN = re.compile(
     r"""(?P<escape>\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.))

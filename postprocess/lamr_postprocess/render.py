@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from lamr_base.records import dataclass
 
 from lamr_postprocess.document import Document
 from lamr_postprocess.languages import Comment

@@ -10,12 +10,13 @@ import importlib
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache, cached_property
 
 import numpy as np
 import tree_sitter
 from lamr_base.errors import InvalidInputError
+from lamr_base.records import dataclass
 
 from lamr_postprocess.clock import is_over, look
 from lamr_postprocess.frames import Frames

@@ -11,11 +11,12 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from operator import itemgetter
 
 import numpy as np
+from lamr_base.records import dataclass
 
 from lamr_postprocess.brackets import Brackets, brackets_of
 from lamr_postprocess.clock import in_time, look

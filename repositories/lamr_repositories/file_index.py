@@ -12,7 +12,7 @@ import json
 import re
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 from typing import Any
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from lamr_base.arrays import Float64Array, ranges
 from lamr_base.cache import unpacked
+from lamr_base.records import dataclass
 from lamr_model.words import TermIndex
 from lamr_postprocess import language_named
 from lamr_postprocess.definitions import DefinitionSpan, definition_spans

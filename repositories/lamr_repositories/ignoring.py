@@ -11,10 +11,11 @@ import os
 import re
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import re2
+from lamr_base.records import dataclass
 
 from lamr_repositories.errors import RepositoryError
 

@@ -7,7 +7,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from lamr_base.private_files import (
     take_lock,
     write_whole,
 )
+from lamr_base.records import dataclass
 
 from lamr_agents.host import HostSettingsError
 

@@ -9,10 +9,11 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 
+from lamr_base.records import dataclass
 from lamr_client import LamrError
 
 from lamr_agents import thin

@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
+
+from lamr_base.records import dataclass
 
 from lamr_agents.host import HostSettingsError, ListEntry, MemberEntry
 from lamr_agents.installing.change import WrittenPiece

@@ -13,10 +13,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from lamr_base.private_files import cache_folder, private_file, private_folder, set_aside
+from lamr_base.records import dataclass
 from lamr_client import InvalidInputError, LamrError
 
 from lamr_agents.policy import IN_PARTS

@@ -13,9 +13,9 @@ import shutil
 import sys
 import time
 import zlib
-from dataclasses import dataclass
 from pathlib import Path
 
+from lamr_base.records import dataclass
 from lamr_client import InvalidInputError, LamrError
 from lamr_postprocess import split_lines
 

@@ -3,9 +3,10 @@
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 
+from lamr_base.records import dataclass
 from lamr_model.scoring.named_lines import named_ranges
 from lamr_postprocess.detection import detect_language
 

@@ -2,10 +2,10 @@
 
 import json
 import re
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from lamr_base.records import dataclass
 from lamr_postprocess.listing import NUMBERED_BLANK, NUMBERS
 
 from lamr_agents.sessions.notices import above, is_below

@@ -5,8 +5,9 @@ import posixpath
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from lamr_base.records import dataclass
 
 from lamr_agents.sessions.events import SHELL
 

@@ -7,9 +7,10 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal
+
+from lamr_base.records import dataclass
 
 from lamr_agents.sessions.events import Event
 from lamr_agents.sessions.reads import BigRead, answered

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy.typing as npt
 from lamr_base.errors import ModelMismatchError
 from lamr_base.private_files import replaced
 from lamr_base.python_parser import PYTHON_PARSER
+from lamr_base.records import dataclass
 
 from lamr_model.crf.chain import LinearChainCrf
 from lamr_model.crf.layers import Array

@@ -13,10 +13,10 @@ knows no tokens and no model.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 from lamr_base.arrays import Float64Array
+from lamr_base.records import dataclass
 from lamr_postprocess.layout import LineLayout
 
 from lamr_model.bm25 import length_norm, rarity, saturated

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 import numpy as np
 from lamr_base.arrays import Float32Array
+from lamr_base.records import dataclass
 
 from lamr_model.query_kind import asks
 from lamr_model.query_truncation import bounded

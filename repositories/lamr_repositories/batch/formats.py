@@ -7,11 +7,11 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, BinaryIO
 
 from lamr_base.errors import InvalidInputError, MissingPackageError, how_to_install
+from lamr_base.records import dataclass
 
 Row = dict[str, Any]
 

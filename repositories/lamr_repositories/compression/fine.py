@@ -12,10 +12,10 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from lamr_base.arrays import Float64Array
+from lamr_base.records import dataclass
 from lamr_postprocess.lines import IntArray
 
 from lamr_repositories.compression.perplexity import Perplexity

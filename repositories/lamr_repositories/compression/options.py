@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from lamr_base.errors import InvalidInputError
+from lamr_base.records import dataclass
 
 from lamr_repositories.compression.fine import SPREADS
 from lamr_repositories.compression.perplexity import VALUES
