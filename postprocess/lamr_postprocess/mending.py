@@ -16,6 +16,7 @@ from functools import cache, cached_property, partial
 
 import numpy as np
 import tree_sitter
+from lamr_base.expressions import expression
 from lamr_base.records import dataclass
 
 from lamr_postprocess.alternatives import Alternatives, branches_in, conditions_in, conflicts_in
@@ -34,7 +35,7 @@ from lamr_postprocess.syntax import (
     parser_text,
 )
 
-_CONDITION = re.compile(rb"[ \t]*#[ \t]*(?:if|el|endif)")
+_CONDITION = expression(rb"[ \t]*#[ \t]*(?:if|el|endif)")
 _LONGEST_ROWS = 400
 """Bytes of a row in the mean, above which no rows are told apart: the text wasn't written by lines."""
 

@@ -14,6 +14,7 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
+from lamr_base.expressions import expression
 from lamr_base.records import dataclass
 
 from lamr_postprocess.clock import in_time
@@ -24,7 +25,7 @@ LAST_LINES = 3
 
 
 _ENDED_BADLY = r"\b[Ee]xit(?:ed|s)?(?: with)?(?: (?:code|status|value))?[ :=]{1,3}(?!0\b)-?\d{1,10}\b"
-_INSIDE = re.compile(
+_INSIDE = expression(
     rf"{_ENDED_BADLY}|non-zero (?:exit|code)|core dumped|[Cc]ommand not found|did not run successfully|Dubious, test"
     r"|treated as errors|too many warnings"
     r"|\b(?:FAILED|ERROR|FAIL)(?: +\[ *\d+%\]|[!.)]*| \|)$|\.\.\. (?:FAILED|FAIL|ERROR)\b|\(FAILED - \d|\[FAIL\]"
@@ -34,27 +35,27 @@ _INSIDE = re.compile(
     r"|:\d+: (?:trailing whitespace|leftover conflict|space before tab|new blank line)"
 )
 """What says that something failed, anywhere in a line."""
-_MAYBE = re.compile(
+_MAYBE = expression(
     r"FAIL|[Ff]ail|ERR|[Ee]rror|[Ee]xit|\*\*\*|ELIFE| s = |non-zero|dumped|Dubious|not found|not run"
     r"|\[-W|treated as|too many|undefined ref|[\u2717\u2718]|whitespace|leftover|before tab|blank line"
 )
 """What a line holds that `_INSIDE` can match: quicker, since most lines hold none."""
 _COLUMNS = ("summary", "failure", "doubtful", "again")
-_REPORTS = re.compile(r"[\u2713\u2714\u221a] \S|ok \d|PASS\b|\S.* PASSED\b|NAME +.*(?:READY|STATUS)|--> \S")
+_REPORTS = expression(r"[\u2713\u2714\u221a] \S|ok \d|PASS\b|\S.* PASSED\b|NAME +.*(?:READY|STATUS)|--> \S")
 """How lines begin that show that a text is a tool's report."""
-_FAILING = re.compile(
+_FAILING = expression(
     r"(?<![\d.])[1-9]\d* (?:\w+ )?(?:fail|error)|FAIL|(?:fail|failures?|errors?):? [1-9]|of errors",
     re.IGNORECASE,
 )
 """What totals hold that count failures."""
-_COUNTING = re.compile(
+_COUNTING = expression(
     r"\d (?:\w+ )?(?:pass|fail|test|error|ok)|(?:pass|tests|failures)[:=]? ?\d|SUCC|\bOK\b|Result",
     re.IGNORECASE,
 )
 """What totals hold that count anything but time."""
-_GOES_ON = re.compile(r"(?:error|warning):(?: \[[-\w]+\])?$")
+_GOES_ON = expression(r"(?:error|warning):(?: \[[-\w]+\])?$")
 """How a message ends that says what is wrong in the next line."""
-_RAISED = re.compile(r"(?:\w+\.)*[A-Z]\w*(?::|$)")
+_RAISED = expression(r"(?:\w+\.)*[A-Z]\w*(?::|$)")
 """An exception's name, with which the message of a traceback begins."""
 
 

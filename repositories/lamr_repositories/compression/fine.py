@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 from lamr_base.arrays import Float64Array
+from lamr_base.expressions import expression
 from lamr_base.records import dataclass
 from lamr_postprocess.lines import IntArray
 
@@ -25,7 +26,7 @@ FALLBACK = 0.5
 _LEAST_LINES = 3
 _ROBUST = 1.4826
 """What the median absolute deviation is multiplied with to estimate a standard deviation."""
-_GAP = re.compile(r"\n{2,}")
+_GAP = expression(r"\n{2,}")
 
 
 def _deviation(values: Float64Array) -> float:

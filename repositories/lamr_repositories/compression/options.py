@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 from lamr_base.errors import InvalidInputError
+from lamr_base.expressions import expression
 from lamr_base.records import dataclass
 
 from lamr_repositories.compression.fine import SPREADS
 from lamr_repositories.compression.perplexity import VALUES
 
-_BUDGET = re.compile(r"([-+*/])\s*(\d+(?:\.\d+)?)")
+_BUDGET = expression(r"([-+*/])\s*(\d+(?:\.\d+)?)")
 
 
 @dataclass(frozen=True, kw_only=True)
