@@ -71,6 +71,7 @@ def _written(cls: Any, frozen: bool) -> Any:
 def _record(cls: Any = None, /, *, eq: bool = True, frozen: bool = False, **options: Any) -> Any:
     if cls is None:
         return lambda each: _record(each, eq=eq, frozen=frozen, **options)
+    cls.__doc__ = cls.__doc__ or cls.__name__  # Python's would write the signature, which takes milliseconds
     if (frozen and options.get("slots")) or options.keys() & set(_OWN):
         return dataclasses.dataclass(cls, eq=eq, frozen=frozen, **options)
     record = dataclasses.dataclass(cls, init=False, repr=False, eq=False, **options)

@@ -140,7 +140,7 @@ class LineModel:
     @cached_property
     def place(self) -> dict[str, int]:
         """The place of each word."""
-        return {word: place for place, word in enumerate(self.words)}
+        return dict(zip(self.words, range(len(self.words)), strict=True))
 
     def ask(
         self, queries: Sequence[Query], source: SourceFile, near_named: Float64Array
