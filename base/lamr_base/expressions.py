@@ -15,12 +15,12 @@ class _Expression:
     """An expression in the place of its `re.Pattern`, whose methods it takes over one by one."""
 
     def __init__(self, pattern: Any, flags: int = 0) -> None:
-        self._given = pattern, flags
+        self.pattern, self._flags = pattern, flags
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        found = getattr(re.compile(*self._given), name)  # `re` remembers what it has compiled
+        found = getattr(re.compile(self.pattern, self._flags), name)  # `re` remembers what it has compiled
         setattr(self, name, found)
         return found
 

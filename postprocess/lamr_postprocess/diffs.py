@@ -21,7 +21,7 @@ _NONE = -1
 _HUNK = expression(r"(?P<marks>@@+) (?P<ranges>(?:[-+]\d+(?:,\d+)? )+)(?P=marks)")
 _COUNT = expression(r"[-+]\d+(?:,(\d+))?")
 _HEADS = tuple(
-    map(re.compile, (r"commit [0-9a-f]{7,}\b|From [0-9a-f]{7,} ", r"diff |Index: ", r"--- ", r"\+\+\+ "))
+    map(expression, (r"commit [0-9a-f]{7,}\b|From [0-9a-f]{7,} ", r"diff |Index: ", r"--- ", r"\+\+\+ "))
 )
 """How the lines begin that others stand under, outermost first."""
 _ABOUT = expression(r"(?:Author|AuthorDate|Commit|CommitDate|Date|Merge|Subject|From): ")

@@ -67,12 +67,12 @@ class _Pairs:
     common: re.Pattern[bytes]
     least: float = 0.8
     least_bytes: int = 2
-    telling: re.Pattern[bytes] = re.compile(b"")
+    telling: re.Pattern[bytes] = expression(b"")
     high: bool = True
 
 
 def _not_within_a_word(pair: bytes) -> re.Pattern[bytes]:
-    return re.compile(rb"(?:%b){2,}|(?<![A-Za-z])%b|%b(?![A-Za-z])" % (pair, pair, pair))
+    return expression(rb"(?:%b){2,}|(?<![A-Za-z])%b|%b(?![A-Za-z])" % (pair, pair, pair))
 
 
 _PAIRS = (

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib import import_module
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from lamr_base.expressions import expression
@@ -84,7 +84,7 @@ class OutcomeRows:
 def tools() -> dict[str, dict[str, list[str]]]:
     """The columns of each tool; see the head of the table."""
     toml: Any = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-    text = (files("lamr_postprocess") / "data" / "outcomes.toml").read_text(encoding="utf-8")
+    text = (Path(__file__).parent / "data" / "outcomes.toml").read_text(encoding="utf-8")
     for name, part in toml.loads(text)["parts"].items():
         text = text.replace(f"<{name}>", part)
     table: dict[str, dict[str, list[str]]] = toml.loads(text)

@@ -10,8 +10,6 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any
 
-from lamr_base import children
-
 from lamr_postprocess.clock import look
 from lamr_postprocess.nesting import is_too_deep
 
@@ -64,8 +62,10 @@ class Trials:
             raise
 
     def _started(self) -> Connection:
-        import subprocess  # noqa: PLC0415  # both take long, and most processes try nothing
+        import subprocess  # noqa: PLC0415  # they take long, and most processes try nothing
         from multiprocessing.connection import Pipe  # noqa: PLC0415
+
+        from lamr_base import children  # noqa: PLC0415
 
         if self._pipe is None or self._process is None or self._process.poll() is not None:
             self._end()
