@@ -33,6 +33,8 @@ LIGHT = [
     "lamr_agents",
 ]
 HEAVY = ["torch", "transformers", "onnxruntime", "onnx"]
+UNUSED = [*HEAVY, "asyncio", "grpc", "multiprocessing", "pydantic", "rich", "tomllib"]
+"""What `lamr prune FILE --effort instant` doesn't need."""
 
 
 def _imports(path: Path) -> set[str]:
@@ -83,6 +85,31 @@ def test_light_packages_import_without_the_heavy_ones(package: str) -> None:
     code = f"import sys, {package}; print([m for m in {HEAVY} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_pruning_imports_only_what_it_uses(tmp_path: Path) -> None:
+    code = f"""
+import sys
+from lamr_cli.main import main
+try:
+    main()
+except SystemExit:
+    print([m for m in {UNUSED} if m in sys.modules], file=sys.stderr)
+"""
+    file = tmp_path / "code.py"
+    file.write_text("def limit(retries):\n    return min(retries, 3)\n", encoding="utf-8")
+    command = [sys.executable, "-c", code, "prune", str(file), "-q", "retries", "--effort", "instant"]
+    done = subprocess.run([*command, "--quiet"], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+
+
+@pytest.mark.parametrize("package", [name for name in LIGHT if name != "lamr_serving"])
+def test_no_expression_is_compiled_at_import(package: str) -> None:
+    for path in FOLDERS[package].rglob("*.py"):
+        values = [getattr(node, "value", None) for node in ast.parse(path.read_text(encoding="utf-8")).body]
+        calls = [each for value in values if value is not None for each in ast.walk(value)]
+        compiled = [ast.unparse(each) for each in calls if ast.unparse(each).startswith("re.compile(")]
+        assert not compiled, f"{path.relative_to(ROOT)} compiles {compiled}: write expression(...)"
 
 
 def test_every_python_folder_is_packaged() -> None:

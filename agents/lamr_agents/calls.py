@@ -1,10 +1,12 @@
 """A host's call with a result of a tool, as far as hosts don't differ, and how a host reads and answers its own."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from lamr_base.records import dataclass
 
 from lamr_agents.intent import Intent, intent_of, known_of
 from lamr_agents.policy import NO_LIMITS, ShownLimits, ToolResult

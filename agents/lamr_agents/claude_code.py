@@ -10,11 +10,12 @@ was given. What the session's own agent says is about something else.
 """
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from lamr_base.expressions import expression
 
 from lamr_agents.calls import Call, HookHost, HostCall, HostOutput, call_of
 from lamr_agents.policy import PUT_ASIDE, ShownLimits, utf16_units
@@ -26,7 +27,7 @@ from lamr_agents.thin import EVENT
 from lamr_agents.transcript import Voice, last_events, last_heard, opened
 
 _STARTERS = frozenset({"agent", "task"})
-_NAME = re.compile(r"[\w@.-]{1,128}")
+_NAME = expression(r"[\w@.-]{1,128}")
 _MOST_META = 1 << 16  # bytes
 
 

@@ -9,10 +9,11 @@ import hashlib
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from lamr_base.choices import EffortName
+from lamr_base.records import dataclass
 from lamr_client import LamrError
 
 from lamr_agents.intent import Intent, intent_of, known_of

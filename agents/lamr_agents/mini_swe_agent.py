@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import StrictUndefined, Template, TemplateError
+from lamr_base.expressions import expression
 from minisweagent.agents.default import DefaultAgent
 from minisweagent.agents.interactive import InteractiveAgent
 
@@ -27,7 +28,7 @@ from lamr_agents.sessions.tools import command_of, shown_by
 from lamr_agents.skim import Prunes
 
 _MOST = 1 << 20  # characters of the longest output that a template is tried with
-_FENCED = re.compile(r"```.*?```", re.DOTALL)
+_FENCED = expression(r"```.*?```", re.DOTALL)
 
 
 def limits_of(template: str) -> ShownLimits:

@@ -11,10 +11,10 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from lamr_base.records import dataclass
 from lamr_client import Pruner
 from openhands.sdk import TextContent, Tool
 from openhands.sdk.event import ActionEvent, Condensation, MessageEvent

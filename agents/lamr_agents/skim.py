@@ -9,13 +9,14 @@ Otherwise no number is said.
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
 from lamr_base.choices import EffortName
 from lamr_base.errors import unseen_lines, visible
+from lamr_base.records import dataclass
 from lamr_client import DeadlineExceededError, LamrError, PruneResult
 from lamr_postprocess import SourceFile, approximate_tokens, prune_lines, split_lines
 from lamr_postprocess.document import analyse

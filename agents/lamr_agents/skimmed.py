@@ -6,9 +6,10 @@ words for a call that fails before this package is imported are `thin`'s.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 from lamr_client import PruneResult
 
 from lamr_agents.policy import CUTTING
@@ -25,7 +26,7 @@ HOSTS_NUMBERS = (
 KNOWN_LINES = (
     f"{NOTE} lines {{first}}-{{last}} are as you read lines {{as_first}}-{{as_last}} of {{path}} above]"
 )
-_NAMES_LINES = re.compile(rf"^{re.escape(NOTE)} lines \d+-\d+ are as you read lines ", re.MULTILINE)
+_NAMES_LINES = expression(rf"^{re.escape(NOTE)} lines \d+-\d+ are as you read lines ", re.MULTILINE)
 FILE_ENDS = f"{NOTE} the file has {{lines}} lines]\n"
 MORE_LINES = f"{NOTE} {{lines}} lines at a time; expand shows others]\n"
 MORE_MATCHES = f"{NOTE} there are more matches; narrow the search]\n"

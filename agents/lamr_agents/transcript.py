@@ -8,10 +8,10 @@ beginning, where the session's first task stands. Only regular files are opened:
 import os
 import stat
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from lamr_base.records import dataclass
 from lamr_postprocess import decode
 
 from lamr_agents.sessions import Event, Heard, LogFormat, events_of, read_records

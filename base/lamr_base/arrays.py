@@ -5,10 +5,10 @@ Scores are added and averaged as log-odds. Knows numbers only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from lamr_base.records import dataclass
 
 Float32Array = NDArray[np.float32]
 Float64Array = NDArray[np.float64]

@@ -24,6 +24,8 @@ from contextlib import contextmanager
 from os import PathLike
 from typing import ClassVar
 
+from lamr_base.expressions import expression
+
 BAD_INPUT, SERVER_TROUBLE = 2, 3
 
 
@@ -83,10 +85,10 @@ _BEYOND_ASCII = (
     r"\u2800\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     rf"\U000e0000-\U000e0fff\ud800-\udfff]|(?<![{_JOINED}])\ufe0f(?!\u20e3)|(?<![{_JOINED}\ufe0f])[\u200c\u200d]"
 )
-_UNSEEN = re.compile(rf"[\x00-\x1f]|{_BEYOND_ASCII}")
-_UNSEEN_IN_LINES = re.compile(rf"(?!\t|\r?\n)(?:{_UNSEEN.pattern})")
-_UNSEEN_IN_CODE = re.compile(_BEYOND_ASCII)
-_LINES = re.compile(r"\r\n?|\n")
+_UNSEEN = expression(rf"[\x00-\x1f]|{_BEYOND_ASCII}")
+_UNSEEN_IN_LINES = expression(rf"(?!\t|\r?\n)(?:{_UNSEEN.pattern})")
+_UNSEEN_IN_CODE = expression(_BEYOND_ASCII)
+_LINES = expression(r"\r\n?|\n")
 _DELETE, _PICTURES = 0x7F, 0x2400
 
 

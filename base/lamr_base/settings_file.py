@@ -9,13 +9,14 @@ import re
 import stat
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
 from lamr_base.choices import EffortName, ProfileName
 from lamr_base.errors import LamrError
+from lamr_base.expressions import expression
 from lamr_base.private_files import config_folder
+from lamr_base.records import dataclass
 
 NAME = "lamr.toml"
 MOST_BYTES = 16 << 10
@@ -24,7 +25,7 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _OPEN = (
     os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 )  # a FIFO would hold the opening
-_LINE = re.compile(r" \(at line (\d+), column \d+\)| \(at end of document\)")
+_LINE = expression(r" \(at line (\d+), column \d+\)| \(at end of document\)")
 
 
 class SettingsError(LamrError):

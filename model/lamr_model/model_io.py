@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from lamr_base.errors import InvalidInputError
+from lamr_base.records import dataclass
 from numpy.typing import NDArray
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
+from lamr_base.expressions import expression
 
 from lamr_postprocess.clock import in_time
 from lamr_postprocess.frames import Frames
@@ -19,7 +20,7 @@ from lamr_postprocess.languages import Language
 from lamr_postprocess.lines import BoolArray
 from lamr_postprocess.wholes import Wholes
 
-_BRACE = re.compile(r"\s*(?:[-*] )?\{\s*")
+_BRACE = expression(r"\s*(?:[-*] )?\{\s*")
 Bonds = Iterator[tuple[int, int]]
 
 

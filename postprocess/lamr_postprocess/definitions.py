@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 from operator import attrgetter
 
 import numpy as np
 import tree_sitter
 from lamr_base.errors import visible
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 
 from lamr_postprocess.byte_counts import approximate_tokens
 from lamr_postprocess.captures import bounded_captures
@@ -26,8 +27,8 @@ from lamr_postprocess.mending import parse_mended
 from lamr_postprocess.syntax import CostlySyntaxError, MissingGrammarError, ParsedText
 
 # Grammars wrap a name in what declares it: C's `*name(int x)`, JavaScript's `name = () => …`.
-_WRAPPER = re.compile(r"\w*_declarator|qualified_identifier|template_function|operator_cast")
-_FUNCTION = re.compile(
+_WRAPPER = expression(r"\w*_declarator|qualified_identifier|template_function|operator_cast")
+_FUNCTION = expression(
     r"\w*(?:function|method|constructor|destructor|operator|initializer|init_declaration|subscript|indexer|event|"
     r"[gs]etter|macro|property|lexical_declaration|variable_declaration|field_definition|static_block)\w*|"
     r"pair|field|var_spec|assignment_expression|export_statement"
@@ -158,8 +159,8 @@ _LOOKED_AT = 64
 LONGEST_NAME = 40
 """Characters of a name in a marker; of a longer one its beginning stands there."""
 _LONGEST_READ = 1_000  # bytes of a name that is looked at at all
-_WORD = re.compile(r"\w*|(?!.*lamr)[^\s,;\\\"'`()\[\]{}]*", re.IGNORECASE)
-_SPEAKING = re.compile(r"(?:[\\\"`()\[\]{}]|lamr)+", re.IGNORECASE)
+_WORD = expression(r"\w*|(?!.*lamr)[^\s,;\\\"'`()\[\]{}]*", re.IGNORECASE)
+_SPEAKING = expression(r"(?:[\\\"`()\[\]{}]|lamr)+", re.IGNORECASE)
 _INTRODUCTION, _SEPARATOR, _MORE = ": ", ", ", " \u2026"
 
 

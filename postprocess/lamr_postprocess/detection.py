@@ -13,6 +13,8 @@ import re
 from functools import lru_cache
 from pathlib import PurePath
 
+from lamr_base.expressions import expression
+
 from lamr_postprocess.languages import LANGUAGES, Language, language_named
 from lamr_postprocess.languages.contested import CONTESTED
 from lamr_postprocess.languages.table import Template
@@ -28,10 +30,10 @@ from lamr_postprocess.syntax import CostlySyntaxError, MissingGrammarError, brok
 
 _SAMPLE = 16_384
 _LONG_SAMPLE = 65_536  # characters, where a licence and guards may stand before the first sign
-_SHEBANGS = re.compile(r"\ufeff?((?:#!.*\n?)+)")  # of nix-shell, the second line names the interpreter
+_SHEBANGS = expression(r"\ufeff?((?:#!.*\n?)+)")  # of nix-shell, the second line names the interpreter
 _ENOUGH = 2  # signs that must match for a guess from the content
 _BEGINS = r"\A"  # a hint of how a text begins decides alone
-_MODELINE = re.compile(
+_MODELINE = expression(
     r"-\*-[ \t]*(?:.*?\bmode:[ \t]*)?(?P<emacs>[\w+#-]+)[ \t]*(?:;.*)?-\*-"
     r"|\b(?:vi|vim|ex):.*?\b(?:ft|filetype|syntax)=(?P<vim>[\w+#-]+)",
     re.IGNORECASE,

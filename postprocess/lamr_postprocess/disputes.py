@@ -7,10 +7,10 @@ doesn't know `time {` takes the brace for an argument. There, the two ends of a 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from lamr_base.records import dataclass
 
 from lamr_postprocess.clock import in_time
 from lamr_postprocess.extent import broken_rows

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain, product
 from typing import Any
 
 import numpy as np
+from lamr_base.records import dataclass
 from numpy.typing import NDArray
 
 from lamr_postprocess.bonds import bonds_of

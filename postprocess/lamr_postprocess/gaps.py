@@ -7,9 +7,9 @@ well. Filling is monotone: where more is kept, a small gap falls into smaller on
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 
 import numpy as np
+from lamr_base.records import dataclass
 
 from lamr_postprocess.lines import BoolArray, IntArray
 from lamr_postprocess.outline import NOBODY

@@ -11,11 +11,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, cached_property, partial
 
 import numpy as np
 import tree_sitter
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 
 from lamr_postprocess.alternatives import Alternatives, branches_in, conditions_in, conflicts_in
 from lamr_postprocess.blocks import NO_DEPTH, Blocks, blocks_of
@@ -33,7 +35,7 @@ from lamr_postprocess.syntax import (
     parser_text,
 )
 
-_CONDITION = re.compile(rb"[ \t]*#[ \t]*(?:if|el|endif)")
+_CONDITION = expression(rb"[ \t]*#[ \t]*(?:if|el|endif)")
 _LONGEST_ROWS = 400
 """Bytes of a row in the mean, above which no rows are told apart: the text wasn't written by lines."""
 

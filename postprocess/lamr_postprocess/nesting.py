@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+from lamr_base.expressions import expression
 
 from lamr_postprocess.lines import IntArray
 
@@ -21,8 +22,8 @@ _BRACKETS = (b"([{", b")]}", b"")
 _ANGLES = (b"<", b">", b";{}")
 _ALL_CLOSED = 1 << 24  # more than are ever open
 _FAR = rb"(?m)^[ \t?:-]{%d}"  # each level takes a column
-_INDENTED = re.compile(rb"^([ \t]*)((?:[-?:][ \t]+)*)(?=[^\s])", re.MULTILINE)
-_MARK = re.compile(rb"[-?:][ \t]+")
+_INDENTED = expression(rb"^([ \t]*)((?:[-?:][ \t]+)*)(?=[^\s])", re.MULTILINE)
+_MARK = expression(rb"[-?:][ \t]+")
 
 
 def is_too_deep(

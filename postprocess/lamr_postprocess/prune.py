@@ -8,11 +8,12 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from lamr_base.errors import own_errors
+from lamr_base.records import dataclass
 from numpy.typing import ArrayLike, NDArray
 
 from lamr_postprocess.byte_counts import approximate_tokens

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from lamr_base.records import dataclass
 
 from lamr_postprocess.lines import split_lines
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from lamr_base.records import dataclass
 
 from lamr_postprocess.brackets import around_rows
 from lamr_postprocess.clock import in_time

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from operator import index
 from typing import SupportsIndex, TypeGuard
 
 import numpy as np
 from lamr_base.errors import InvalidInputError
+from lamr_base.records import dataclass
 
 from lamr_postprocess.byte_counts import approximate_tokens
 from lamr_postprocess.document import Document

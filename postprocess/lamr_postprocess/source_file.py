@@ -10,9 +10,11 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TypeVar
+
+from lamr_base.records import dataclass
 
 from lamr_postprocess.detection import detect_language
 from lamr_postprocess.languages import Language

@@ -10,12 +10,14 @@ import importlib
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache, cached_property
 
 import numpy as np
 import tree_sitter
 from lamr_base.errors import InvalidInputError
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 
 from lamr_postprocess.clock import is_over, look
 from lamr_postprocess.frames import Frames
@@ -41,7 +43,7 @@ _PIECE = 1 << 16  # bytes handed to the parser at a time
 _PIECE_OF_A_NODE = 1 << 8  # bytes handed to a query at a time, which compares the text of single nodes
 # A scanner that looks ahead to the end of the text at every token reads the last piece again each time (200 us).
 _REPORTS_PER_PIECE = 8
-_SEVERAL = re.compile(r"^\((\w+(?:\|\s*\w+)+)(\s+.*)$", re.MULTILINE)
+_SEVERAL = expression(r"^\((\w+(?:\|\s*\w+)+)(\s+.*)$", re.MULTILINE)
 _MOST_BROKEN_INSIDE = 0.05  # of a part in another language
 
 

@@ -11,11 +11,13 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from operator import itemgetter
 
 import numpy as np
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 
 from lamr_postprocess.brackets import Brackets, brackets_of
 from lamr_postprocess.clock import in_time, look
@@ -29,10 +31,10 @@ _MOST_LOST = 200
 _NONE = -1
 _MOST_CALL_ROWS = 12
 _MOST_HEADER_ROWS = 12
-_INK = re.compile(r"[^\n]")
+_INK = expression(r"[^\n]")
 _CLOSING = ")]}"
-_ENDS_STATEMENT = re.compile(r"[;{}][ \t]*$|^[ \t]*(?:(?:case|when)\b.*|[\w-]+):[ \t]*$")
-_BEGINS_BODY = re.compile(r"\{|(?i:begin|is|as|then|do|loop)")
+_ENDS_STATEMENT = expression(r"[;{}][ \t]*$|^[ \t]*(?:(?:case|when)\b.*|[\w-]+):[ \t]*$")
+_BEGINS_BODY = expression(r"\{|(?i:begin|is|as|then|do|loop)")
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 from typing import Any
@@ -20,6 +19,8 @@ from typing import Any
 import numpy as np
 from lamr_base.arrays import Float64Array, ranges
 from lamr_base.cache import unpacked
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 from lamr_model.words import TermIndex
 from lamr_postprocess import language_named
 from lamr_postprocess.definitions import DefinitionSpan, definition_spans
@@ -31,7 +32,7 @@ MOST_ROWS = 80
 """A longer function is no piece of its own: its inner functions are, and the rest is cut at blank lines."""
 ENOUGH_ROWS = 20
 """A run of lines outside functions ends at the first blank line after so many."""
-_ABOVE = re.compile(r"\s*(?://|/\*|\*|#|@|\[|--|;;|template\b)")
+_ABOVE = expression(r"\s*(?://|/\*|\*|#|@|\[|--|;;|template\b)")
 """How lines begin that belong to the function below them: comments, decorators, attributes."""
 
 

@@ -13,19 +13,20 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from lamr_base.errors import visible
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 from lamr_postprocess import Cut
 
 _RULE, _SHORT_RULE = "=" * 64, "=" * 16
-_TICKS = re.compile(r"`{3,}")
-_TAG = re.compile(
+_TICKS = expression(r"`{3,}")
+_TAG = expression(
     r"</?(?:file_summary|purpose|question|directory_structure|files?|outlines)\b", re.IGNORECASE
 )
 _TITLE = r"(?:File: [^\r\n]*|File Summary|Directory Structure|Files|Outlines)[ \t]*"
-_RULED = re.compile(rf"^={{16}}[^\r\n]*[\r\n]+{_TITLE}|^{_TITLE}[\r\n]+={{16}}", re.MULTILINE)
+_RULED = expression(rf"^={{16}}[^\r\n]*[\r\n]+{_TITLE}|^{_TITLE}[\r\n]+={{16}}", re.MULTILINE)
 _MARKED = "Only marks with {mark} are this file's own; others are contents.\n"
 
 

@@ -12,9 +12,10 @@ import hashlib
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, field
 
 from lamr_base.cache import Cache
+from lamr_base.records import dataclass
 from lamr_postprocess import approximate_tokens, detect_language
 
 from lamr_repositories.file_index import FORMAT as INDEX_FORMAT

@@ -6,11 +6,12 @@ lies in a function that doesn't name it, in a file that does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
 import numpy as np
 from lamr_base.arrays import Float64Array
+from lamr_base.records import dataclass
 from lamr_model.bm25 import idf, length_norm, saturated
 from lamr_model.words import query_terms, terms
 from lamr_postprocess.lines import IntArray

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from lamr_base.arrays import Float64Array, logit
 from lamr_base.cache import Cache
 from lamr_base.errors import InvalidInputError, unseen_lines, visible
+from lamr_base.records import dataclass
 from lamr_model.counters import Counter
 from lamr_model.encoding import PromptEncoder
 from lamr_model.query_truncation import Query, TruncatedQuery, bounded

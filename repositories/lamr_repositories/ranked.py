@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from lamr_base.arrays import Float64Array, ranges
+from lamr_base.records import dataclass
 from lamr_model.words import query_terms
 from lamr_postprocess import SourceFile
 from lamr_postprocess.lines import IntArray

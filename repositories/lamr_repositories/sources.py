@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
+
+from lamr_base.records import dataclass
 
 from lamr_repositories.errors import RepositoryError
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from lamr_base.records import dataclass
 from lamr_postprocess import decode
 
 from lamr_repositories.errors import RepositoryError

@@ -8,13 +8,13 @@ import asyncio
 import ipaddress
 import time
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
 import h11
 from lamr_base.errors import LamrError
+from lamr_base.records import dataclass
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send

@@ -7,11 +7,12 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from lamr_base import private_files
+from lamr_base.records import dataclass
 
 from lamr_agents.host import HostSettingsError
 

@@ -15,13 +15,14 @@ import time
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FuturesTimeoutError
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from lamr_base.choices import EffortName
 from lamr_base.errors import own_errors
 from lamr_base.private_files import open_private, private_folder, take_lock
+from lamr_base.records import dataclass
 from lamr_client import DeadlineExceededError, LamrError
 from lamr_postprocess.trials import try_first
 

@@ -7,16 +7,17 @@ lines' numbers and what later reads showed of them.
 import contextlib
 import hashlib
 import os
-import re
 import sqlite3
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from lamr_base.expressions import expression
 from lamr_base.private_files import cache_folder, private_file, private_folder, set_aside
+from lamr_base.records import dataclass
 from lamr_client import InvalidInputError, LamrError
 
 from lamr_agents.policy import IN_PARTS
@@ -48,9 +49,9 @@ CREATE INDEX IF NOT EXISTS cuts_of ON cuts (place);
 CREATE TRIGGER IF NOT EXISTS cuts_go AFTER DELETE ON shown BEGIN DELETE FROM cuts WHERE shown = old.rowid; END;
 """
 Ranges = Sequence[tuple[int, int]]
-_RANGE = re.compile(r"(\d+)-(\d+)")
+_RANGE = expression(r"(\d+)-(\d+)")
 _BUSY_SECONDS = 2.0
-_OTHER_TABLES = re.compile(r"no such column|has \d+ columns|may not be indexed|Could not decode")
+_OTHER_TABLES = expression(r"no such column|has \d+ columns|may not be indexed|Could not decode")
 """SQLite's errors for a file with other tables than the script's; its other errors may be temporary."""
 
 

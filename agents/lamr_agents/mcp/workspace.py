@@ -5,10 +5,10 @@ Links are followed before it is asked where a file lies.
 
 import errno
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from lamr_base.records import dataclass
 from lamr_client import InvalidInputError
 from lamr_postprocess import decode, split_lines
 from lamr_postprocess.patterns import LineSearch

@@ -10,12 +10,12 @@ import importlib.resources
 import sys
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from lamr_base.records import dataclass
 from lamr_client import InvalidInputError
 
 from lamr_agents.sessions import Request

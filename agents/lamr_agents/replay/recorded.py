@@ -10,11 +10,12 @@ import json
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 
+from lamr_base.records import dataclass
 from lamr_client import InvalidInputError
 from lamr_postprocess import approximate_tokens
 

@@ -7,10 +7,11 @@ in the context, too. Nothing is fetched after the context was compacted, since t
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 from lamr_base.choices import EffortName
+from lamr_base.records import dataclass
 
 from lamr_agents.hosts import HOSTS
 from lamr_agents.policy import DEFAULT, PROFILES, Policy

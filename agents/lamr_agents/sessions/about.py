@@ -6,9 +6,11 @@ folder: OpenHands keeps a file an event, and its accounts in another.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path, PurePath
 from typing import Any
+
+from lamr_base.records import dataclass
 
 from lamr_agents.sessions.events import LogFormat, first_at, holds
 

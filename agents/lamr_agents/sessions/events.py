@@ -9,8 +9,10 @@ import contextlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Literal
+
+from lamr_base.records import dataclass
 
 Kind = Literal["user", "assistant", "thought", "call", "result", "compacted", "cleared"]
 SHELL = "shell"  # the tool of a call that names none: hosts that know one tool only run commands

@@ -6,8 +6,9 @@ that a notice counts only at the very beginning, at the very end, or once or twi
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from lamr_base.records import dataclass
 
 Place = Literal["above", "between", "below"]
 MOST_BETWEEN = 2  # notices between the ends of one output; a text with more of them is about notices

@@ -3,9 +3,11 @@
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 from lamr_model.scoring.named_lines import named_ranges
 from lamr_postprocess.detection import detect_language
 
@@ -33,7 +35,7 @@ _MOST_STATEMENTS = 60
 _SHORT_MESSAGE = 80  # characters up to which a message such as "yes, go on" is joined to the one before it
 RECENT = 60  # how many events back a session still has a line in mind
 _LONGEST = 200_000  # characters of one text; what is longer is no answer to a question about lines
-_HIT = re.compile(r"^(\d{1,7}):", re.MULTILINE)
+_HIT = expression(r"^(\d{1,7}):", re.MULTILINE)
 _SPEAKING = frozenset({"user", "assistant", "thought", "result"})
 MOST_ASIDE = 4000
 """Characters of a result that shows no file: an error, or the beginning of an output that the host put aside."""

@@ -6,10 +6,9 @@ LayerNorm → Linear → GELU → Linear give each rubric's emissions, a softmax
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+from lamr_base.records import dataclass
 
 from lamr_model.crf import crf
 from lamr_model.crf.chain import Chain, Packing

@@ -39,6 +39,11 @@ class KeptStates:
         self._cache = Cache(file, _log.warning, MOST_STATES_BYTES)
         self._on_disk = self._cache.keys(KIND)
 
+    @property
+    def on_disk(self) -> bool:
+        """Whether the file has states of an earlier process."""
+        return bool(self._on_disk)
+
     @staticmethod
     def key(model: str, part: NDArray[np.int64]) -> bytes:
         """Return what a part is kept under: a digest of the model's name and of its tokens, int64 [t]."""

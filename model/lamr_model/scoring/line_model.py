@@ -8,11 +8,11 @@ decide (`lamr_model.crf`). The module needs numpy alone; it knows no tokens, no 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from lamr_base.arrays import Float32Array, Float64Array, logit
+from lamr_base.records import dataclass
 from lamr_postprocess.source_file import SourceFile
 from numpy.typing import NDArray
 
@@ -140,7 +140,7 @@ class LineModel:
     @cached_property
     def place(self) -> dict[str, int]:
         """The place of each word."""
-        return {word: place for place, word in enumerate(self.words)}
+        return dict(zip(self.words, range(len(self.words)), strict=True))
 
     def ask(
         self, queries: Sequence[Query], source: SourceFile, near_named: Float64Array

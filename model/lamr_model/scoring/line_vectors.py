@@ -7,10 +7,10 @@ learned weights; it knows neither forms nor layers.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from lamr_base.arrays import Float32Array, SegmentedRows, stable_order, sums_of_segments
+from lamr_base.records import dataclass
 from numpy.typing import NDArray
 
 from lamr_model.crf.layers import product

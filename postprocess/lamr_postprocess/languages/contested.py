@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from lamr_base.records import dataclass
 
 from lamr_postprocess.languages.table import NEVER
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, partial
+
+from lamr_base.records import dataclass
 
 from lamr_postprocess.frames import Frames
 from lamr_postprocess.lines import BoolArray

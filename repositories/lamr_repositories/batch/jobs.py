@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, get_args
 
 from lamr_base.choices import EffortName
+from lamr_base.records import dataclass
 
 from lamr_repositories.batch.formats import Row, format_of
 from lamr_repositories.batch.options import EFFORT

@@ -13,11 +13,12 @@ import os
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from multiprocessing.connection import Connection, Pipe, wait
 
 from lamr_base import children
 from lamr_base.cpus import usable_cpus
+from lamr_base.records import dataclass
 
 from lamr_repositories.batch.jobs import Job, read_jobs
 from lamr_repositories.batch.options import BatchOptions

@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from lamr_base.records import dataclass
 
 from lamr_repositories.batch.formats import FORMATS, Row, format_of, named_format
 from lamr_repositories.batch.jobs import Job

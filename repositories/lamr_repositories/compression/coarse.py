@@ -8,10 +8,10 @@ perplexity falls where the function stands before it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from lamr_base.arrays import Float64Array
+from lamr_base.records import dataclass
 from lamr_postprocess import Language
 from lamr_postprocess.definitions import definition_spans
 from lamr_postprocess.layout import line_layout

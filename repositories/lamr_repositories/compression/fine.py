@@ -11,10 +11,11 @@ import itertools
 import math
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from lamr_base.arrays import Float64Array
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 from lamr_postprocess.lines import IntArray
 
 from lamr_repositories.compression.perplexity import Perplexity
@@ -23,7 +24,7 @@ FALLBACK = 0.5
 """The jump that counts where fewer than three lines have a perplexity, in bits."""
 _LEAST_LINES = 3
 _SPREAD = 0.2  # how many standard deviations above the mean a jump must be
-_GAP = re.compile(r"\n{2,}")
+_GAP = expression(r"\n{2,}")
 
 
 @dataclass(frozen=True, eq=False)

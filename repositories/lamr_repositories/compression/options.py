@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-
 from lamr_base.errors import InvalidInputError
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 
-_BUDGET = re.compile(r"([-+*/])\s*(\d+(?:\.\d+)?)")
+_BUDGET = expression(r"([-+*/])\s*(\d+(?:\.\d+)?)")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,10 +7,10 @@ a causal model gives their tokens the same probabilities there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from lamr_base.arrays import Float64Array
+from lamr_base.records import dataclass
 from lamr_model.perplexity.causal_scorer import CausalScorer
 from lamr_postprocess.lines import IntArray
 

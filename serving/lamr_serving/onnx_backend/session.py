@@ -191,7 +191,7 @@ def _apart(config: OnnxModelConfig, file: Path, opened: Callable[[Path], Any]) -
     if spec is None:
         return None
     part, fusion = opened(file.with_name(names.PART_FILE)), opened(file.with_name(names.FUSION_FILE))
-    return ApartSession(part, fusion, spec, KeptStates(config.limit(names.KEPT_BYTES_PARAMETER)))
+    return ApartSession(lambda: part, fusion, spec, KeptStates(config.limit(names.KEPT_BYTES_PARAMETER)))
 
 
 def session_options(config: OnnxModelConfig, onnxruntime: Any) -> Any:
