@@ -32,6 +32,7 @@ _ERROR = 65_535  # tree-sitter's kind id of an ERROR node; it is outside the gra
 # 1 to 10 reports a kilobyte, even when another language's grammar reads it.
 _REPORTS = 10_000
 _REPORTS_PER_KILOBYTE = 40
+_REPORTS_A_LOOK = 16  # a look at the clocks takes a fifth of the time from one report to the next
 # Some grammars get slower from report to report. Parsers take 0.2 to 1 s a megabyte of what people write.
 _SECONDS = 0.5
 _SECONDS_PER_MEGABYTE = 5.0
@@ -340,7 +341,9 @@ def tree_of(
 
     def over(_offset: int, error: bool) -> bool:
         allowance.left -= 1
-        return allowance.is_used_up() or is_over() or (until_error and error)
+        if allowance.left % _REPORTS_A_LOOK == 0 and (allowance.is_used_up() or is_over()):
+            return True
+        return allowance.left < 0 or (until_error and error)
 
     def read(offset: int, _point: tree_sitter.Point) -> bytes | bytearray:
         if parsed:
