@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lamr_model.names import SCORING_FILE
-from lamr_model.scoring.line_model import LEAST_UNDERSTOOD, LineModel, input_count
+from lamr_model.scoring.line_model import LEAST_UNDERSTOOD, FileLines, LineModel, input_count
 from lamr_model.scoring.line_vectors import LEAST_MATCH
 from lamr_model.scoring.weights import load_weights
 from lamr_model.spec import bundled_repository, client_files
+from lamr_postprocess.source_file import SourceFile
 
 from tests.model.scoring.line_models import WORDS, ask, random_model
 from tests.tiny import line_model, program
@@ -122,3 +123,14 @@ def test_parts_that_dont_fit_are_refused() -> None:
         replace(MODEL, matching=replace(MODEL.matching, hidden=np.zeros((3, 5), np.float32)))
     with pytest.raises(ValueError, match="the heads"):
         replace(MODEL, decoder=line_model().decoder)
+
+
+def test_a_file_that_is_kept_is_read_once_for_all_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    source, large = SourceFile(CODE, "cache.py"), SourceFile(CODE + "x = 1\n", "large.py")
+    expected = FileLines.of(SourceFile(CODE, "cache.py"))
+    monkeypatch.setattr("lamr_model.scoring.line_model.MOST_CHARS", len(CODE))
+    kept = FileLines.of(source)
+    assert FileLines.of(source) is kept
+    np.testing.assert_array_equal(kept.words.line, expected.words.line)
+    monkeypatch.setattr("lamr_model.scoring.line_model.MOST_CHARS", len(large.text) - 1)
+    assert FileLines.of(large) is not FileLines.of(large)
