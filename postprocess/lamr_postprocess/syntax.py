@@ -25,7 +25,7 @@ from lamr_postprocess.lines import IntArray, spans_of
 from lamr_postprocess.nesting import is_too_deep
 from lamr_postprocess.trials import DIED, PARSED, trial_of
 
-_ERROR = 65_535  # tree-sitter's kind id of an ERROR node; it is outside the grammar's own range
+ERROR = 65_535  # tree-sitter's kind id of an ERROR node; it is outside the grammar's own range
 
 # A parser that looks for the likeliest repair of broken code can take time that grows with the cube of the text: 11 s
 # for 20 kB of `a=>{` as Java. It reports progress every hundred operations (about 25 us). Code that people write takes
@@ -73,7 +73,8 @@ class Grammar:
     Attributes:
         parser: the grammar itself.
         lists: for each kind id, the specification by the parent's kind id; the key -1 stands for any parent.
-        comments, companions, prefixes, labels, padded, opaque: the kind ids in the table's columns of these names.
+        comments, companions, prefixes, labels, padded, opaque: the kind ids in the table's columns of these names; an
+            error is a prefix, too.
         plain: the kind ids that no column names, of which the tree has most.
         names: the name of each kind id.
         language: the table.
@@ -90,6 +91,11 @@ class Grammar:
     plain: frozenset[int]
     names: dict[int, str]
     language: Language
+
+    @cached_property
+    def joiners(self) -> bytes:
+        """The characters of the table's column, as the bytes that they are."""
+        return self.language.joiners.encode()
 
     @cached_property
     def query(self) -> tree_sitter.Query | None:
@@ -187,10 +193,10 @@ def grammar_of(language: Language) -> Grammar:
         ) from None
     parser = tree_sitter.Language(getattr(wheel, function)())
     names = {i: parser.node_kind_for_id(i) or "" for i in range(parser.node_kind_count)}
-    names[_ERROR] = "ERROR"
+    names[ERROR] = "ERROR"
     ids: dict[str, set[int]] = {}
     for number, name in names.items():
-        if number == _ERROR or parser.node_kind_is_named(number):  # the token `begin` isn't the node `begin`
+        if number == ERROR or parser.node_kind_is_named(number):  # the token `begin` isn't the node `begin`
             ids.setdefault(name, set()).add(number)
 
     def kinds(wanted: frozenset[str]) -> frozenset[int]:
@@ -212,11 +218,11 @@ def grammar_of(language: Language) -> Grammar:
         lists=lists,
         comments=comments,
         companions=companions,
-        prefixes=kinds(language.prefixes),
+        prefixes=kinds(language.prefixes) | {ERROR},
         labels=kinds(language.labels),
         padded=padded,
         opaque=opaque,
-        plain=frozenset(names) - {_ERROR, *lists, *comments, *companions, *padded, *opaque},
+        plain=frozenset(names) - {ERROR, *lists, *comments, *companions, *padded, *opaque},
         names=names,
         language=language,
     )
