@@ -17,7 +17,7 @@ from typing import TypeVar
 from lamr_postprocess.detection import detect_language
 from lamr_postprocess.languages import Language
 from lamr_postprocess.layout import LineLayout, line_layout
-from lamr_postprocess.lines import IntArray, line_spans
+from lamr_postprocess.lines import IntArray, line_spans, split_lines
 from lamr_postprocess.listing import Listing, read_listing
 from lamr_postprocess.outputs import output_frames
 
@@ -67,14 +67,12 @@ class SourceFile:
     @cached_property
     def lines(self) -> list[str]:
         """The lines of the text with their newlines."""
-        return [self.text[start:stop] for start, stop in self.spans.tolist()]
+        return split_lines(self.text)
 
     @cached_property
     def body_lines(self) -> list[str]:
         """The lines of the body with their newlines."""
-        if self.listing is None:
-            return self.lines
-        return [self.body[start:stop] for start, stop in self.layout.spans.tolist()]
+        return self.lines if self.listing is None else split_lines(self.body)
 
     @cached_property
     def language(self) -> Language:
