@@ -114,12 +114,15 @@ class Grammar:
 
     @cached_property
     def meanings(self) -> re.Pattern[bytes] | None:
-        """How lines begin that say what others mean; the groups are the table's columns. None where there are none."""
+        """How lines begin that say what others mean, with the line end before them; the groups are the table's columns.
+
+        None where there are none. What begins with a line end is found four times as quickly as what `^` begins.
+        """
         language = self.language
         names = ("directives", "sections", "remarks", "documents", "asides")
         columns = {name: getattr(language, name) for name in names}
         parts = [f"(?P<{name}>{pattern})" for name, pattern in columns.items() if pattern]
-        return re.compile(rf"^[ \t]*(?:{'|'.join(parts)})".encode(), re.MULTILINE) if parts else None
+        return re.compile(rf"\n[ \t]*(?:{'|'.join(parts)})".encode(), re.MULTILINE) if parts else None
 
     def _compiled(self, query: str) -> tree_sitter.Query | None:
         return tree_sitter.Query(self.parser, spelled_out(query)) if query else None

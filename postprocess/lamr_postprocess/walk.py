@@ -150,8 +150,8 @@ class Walk:
         self.remarked: list[tuple[int, int]] = []  # (comment, the item that it stands right above)
         meanings = self.grammar.meanings
         self.marks = {  # what says something of others, by the byte where it begins
-            found.start(found.lastgroup): found.lastgroup
-            for found in (meanings.finditer(self.data) if meanings else ())
+            found.start(found.lastgroup) - 1: found.lastgroup
+            for found in (meanings.finditer(b"\n" + self.data) if meanings else ())
             if found.lastgroup
         }
         self.broken: set[int] = set()
