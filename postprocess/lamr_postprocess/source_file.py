@@ -22,7 +22,7 @@ from lamr_postprocess.listing import Listing, read_listing
 from lamr_postprocess.outputs import output_frames
 
 MOST_CHARS = 1 << 20
-"""The characters of all texts that are kept. What is known of them takes about twenty times as many bytes."""
+"""The characters of all texts that are kept. What is known of them takes about thirty times as many bytes."""
 
 T = TypeVar("T")
 
@@ -106,6 +106,10 @@ class SourceFile:
             value = make()
             self._last[what] = (key, value)
         return value  # type: ignore[return-value]  # of the same kind and key
+
+    def kept(self, what: str, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what `once` does, or of a text that is too large to be kept what `make` gives each time."""
+        return self.once(what, key, make) if len(self.text) <= MOST_CHARS else make()
 
 
 class SourceFiles:

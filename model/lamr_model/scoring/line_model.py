@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 from lamr_base.arrays import Float32Array, Float64Array, logit
-from lamr_postprocess.source_file import MOST_CHARS, SourceFile
+from lamr_postprocess.source_file import SourceFile
 from numpy.typing import NDArray
 
 from lamr_model.crf import Decoder, DecoderWeights
@@ -38,6 +38,7 @@ from lamr_model.scoring.line_vectors import (
     LineVectors,
     QueryVectors,
     WordMatching,
+    WordSums,
     WordTable,
     vector_inputs,
 )
@@ -82,13 +83,7 @@ class FileLines:
 
     @classmethod
     def of(cls, source: SourceFile) -> FileLines:
-        """Read a file, once for all questions about it if it is one that is kept."""
-        if len(source.text) > MOST_CHARS:
-            return cls._read(source)
-        return source.once("lines", None, lambda: cls._read(source))
-
-    @classmethod
-    def _read(cls, source: SourceFile) -> FileLines:
+        """Read a file."""
         words = DocumentWords.of(TermIndex.of(source.body, source.layout), source.layout)
         positions = Positions.of(words)
         defined, using = (positions.place[lines] for lines in words.definitions)
@@ -183,11 +178,16 @@ class LineModel:
             source: the file.
             near_named: float64 [L], how near each line is to one that the query names by number.
         """
-        lines = FileLines.of(source)
+        lines = source.kept("lines", None, lambda: FileLines.of(source))
+        sums = source.kept(
+            "sums", self.line, lambda: WordSums.of(lines.words, lines.positions, self.place, self.line)
+        )
         asked = (QueryWords.of(each.text, each.task, source.path, self.place) for each in queries)
-        return tuple(self._ask(each, lines, near_named) for each in asked)
+        return tuple(self._ask(each, lines, sums, near_named) for each in asked)
 
-    def _ask(self, asked: QueryWords, lines: FileLines, near_named: Float64Array) -> QueryLines:
+    def _ask(
+        self, asked: QueryWords, lines: FileLines, sums: WordSums, near_named: Float64Array
+    ) -> QueryLines:
         words, positions = lines.words, lines.positions
         matches = Matches.of(asked, words, positions)
         weights = self.matching.weights(matches.features)
@@ -202,7 +202,7 @@ class LineModel:
         return QueryLines(
             positions,
             lines.relations,
-            LineVectors.of(words, positions, self.place, self.line, told, self.matching.block_prior),
+            LineVectors.of(sums, positions, told, self.matching.block_prior),
             np.concatenate(plain, axis=1, dtype=np.float32),
             matches.terms,
             together(asked, matches),
