@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 from lamr_base.arrays import Float32Array, Float64Array, logit
+from lamr_postprocess.lines import split_lines
 from lamr_postprocess.source_file import SourceFile
 from numpy.typing import NDArray
 
@@ -87,7 +88,7 @@ class FileLines:
         words = DocumentWords.of(TermIndex.of(source.body, source.layout), source.layout)
         positions = Positions.of(words)
         defined, using = (positions.place[lines] for lines in words.definitions)
-        forms = line_forms(source.body_lines, source.layout)
+        forms = line_forms(split_lines(source.body), source.layout)  # which nothing else of code reads
         return cls(words, positions, Relations.of(positions, defined, using), forms)
 
 
