@@ -269,7 +269,9 @@ def analyse(
             `repair`.
         least_cut: see `LEAST_CUT`; 0 fills no gaps but blank lines.
     """
-    return source.once((repair, named, least_cut), lambda: _analysed(source, repair, named, least_cut))
+    return source.once(
+        "analysis", (repair, named, least_cut), lambda: _analysed(source, repair, named, least_cut)
+    )
 
 
 def _analysed(source: SourceFile, repair: bool, named: bool, least_cut: int) -> Document:

@@ -23,7 +23,7 @@ from lamr_postprocess.alternatives import Alternatives, branches_in, conditions_
 from lamr_postprocess.blocks import NO_DEPTH, Blocks, blocks_of
 from lamr_postprocess.clock import look
 from lamr_postprocess.extent import Extent, error_rows, extent_of, whole_texts
-from lamr_postprocess.frames import Frames, frames_of
+from lamr_postprocess.frames import Frames, frames_of, no_frames
 from lamr_postprocess.isolation import blank, isolate
 from lamr_postprocess.languages import Language
 from lamr_postprocess.syntax import (
@@ -128,9 +128,10 @@ class _Mender:
             return state.source
         changed = state.change.blanked | state.change.told
         rows = tuple(sorted(row for row in changed if self._own[row].strip()))
-        found = _frames(self._blocks(self._own), self._language)
-        blanked = np.isin(np.arange(len(self._own)), [*state.change.blanked])
-        frames = Frames(np.where(blanked, found.above, -1), np.where(blanked, found.opening, -1))
+        frames = no_frames(np.full(len(self._own), -1))
+        if blanked := [*state.change.blanked]:  # which stand under rows before them
+            found = _frames(self._blocks(self._own[: max(blanked) + 1]), self._language)
+            frames.above[blanked], frames.opening[blanked] = found.above[blanked], found.opening[blanked]
         told = state.change.told
         bonds = (*state.change.bonds, *self._whole(told), *self._joined(told), *self._continued(told))
         return replace(state.source, damage=Damage(rows, frames, bonds, runs_of(sorted(told))))

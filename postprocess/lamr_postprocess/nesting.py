@@ -21,7 +21,7 @@ DEEPEST_BRACKETS = 1_000
 _BRACKETS = (b"([{", b")]}", b"")
 _ANGLES = (b"<", b">", b";{}")
 _ALL_CLOSED = 1 << 24  # more than are ever open
-_FAR = rb"(?m)^[ \t?:-]{%d}"  # each level takes a column
+_FAR = rb"\n[ \t?:-]{%d}"  # each level takes a column; a line end is found more quickly than what `^` begins
 _INDENTED = expression(rb"^([ \t]*)((?:[-?:][ \t]+)*)(?=[^\s])", re.MULTILINE)
 _MARK = expression(rb"[-?:][ \t]+")
 
@@ -36,7 +36,7 @@ def is_too_deep(
         angles: whether `<` opens something that belongs to a statement (the arguments of a type).
         rows, brackets: how many levels of indentation and how many brackets may be.
     """
-    if re.search(_FAR % rows, data) and _levels(data) > rows:
+    if re.search(_FAR % rows, b"\n" + data) and _levels(data) > rows:
         return True
     signs = (_BRACKETS, _ANGLES) if angles else (_BRACKETS,)
     return any(_open_at_once(data, brackets, *each) > brackets for each in signs)
@@ -49,8 +49,9 @@ def _open_at_once(data: bytes, few: int, opening: bytes, closing: bytes, ending:
     steps = np.zeros(256, dtype=np.int64)
     for signs, step in ((opening, 1), (closing, -1), (ending, -_ALL_CLOSED)):
         steps[list(signs)] = step
-    taken: IntArray = steps[np.frombuffer(data, dtype=np.uint8)]
-    level = np.append(0, np.cumsum(taken[taken != 0]))
+    points = np.frombuffer(data, dtype=np.uint8)
+    taken: IntArray = steps[points[(steps != 0)[points]]]
+    level = np.append(0, np.cumsum(taken))
     return int((level - np.minimum.accumulate(level)).max())
 
 

@@ -19,12 +19,12 @@ from lamr_base.records import dataclass
 from lamr_postprocess.detection import detect_language
 from lamr_postprocess.languages import Language
 from lamr_postprocess.layout import LineLayout, line_layout
-from lamr_postprocess.lines import IntArray, line_spans
+from lamr_postprocess.lines import IntArray, line_spans, split_lines
 from lamr_postprocess.listing import Listing, read_listing
 from lamr_postprocess.outputs import output_frames
 
 MOST_CHARS = 1 << 20
-"""The characters of all texts that are kept. What is known of them takes about twenty times as many bytes."""
+"""The characters of all texts that are kept. What is known of them takes about thirty times as many bytes."""
 
 T = TypeVar("T")
 
@@ -44,7 +44,7 @@ class SourceFile:
     path: str = ""
     given_language: Language | None = None
     listed: bool = True
-    _last: list[tuple[Hashable, object]] = field(default_factory=list, init=False, repr=False)
+    _last: dict[str, tuple[Hashable, object]] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def listing(self) -> Listing | None:
@@ -69,14 +69,12 @@ class SourceFile:
     @cached_property
     def lines(self) -> list[str]:
         """The lines of the text with their newlines."""
-        return [self.text[start:stop] for start, stop in self.spans.tolist()]
+        return split_lines(self.text)
 
     @cached_property
     def body_lines(self) -> list[str]:
         """The lines of the body with their newlines."""
-        if self.listing is None:
-            return self.lines
-        return [self.body[start:stop] for start, stop in self.layout.spans.tolist()]
+        return self.lines if self.listing is None else split_lines(self.body)
 
     @cached_property
     def language(self) -> Language:
@@ -100,17 +98,20 @@ class SourceFile:
             language = detect_language(self.body, self.path)
         return language.blocks is output_frames
 
-    def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what `make` gives, which isn't called again until another key was asked for.
+    def once(self, what: str, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what `make` gives, which isn't called again until the same is asked for with another key.
 
-        One value is kept, because an analysis takes ten times as much memory as its text.
+        One value of each kind is kept, because an analysis takes ten times as much memory as its text.
         """
-        for known, value in self._last:
-            if known == key:
-                return value  # type: ignore[return-value]  # of the same key
-        value = make()
-        self._last[:] = [(key, value)]
-        return value
+        last, value = self._last.get(what, (None, None))
+        if what not in self._last or last != key:
+            value = make()
+            self._last[what] = (key, value)
+        return value  # type: ignore[return-value]  # of the same kind and key
+
+    def kept(self, what: str, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what `once` does, or of a text that is too large to be kept what `make` gives each time."""
+        return self.once(what, key, make) if len(self.text) <= MOST_CHARS else make()
 
 
 class SourceFiles:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lamr_postprocess import line_spans, split_lines
+from lamr_postprocess import approximate_tokens, line_spans, split_lines
+from lamr_postprocess.byte_counts import approximate_tokens_of_lines
 from lamr_postprocess.layout import line_layout, token_lines
 from lamr_postprocess.lines import CharacterMeans, TokenLines, code_points
 
@@ -29,6 +30,12 @@ def slow_split(text: str) -> list[str]:
 @given(st.text(alphabet=NEWLINES))
 def test_split_matches_a_character_loop(text: str) -> None:
     assert split_lines(text) == slow_split(text)
+    assert [text[start:stop] for start, stop in line_spans(text).tolist()] == slow_split(text)
+
+
+@given(st.text(alphabet=NEWLINES + "\ud800"))
+def test_each_line_has_as_many_tokens_as_it_has_alone(text: str) -> None:
+    assert approximate_tokens_of_lines(text).tolist() == list(map(approximate_tokens, slow_split(text)))
 
 
 @pytest.mark.parametrize(

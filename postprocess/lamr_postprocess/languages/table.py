@@ -229,6 +229,16 @@ class ListKind:
         """Whether the children are parts of one expression rather than statements."""
         return self.by_row or "," in self.separators
 
+    @cached_property
+    def depends(self) -> bool:
+        """Whether it depends on the node, and on what stands before it, what kind of list it is."""
+        return bool(self.least_rows or self.unless or self.first_behind or self.unfilled)
+
+    @cached_property
+    def counts(self) -> bool:
+        """Whether items may have their values by others."""
+        return bool(self.valued or self.counter)
+
 
 @dataclass(frozen=True, eq=False)  # compared and hashed by identity: there is one table a language
 class Language:
