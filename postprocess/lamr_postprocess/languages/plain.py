@@ -171,15 +171,18 @@ _FRONT_TOML = AtomicSpan(r"\A\ufeff?\+\+\+[ \t]*\n", r"^\+\+\+[ \t]*$")
 # A fence may stand in a quotation and in an item of a list.
 _FENCE = AtomicSpan(r"^[ \t]*(?:(?:[>*+-]|\d{1,3}[.)])[ \t]*)*(?P<tag>`{3,9}|~{3,9})[^\n]*\n",
     r"^[ \t]*(?:>[ \t]*)*{tag}[`~]*[ \t]*$|\Z")
-_HEREDOC = AtomicSpan(r"<<[-~]?[ \t]?(?P<quote>['\"]?)(?P<tag>[A-Za-z_][\w.-]*)(?P=quote)", r"^[ \t]*{tag}[ \t]*$",
+HEREDOC = AtomicSpan(r"<<[-~]?[ \t]?(?P<quote>['\"]?)(?P<tag>[A-Za-z_][\w.-]*)(?P=quote)", r"^[ \t]*{tag}[ \t]*$",
     waits=True)
-IN_RUBY = (AtomicSpan(r"^=begin\b", r"^=end\b"), AtomicSpan(r"^__END__$", r"\Z"), _HEREDOC, *_HASHES)
-IN_PHP = (AtomicSpan(r"<<<[ \t]*(?P<quote>['\"]?)(?P<tag>[A-Za-z_]\w*)(?P=quote)[ \t]*\n", r"^[ \t]*{tag}\b"),
-    AtomicSpan(r"#(?!\[)[^\n]*"), *LIKE_C)
-_HEREDOC_OF_SHELL = AtomicSpan(
-    r"(?:(?<![<\w])|(?<=\s\d))<<-?[ \t]*\\?(?P<quote>['\"]?)(?P<tag>[A-Za-z_][\w.-]*)(?P=quote)",
+HEREDOC_OF_RUBY = AtomicSpan(r"<<[-~]?(?P<quote>['\"`]?)(?P<tag>[A-Z_]\w*)(?P=quote)", r"^[ \t]*{tag}[ \t]*$",
+    waits=True)
+IN_RUBY = (AtomicSpan(r"^=begin\b", r"^=end\b"), AtomicSpan(r"^__END__$", r"\Z"), HEREDOC_OF_RUBY, *_HASHES)
+HEREDOC_OF_PHP = AtomicSpan(r"<<<[ \t]*(?P<quote>['\"]?)(?P<tag>[A-Za-z_]\w*)(?P=quote)", r"^[ \t]*{tag}\b",
+    waits=True)
+IN_PHP = (HEREDOC_OF_PHP, AtomicSpan(r"#(?!\[)[^\n]*"), *LIKE_C)
+HEREDOC_OF_SHELL = AtomicSpan(
+    r"<<(?<!<<<)(?!<)-?[ \t]*\\?(?P<quote>['\"]?)(?P<tag>[A-Za-z_][\w.-]*)(?P=quote)",
     r"^\t*{tag}[ \t]*$", waits=True)
-_IN_SHELL = (AtomicSpan(r"\\\S"), _WORD_OF_HASH, _HEREDOC_OF_SHELL, AtomicSpan(r"'", r"'"),
+_IN_SHELL = (AtomicSpan(r"\\\S"), _WORD_OF_HASH, HEREDOC_OF_SHELL, AtomicSpan(r"'", r"'"),
     AtomicSpan(r'"(?:[^"\\]|\\[\s\S])*"'))
 # A text of YAML that goes on in deeper lines; behind an item's dash, the key says how deep.
 _IN_YAML = (
@@ -378,7 +381,7 @@ PLAIN: tuple[Language, ...] = (
         directives=r"(?:SHELL|MAKEFLAGS|VPATH|\.(?:RECIPEPREFIX|SHELLFLAGS|DEFAULT_GOAL))[ \t]*[:?+]?="
         r"|\.(?:ONESHELL|POSIX)\b"),
     _hash("dockerfile", ".dockerfile .containerfile", "docker", "Dockerfile Containerfile", frames=CLOSERS,
-        wholes=(remark(r"^[ \t]*#(?![ \t]*(?:syntax|escape)=)[^\n]*"), _HEREDOC), goes_on=r"[\\`][ \t]*$",
+        wholes=(remark(r"^[ \t]*#(?![ \t]*(?:syntax|escape)=)[^\n]*"), HEREDOC), goes_on=r"[\\`][ \t]*$",
         headings=(r"(?i:FROM)[ \t]",), directives=r"#[ \t]*(?:syntax|escape)=|(?i:SHELL|WORKDIR|USER)[ \t]"),
     _hash("cmake", ".cmake", "", "CMakeLists.txt", frames=BRACKETS, words=(_COMMANDS_OF_CMAKE,),
         wholes=(AtomicSpan(r"#?\[(?P<tag>=*)\[", r"\]{tag}\]"), AFTER_HASH, AtomicSpan(r'"', r'(?<!\\)"'))),
@@ -388,7 +391,7 @@ PLAIN: tuple[Language, ...] = (
     _hash("perl", ".pl .pm .t .psgi", "", "cpanfile", "perl", frames=BRACED,
         wholes=(remark(r"^=[a-z]\w*", r"^=cut\b"), AtomicSpan(r"^__(?:END|DATA)__", r"\Z"),
             AtomicSpan(r"<<~?(?P<quote>['\"])(?P<tag>[^'\"\n]+)(?P=quote)",
-            r"^[ \t]*{tag}[ \t]*$", waits=True), _HEREDOC, *_LISTS_OF_PERL, _WORD_OF_HASH, *_TEXTS),
+            r"^[ \t]*{tag}[ \t]*$", waits=True), HEREDOC, *_LISTS_OF_PERL, _WORD_OF_HASH, *_TEXTS),
         goes_on=UNENDED, goes_back=CHAINS, calls=True,
         directives=r"(?:package|use[ \t]+(?:strict|warnings|v?5|utf8|feature|open|experimental))\b"),
     _hash("r", ".r .R", "", "", "Rscript", frames=BRACED,
@@ -404,10 +407,10 @@ PLAIN: tuple[Language, ...] = (
     nested(_HASH, "nix", ".nix", wholes=(_BLOCK_OF_C, _TEXT_OF_NIX, AFTER_HASH, LONG_TEXT), words=(_LET_OF_NIX,),
         documents=r"(?:with|assert)\b.*;[ \t]*$|.*:[ \t]*$", filled=False),
     _hash("terraform", ".tf .tfvars .hcl .nomad .tofu", "hcl", frames=BRACKETS,
-        wholes=(_HEREDOC, AFTER_HASH, *_COMMENTS_OF_C, _TEXT)),
+        wholes=(HEREDOC, AFTER_HASH, *_COMMENTS_OF_C, _TEXT)),
     _hash("graphql", ".graphql .gql .graphqls", frames=BRACKETS, wholes=(_TRIPLE, AFTER_HASH, _TEXT),
         goes_on=r"[=|&@][ \t]*$", documents=r'"', filled=True),
-    _hash("crystal", ".cr", "", "", "crystal", frames=ENDS, wholes=(_HEREDOC, AFTER_HASH, LONG_TEXT, _LETTER),
+    _hash("crystal", ".cr", "", "", "crystal", frames=ENDS, wholes=(HEREDOC, AFTER_HASH, LONG_TEXT, _LETTER),
         calls=True),
     nested(_HASH, "nim", ".nim .nims .nimble", wholes=(remark(r"#\[", r"\]#"), _TRIPLE, AFTER_HASH, _TEXT),
         items=r"- |of\b", calls=True, directives=r"\{\.push\b"),
@@ -555,7 +558,7 @@ PLAIN: tuple[Language, ...] = (
         jumps=(r"(?i:\b(?:goto|gosub))[ \t]+(?P<name>\w+)", r"[ \t]*(?P<name>\w+):")),
     by_lines(Comment('"'), "vim", ".vim", "", ".vimrc", frames=ends("en|endf|endfo|endw|endt|enddef"),
         wholes=(AtomicSpan(r"=<<[ \t]*(?:(?:trim|eval)[ \t]+)*(?P<tag>[A-Z]\w*)",
-            r"^[ \t]*{tag}[ \t]*$", waits=True), _HEREDOC, AtomicSpan(r"^(?P<tag> *)if (?:0|v:false)[ \t]*\n",
+            r"^[ \t]*{tag}[ \t]*$", waits=True), HEREDOC, AtomicSpan(r"^(?P<tag> *)if (?:0|v:false)[ \t]*\n",
             r"^{indent}en(?:dif?)?\b"), remark(r'^[ \t]*"[^\n]*')),
         goes_back=r"[ \t]*\\", brackets="", directives=r"vim9script\b|scriptencoding\b"),
     by_lines(Comment("REM"), "batch", ".bat .cmd", frames=r"\)",

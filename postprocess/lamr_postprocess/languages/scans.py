@@ -1,11 +1,12 @@
 """What tells brackets and end words from texts and comments, for each family of languages.
 
-Each `Scan` is a row. What a grammar can't read, or misreads, is kept or cut by it (`lamr_postprocess.scanner`).
+Each `Scan` is a row. What a grammar can't read, or misreads, is kept or cut by it (`lamr_postprocess.pairs`).
 """
 
 from __future__ import annotations
 
-from lamr_postprocess.languages.table import AtomicSpan, Scan
+from lamr_postprocess.languages.plain import HEREDOC, HEREDOC_OF_PHP, HEREDOC_OF_RUBY, HEREDOC_OF_SHELL
+from lamr_postprocess.languages.table import Scan
 
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
 # What may lack its end goes up to the end of the text, or has a bound, so that no text takes time of its square.
@@ -72,7 +73,7 @@ PHP = Scan(
     _SLASHED + "#?",
     (r"(?:\A|\?>)(?s:.*?)(?:<\?(?:php\b|=)?|\Z)", _LINE, r"#(?!\[)[^\n]*", _BLOCK, _LONG_TEXT, _LONG_LETTERS),
     _BRACKETS,
-    heredoc=AtomicSpan(r"<<<[ \t]*(?P<quote>['\"]?)(?P<tag>[A-Za-z_]\w*)(?P=quote)", r"^[ \t]*{tag}\b"),
+    heredoc=HEREDOC_OF_PHP,
 )
 LUA = Scan(
     _DASHED,
@@ -117,11 +118,11 @@ RUBY = Scan(
     around=r"(?<![.:\w$@])(?!def[ \t]+[\w.?!]+(?:\([^()\n]*\))?[ \t]+=[ \t]|class(?![ \t]+(?:[A-Z]|<<)))"
     r"(?!module(?![ \t]+[A-Z]))"
     r"{}(?![\w:?!])",
-    behind=r"(?:^|[=(\[{,|&!;]|\b(?:then|return|do|else|not|and|or))[ \t]*\Z",
+    behind=r"^|[=(\[{,|&!;]|\b(?:then|return|do|else|not|and|or)",
     led=frozenset(["if", "unless", "case", "while", "until", "for"]),
     headed=frozenset({"do"}),
     heads=frozenset({"while", "until", "for"}),
-    heredoc=AtomicSpan(r"<<[-~]?(?P<quote>['\"`]?)(?P<tag>[A-Z_]\w*)(?P=quote)", r"^[ \t]*{tag}[ \t]*$"),
+    heredoc=HEREDOC_OF_RUBY,
 )
 SHELL = Scan(
     _HASHED + r"\\$`",
@@ -143,19 +144,17 @@ SHELL = Scan(
     },
     bracket=r"[()]|(?<![^\s;&|()!])\{(?=\s)|(?<![^\s;&)])\}(?!\w)",
     around=r"(?<![^\s;&|(){}`!]){}(?![\w=/.-])",
-    behind=r"(?:^|[;&|({`!)]|\b(?:then|do|else|elif|if|while|until|time|coproc(?:[ \t]+\w+)?))[ \t]*\Z",
+    behind=r"^|[;&|({`!)]|\b(?:then|do|else|elif|if|while|until|time|coproc(?:[ \t]+\w+)?)",
     led=frozenset(["if", "fi", "case", "esac", "while", "until", "for", "select", "done"]),
     loose={")": "esac"},
     filled=True,
-    heredoc=AtomicSpan(
-        r"<<(?<!<<<)(?!<)-?[ \t]*\\?(?P<quote>['\"]?)(?P<tag>[A-Za-z_][\w.-]*)(?P=quote)", r"^\t*{tag}[ \t]*$"
-    ),
+    heredoc=HEREDOC_OF_SHELL,
 )
 TERRAFORM = Scan(
     _SLASHED + "#",
     (_LINE, _HASH, _BLOCK, _BRACED_TEXT),
     _BRACKETS,
-    heredoc=AtomicSpan(r"<<[-~]?(?P<tag>[A-Za-z_]\w*)", r"^[ \t]*{tag}[ \t]*$"),
+    heredoc=HEREDOC,
 )
 CSS = Scan(_SLASHED + "u", (_BLOCK, r"url\([^)\"'\n]{0,2000}\)", _TEXT, _LETTERS), _BRACKETS)
 JSON = Scan(_SLASHED, (_LINE, _BLOCK, _TEXT), _BRACKETS)

@@ -78,7 +78,7 @@ class Scan:
         pairs: what opens a block, and what closes it.
         bracket: an expression of a bracket.
         around: an expression of a word, with a place `{}` for the words of `pairs`.
-        behind: an expression of what ends before a word of `led`, which is none elsewhere.
+        behind: an expression of what ends before a word of `led`, with blanks between; elsewhere it is none.
         led: see `behind`.
         loose: what closes nothing directly inside of a block that something else closes (the `)` of a pattern in
             `case`), and this one.
