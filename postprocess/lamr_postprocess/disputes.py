@@ -57,7 +57,7 @@ def disputes_of(source: SourceFile, outline: Outline, tree: ParsedText) -> Dispu
     scan = tree.grammar.language.scan
     if scan is None or not (broken or _may_part(outline, tree, scan)) or source.pairs is None:
         return Disputes(broken=broken)
-    return _Comparison(source, source.pairs, outline, tree, broken).disputes(scan)
+    return _Comparison(source, source.pairs, outline, tree, broken).disputes()
 
 
 def _may_part(outline: Outline, tree: ParsedText, scan: Scan) -> bool:
@@ -119,7 +119,7 @@ class _Comparison:
         self._pairs, self._tree, self._broken = pairs, tree, broken
         self._owner = outline.owner.tolist()
 
-    def disputes(self, scan: Scan) -> Disputes:
+    def disputes(self) -> Disputes:
         """Find what the tree doesn't hold together."""
         pairs = self._pairs
         parted = [pair for pair in pairs.pairs if self._parts(*pair[:2]) and self._counts(pair)]
@@ -128,7 +128,7 @@ class _Comparison:
             return Disputes()
         openings = {pair.first for pair in parted}
         closures = [pair[:2] for pair in parted]
-        if scan.filled:
+        if self._tree.grammar.language.filled:
             closures += [(pair.first, row) for pair in parted for row in self._filling(pair)]
         for first, last in in_time((*texts, *self._whole())):
             owned = [row for row in range(first, last + 1) if self._owner[row] != NOBODY]

@@ -18,7 +18,7 @@ import numpy as np
 
 from lamr_postprocess.atomic import Found, found_in, masked
 from lamr_postprocess.clock import in_time
-from lamr_postprocess.languages.table import Scan, Template
+from lamr_postprocess.languages.table import AtomicSpan, Scan, Template
 from lamr_postprocess.lines import IntArray
 
 _FAR, _NEAR = 100, 30
@@ -30,7 +30,7 @@ _NONE = -1
 OPENS, GOES_ON, CLOSES = "opens", "goes on", "closes"
 _IF, _ELSE, _ENDIF = "if", "else", "endif"
 _ANY = "any block"
-_NOTHING = Scan("", (), {})
+_NOTHING = Scan("")
 
 
 Token = tuple[str, str, int, int, str]
@@ -48,11 +48,6 @@ class Pair(NamedTuple):
     opening: int
     closing: int
     branches: tuple[int, ...] = ()
-
-    @property
-    def ends(self) -> tuple[int, int]:
-        """The first and the last row."""
-        return self.first, self.last
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,13 +92,22 @@ class Pairs:
         return around
 
 
-def pairs_in(text: str, spans: IntArray, scan: Scan) -> Pairs:
-    """Find the pairs of a text of R rows, whose offsets int [R, 2] are given, by its language's table."""
+def pairs_in(text: str, spans: IntArray, scan: Scan, wholes: tuple[AtomicSpan, ...] = ()) -> Pairs:
+    """Find the pairs of a text of R rows, whose offsets int [R, 2] are given.
+
+    Args:
+        text: the text.
+        spans: the offsets of its rows.
+        scan: its language's table.
+        wholes: its language's texts and comments.
+    """
     text = text.replace("\r\n", " \n").replace("\r", "\n")  # expressions know one end of a line; offsets stay
-    texts = list(found_in(text, (scan.heredoc,))) if scan.heredoc is not None and "<<" in text else []
+    below = tuple(each for each in wholes if each.waits)
+    texts = list(found_in(text, below)) if "<<" in text else []
     text = masked(text, texts, " ")
-    number = scan.tokens.groupindex["token"]
-    found = [(match.start(number), match[number]) for match in scan.tokens.finditer(text) if match[number]]
+    pattern = scan.tokens(wholes)
+    number = pattern.groupindex["token"]
+    found = [(match.start(number), match[number]) for match in pattern.finditer(text) if match[number]]
     rows = _rows(spans, [at for at, _ in found])
     roles = {
         **{closing: (CLOSES, closing) for closing in scan.pairs.values()},

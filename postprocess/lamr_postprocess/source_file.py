@@ -88,8 +88,8 @@ class SourceFile:
     @cached_property
     def pairs(self) -> Pairs | None:
         """Brackets and end words over several rows of the body; None where no table tells them from its texts."""
-        scan = self.language.scan
-        return None if scan is None else pairs_in(self.body, self.layout.spans, scan)
+        scan, wholes = self.language.scan, self.language.wholes
+        return None if scan is None else pairs_in(self.body, self.layout.spans, scan, wholes)
 
     @cached_property
     def is_output(self) -> bool:
