@@ -69,7 +69,7 @@ _TEXT = AtomicSpan(r'"[^"\\\n]*(?:\\[\s\S][^"\\\n]*)*"?')
 _LETTERS = AtomicSpan(r"'[^'\\\n]{0,2000}(?:\\[\s\S][^'\\\n]{0,2000}){0,200}'")
 _LETTER = AtomicSpan(r"'(?:[^'\\\n]|\\[^\n]{1,8})'")  # a type variable or a lifetime may follow a lone quote
 _TEXTS = (_TEXT, _LETTERS)
-_GAPPED_TEXT = AtomicSpan(r'"(?:[^"\\\n]|\\[ \t]*\n[ \t]*\\|\\.)*"')  # of Haskell, over several lines
+_GAPPED_TEXT = AtomicSpan(r'"[^"\\\n]*(?:\\(?:[ \t]*\n[ \t]*\\|.)[^"\\\n]*)*"?')  # of Haskell, over several lines
 # Texts that may go on in the next line.
 LONG_TEXT = AtomicSpan(r'"', r'[^"\\]*(?:\\[\s\S][^"\\]*)*"', at_once=True)
 LONG_LETTERS = AtomicSpan(r"'", r"[^'\\]*(?:\\[\s\S][^'\\]*)*'", at_once=True)
