@@ -342,7 +342,7 @@ class _Space:
 def _by_line(source: SourceFile, space: _Space, why: str | None) -> _Structure:
     """The structure of a text without a tree, and why it has none if that is worth a word."""
     text, lines, language, spans = source.body, source.body_lines, source.language, source.layout.spans
-    wholes = wholes_of(text, lines, spans, language)
+    wholes = wholes_of(source)
     inner = wholes.head != np.arange(len(lines))
     frames = _frames(source, space, inner, wholes)
     blank = space.blank & ~inner
@@ -386,7 +386,7 @@ def _structure(source: SourceFile, space: _Space, named: bool) -> _Structure:
     if names[0][0].misread:
         return _by_line(source, space, _BROKEN.format(language.name))
     damage, spans = tree.damage, spans_in(tree)
-    disputes = disputes_of(source.body, source.layout.spans, outline, tree)
+    disputes = disputes_of(source, outline, tree)
     why = _note(language, damage, disputes)
     del tree
     look()

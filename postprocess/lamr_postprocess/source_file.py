@@ -22,6 +22,7 @@ from lamr_postprocess.layout import LineLayout, line_layout
 from lamr_postprocess.lines import IntArray, line_spans, split_lines
 from lamr_postprocess.listing import Listing, read_listing
 from lamr_postprocess.outputs import output_frames
+from lamr_postprocess.pairs import Pairs, pairs_in
 
 MOST_CHARS = 1 << 20
 """The characters of all texts that are kept. What is known of them takes about thirty times as many bytes."""
@@ -83,6 +84,12 @@ class SourceFile:
             return self.given_language
         named = None if self.listing is None else self.listing.path
         return detect_language(self.body, self.path or named)
+
+    @cached_property
+    def pairs(self) -> Pairs | None:
+        """Brackets and end words over several rows of the body; None where no table tells them from its texts."""
+        scan, wholes = self.language.scan, self.language.wholes
+        return None if scan is None else pairs_in(self.body, self.layout.spans, scan, wholes)
 
     @cached_property
     def is_output(self) -> bool:

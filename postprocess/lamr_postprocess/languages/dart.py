@@ -12,7 +12,7 @@ DART = with_grammar(
     ending="}",
     leading=r"@\w",
     stand_ins=("class $ {", "void $() {", "{"),
-    scan=scans.DART,
+    scan=scans.SLASHED,
     grammar="tree_sitter_dart:language",
     lists={
         "program|block|switch_block": ListKind(),

@@ -16,7 +16,7 @@ KOTLIN = with_grammar(
     ending="}",
     leading=r"@\w",
     stand_ins=("class $ {", "fun $() {", "run {"),
-    scan=scans.KOTLIN,
+    scan=scans.TICKED,
     grammar="tree_sitter_kotlin:language",
     hints=(
         r"^[ \t]*(private |public |internal |override |suspend |inline )*fun (<.*> )?[\w.]+\(",

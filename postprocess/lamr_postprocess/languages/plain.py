@@ -57,18 +57,19 @@ remark = partial(AtomicSpan, says_nothing=True)
 """A comment."""
 
 
-def _nesting(opening: str, inside: str, closing: str, *, nothing: bool = True) -> AtomicSpan:
-    """A comment, or something else, that may hold another one, and else what is inside."""
-    closed = rf"(?:{inside}|{opening}(?:{inside})*{closing})*{closing}"
+def _nesting(opening: str, inside: str, closing: str, *, plain: str = "", nothing: bool = True) -> AtomicSpan:
+    """A comment, or something else, that may hold another one, and else plain characters or what is inside."""
+    inner = rf"{opening}{plain}(?:(?:{inside}){plain})*{closing}"
+    closed = rf"{plain}(?:(?:{inside}|{inner}){plain})*{closing}"
     return AtomicSpan(opening, closed, at_once=True, says_nothing=nothing)
 
 
 # What can't be parted. A text in quotes ends with its line unless a language says otherwise.
-_TEXT = AtomicSpan(r'"(?:[^"\\\n]|\\.)*"')
-_LETTERS = AtomicSpan(r"'(?:[^'\\\n]|\\.)*'")
+_TEXT = AtomicSpan(r'"[^"\\\n]*(?:\\[\s\S][^"\\\n]*)*"?')
+_LETTERS = AtomicSpan(r"'[^'\\\n]{0,2000}(?:\\[\s\S][^'\\\n]{0,2000}){0,200}'")
 _LETTER = AtomicSpan(r"'(?:[^'\\\n]|\\[^\n]{1,8})'")  # a type variable or a lifetime may follow a lone quote
 _TEXTS = (_TEXT, _LETTERS)
-_GAPPED_TEXT = AtomicSpan(r'"(?:[^"\\\n]|\\[ \t]*\n[ \t]*\\|\\.)*"')  # of Haskell, over several lines
+_GAPPED_TEXT = AtomicSpan(r'"[^"\\\n]*(?:\\(?:[ \t]*\n[ \t]*\\|.)[^"\\\n]*)*"?')  # of Haskell, over several lines
 # Texts that may go on in the next line.
 LONG_TEXT = AtomicSpan(r'"', r'[^"\\]*(?:\\[\s\S][^"\\]*)*"', at_once=True)
 LONG_LETTERS = AtomicSpan(r"'", r"[^'\\]*(?:\\[\s\S][^'\\]*)*'", at_once=True)
@@ -79,23 +80,29 @@ _LINE_OF_C = remark(r"//[^\n]*")
 _BLOCK_OF_C = remark(r"/\*", r"\*/")
 _COMMENTS_OF_C = (_LINE_OF_C, _BLOCK_OF_C)
 LIKE_C = (*_COMMENTS_OF_C, *_TEXTS)
-LIKE_JAVASCRIPT = (*LIKE_C, AtomicSpan("`", r"(?:[^`\\]|\\[\s\S])*`", at_once=True))
-LIKE_KOTLIN = (*_COMMENTS_OF_C, _TRIPLE, _TEXT, _LETTER)
+LIKE_JAVASCRIPT = (*LIKE_C, AtomicSpan("`", r"[^`\\]*(?:\\[\s\S][^`\\]*)*`", at_once=True))
+LIKE_JAVA = (*_COMMENTS_OF_C, _TRIPLE, _TEXT, _LETTER)
+_NESTED_COMMENTS = (_LINE_OF_C, _nesting(r"/\*", r"\*(?!/)|/(?!\*)", r"\*/", plain="[^*/]*"))
+# A text with expressions in braces that may hold texts.
+_BRACED_TEXT = AtomicSpan(
+    r'"(?:[^"\\\n$]|\$\{(?:[^{}"\n]|"(?:[^"\\\n]|\\.)*"|\{[^{}\n]*\})*\}|\$(?!\{)|\$\{|\\(?s:.))*"?'
+)
+_LIKE_KOTLIN = (*_NESTED_COMMENTS, _TRIPLE, _BRACED_TEXT, _LETTER, AtomicSpan(r"`[^`\n]*`"))
 AFTER_HASH = remark(r"#[^\n]*")
-IN_RUST = (*_COMMENTS_OF_C, AtomicSpan(r'\br(?P<tag>#*)"', r'"{tag}'), _TEXT, _LETTER)
+IN_RUST = (*_NESTED_COMMENTS, AtomicSpan(r'\br(?P<tag>#*)"', r'"{tag}'), LONG_TEXT, _LETTER)
 _WORD_OF_HASH = remark(r"(?<![^\s;&|()])#[^\n]*")
 _HASHES = (AFTER_HASH, *_TEXTS)
 IN_PYTHON = (*TRIPLES, *_HASHES)
 AFTER_DASHES = remark(r"--[^\n]*")
 LIKE_HASKELL = (remark(r"\{-", r"-\}"), remark(r"(?<!\S)--[^\n]*"), _TRIPLE, _GAPPED_TEXT, _LETTER)
-_LIKE_OCAML = (_nesting(r"\(\*", r"[^(*]|\((?!\*)|\*(?!\))", r"\*\)"),
+_LIKE_OCAML = (_nesting(r"\(\*", r"\((?!\*)|\*(?!\))", r"\*\)", plain="[^(*]*"),
     AtomicSpan(r"\{(?P<tag>[a-z_]*)\|", r"\|{tag}\}"), LONG_TEXT, _LETTER)
 _RAW_IN_R = tuple(
     AtomicSpan(rf"\b[rR]{quote}(?P<tag>-*){re.escape(opening)}", rf"{re.escape(closing)}{{tag}}{quote}")
     for quote in "\"'"
     for opening, closing in ("()", "[]", "{}")
 )
-_IN_D = (*_COMMENTS_OF_C, _nesting(r"/\+", r"[^/+]|/(?!\+)|\+(?!/)", r"\+/"),
+_IN_D = (*_COMMENTS_OF_C, _nesting(r"/\+", r"/(?!\+)|\+(?!/)", r"\+/", plain="[^/+]*"),
     AtomicSpan(r'\bq"(?P<tag>[A-Za-z_]\w*)[ \t]*\n', r'^{tag}"'), AtomicSpan(r'\bq"[(\[{<]', r'[)\]}>]"'),
     AtomicSpan(r'\br"', '"'), AtomicSpan("`", "`"), LONG_TEXT, _LETTERS)
 _READER_OF_LISP = r"^[ \t]*#(?:_?|[+-](?:[^\s()]+|\([^()]*\)))[ \t]*$"
@@ -174,16 +181,19 @@ _FRONT_TOML = AtomicSpan(r"\A\ufeff?\+\+\+[ \t]*\n", r"^\+\+\+[ \t]*$")
 # A fence may stand in a quotation and in an item of a list.
 _FENCE = AtomicSpan(r"^[ \t]*(?:(?:[>*+-]|\d{1,3}[.)])[ \t]*)*(?P<tag>`{3,9}|~{3,9})[^\n]*\n",
     r"^[ \t]*(?:>[ \t]*)*{tag}[`~]*[ \t]*$|\Z")
-_HEREDOC = AtomicSpan(r"<<[-~]?[ \t]?(?P<quote>['\"]?)(?P<tag>[A-Za-z_][\w.-]*)(?P=quote)", r"^[ \t]*{tag}[ \t]*$",
+HEREDOC = AtomicSpan(r"<<[-~]?[ \t]?(?P<quote>['\"]?)(?P<tag>[A-Za-z_][\w.-]*)(?P=quote)", r"^[ \t]*{tag}[ \t]*$",
     waits=True)
-IN_RUBY = (AtomicSpan(r"^=begin\b", r"^=end\b"), AtomicSpan(r"^__END__$", r"\Z"), _HEREDOC, *_HASHES)
-IN_PHP = (AtomicSpan(r"<<<[ \t]*(?P<quote>['\"]?)(?P<tag>[A-Za-z_]\w*)(?P=quote)[ \t]*\n", r"^[ \t]*{tag}\b"),
-    AtomicSpan(r"#(?!\[)[^\n]*"), *LIKE_C)
-_HEREDOC_OF_SHELL = AtomicSpan(
-    r"(?:(?<![<\w])|(?<=\s\d))<<-?[ \t]*\\?(?P<quote>['\"]?)(?P<tag>[A-Za-z_][\w.-]*)(?P=quote)",
+HEREDOC_OF_RUBY = AtomicSpan(r"<<[-~]?(?P<quote>['\"`]?)(?P<tag>[A-Z_]\w*)(?P=quote)", r"^[ \t]*{tag}[ \t]*$",
+    waits=True)
+IN_RUBY = (AtomicSpan(r"^=begin\b", r"^=end\b"), AtomicSpan(r"^__END__$", r"\Z"), HEREDOC_OF_RUBY, AFTER_HASH,
+    LONG_TEXT, LONG_LETTERS)
+HEREDOC_OF_PHP = AtomicSpan(r"<<<[ \t]*(?P<quote>['\"]?)(?P<tag>[A-Za-z_]\w*)(?P=quote)", r"^[ \t]*{tag}\b",
+    waits=True)
+IN_PHP = (HEREDOC_OF_PHP, AtomicSpan(r"#(?!\[)[^\n]*"), *_COMMENTS_OF_C, LONG_TEXT, LONG_LETTERS)
+HEREDOC_OF_SHELL = AtomicSpan(
+    r"<<(?<!<<<)(?!<)-?[ \t]*\\?(?P<quote>['\"]?)(?P<tag>[A-Za-z_][\w.-]*)(?P=quote)",
     r"^\t*{tag}[ \t]*$", waits=True)
-_IN_SHELL = (AtomicSpan(r"\\\S"), _WORD_OF_HASH, _HEREDOC_OF_SHELL, AtomicSpan(r"'", r"'"),
-    AtomicSpan(r'"(?:[^"\\]|\\[\s\S])*"'))
+_IN_SHELL = (AtomicSpan(r"\\\S"), _WORD_OF_HASH, HEREDOC_OF_SHELL, AtomicSpan(r"'", r"'"), LONG_TEXT)
 # A text of YAML that goes on in deeper lines; behind an item's dash, the key says how deep.
 _IN_YAML = (
     remark(r"(?<!\S)#[^\n]*"),
@@ -377,7 +387,7 @@ PLAIN: tuple[Language, ...] = (
     _hash("fish", ".fish", "", "", "fish", frames=ENDS, wholes=_IN_SHELL[1:], goes_on=_PIPE, skips_mark=False),
     _hash("yaml", ".yaml .yml .cff", "yml", ".clang-format .clang-tidy .clangd", frames=CLOSERS, wholes=_IN_YAML),
     _hash("toml", ".toml", "", "Pipfile Cargo.lock poetry.lock uv.lock", headings=_SECTIONS, frames=CLOSERS,
-        wholes=(*TRIPLES, AFTER_HASH, *_TEXTS)),
+        wholes=(*TRIPLES, AFTER_HASH, _TEXT, AtomicSpan(r"'[^'\n]*'"))),
     _hash("ini", ".ini .cfg .conf .cnf .properties .editorconfig .desktop .env", "",
         ".gitconfig .gitmodules .npmrc .env .coveragerc .flake8 .pylintrc .pypirc .hgrc", headings=_SECTIONS,
         frames=BRACKETS, goes_on=BACKSLASH),
@@ -388,7 +398,7 @@ PLAIN: tuple[Language, ...] = (
         directives=r"(?:SHELL|MAKEFLAGS|VPATH|\.(?:RECIPEPREFIX|SHELLFLAGS|DEFAULT_GOAL))[ \t]*[:?+]?="
         r"|\.(?:ONESHELL|POSIX)\b"),
     _hash("dockerfile", ".dockerfile .containerfile", "docker", "Dockerfile Containerfile", frames=CLOSERS,
-        wholes=(remark(r"^[ \t]*#(?![ \t]*(?:syntax|escape)=)[^\n]*"), _HEREDOC), goes_on=r"[\\`][ \t]*$",
+        wholes=(remark(r"^[ \t]*#(?![ \t]*(?:syntax|escape)=)[^\n]*"), HEREDOC), goes_on=r"[\\`][ \t]*$",
         headings=(r"(?i:FROM)[ \t]",), directives=r"#[ \t]*(?:syntax|escape)=|(?i:SHELL|WORKDIR|USER)[ \t]"),
     _hash("cmake", ".cmake", "", "CMakeLists.txt", frames=BRACKETS, words=(_COMMANDS_OF_CMAKE,),
         wholes=(AtomicSpan(r"#?\[(?P<tag>=*)\[", r"\]{tag}\]"), AFTER_HASH, AtomicSpan(r'"', r'(?<!\\)"'))),
@@ -398,7 +408,7 @@ PLAIN: tuple[Language, ...] = (
     _hash("perl", ".pl .pm .t .psgi", "", "cpanfile", "perl", frames=BRACED,
         wholes=(remark(r"^=[a-z]\w*", r"^=cut\b"), AtomicSpan(r"^__(?:END|DATA)__", r"\Z"),
             AtomicSpan(r"<<~?(?P<quote>['\"])(?P<tag>[^'\"\n]+)(?P=quote)",
-            r"^[ \t]*{tag}[ \t]*$", waits=True), _HEREDOC, *_LISTS_OF_PERL, _WORD_OF_HASH, *_TEXTS),
+            r"^[ \t]*{tag}[ \t]*$", waits=True), HEREDOC, *_LISTS_OF_PERL, _WORD_OF_HASH, *_TEXTS),
         goes_on=UNENDED, goes_back=CHAINS, calls=True,
         directives=r"(?:package|use[ \t]+(?:strict|warnings|v?5|utf8|feature|open|experimental))\b"),
     _hash("r", ".r .R", "", "", "Rscript", frames=BRACED,
@@ -409,15 +419,16 @@ PLAIN: tuple[Language, ...] = (
         goes_back=PIPES, words=(_MODULE_OF_JULIA,),
         calls=True, documents=r"@\w+[ \t]*$"),
     _hash("elixir", ".ex .exs", "", "", "elixir", frames=ENDS,
-        wholes=(*TRIPLES, AtomicSpan(r"\?\S"), AFTER_HASH, *_TEXTS), goes_on=rf"{OPERATOR}|(?:\|>|<>|\+\+)[ \t]*$",
+        wholes=(*TRIPLES, AtomicSpan(r"(?<!\w)\?\\?\S"), AFTER_HASH, LONG_TEXT, _LETTERS),
+        goes_on=rf"{OPERATOR}|(?:\|>|<>|\+\+)[ \t]*$",
         goes_back=PIPES, clauses=r"defp?[ \t]+(?P<name>\w+)"),
     nested(_HASH, "nix", ".nix", wholes=(_BLOCK_OF_C, _TEXT_OF_NIX, AFTER_HASH, LONG_TEXT), words=(_LET_OF_NIX,),
         documents=r"(?:with|assert)\b.*;[ \t]*$|.*:[ \t]*$", filled=False),
     _hash("terraform", ".tf .tfvars .hcl .nomad .tofu", "hcl", frames=BRACKETS,
-        wholes=(_HEREDOC, AFTER_HASH, *_COMMENTS_OF_C, _TEXT)),
+        wholes=(HEREDOC, AFTER_HASH, *_COMMENTS_OF_C, _BRACED_TEXT)),
     _hash("graphql", ".graphql .gql .graphqls", frames=BRACKETS, wholes=(_TRIPLE, AFTER_HASH, _TEXT),
         goes_on=r"[=|&@][ \t]*$", documents=r'"', filled=True),
-    _hash("crystal", ".cr", "", "", "crystal", frames=ENDS, wholes=(_HEREDOC, AFTER_HASH, LONG_TEXT, _LETTER),
+    _hash("crystal", ".cr", "", "", "crystal", frames=ENDS, wholes=(HEREDOC, AFTER_HASH, LONG_TEXT, _LETTER),
         calls=True),
     nested(_HASH, "nim", ".nim .nims .nimble", wholes=(remark(r"#\[", r"\]#"), _TRIPLE, AFTER_HASH, _TEXT),
         items=r"- |of\b", calls=True, directives=r"\{\.push\b"),
@@ -483,10 +494,11 @@ PLAIN: tuple[Language, ...] = (
     by_lines(Comment('"//": "', '",', '"'), "notebook", ".ipynb", "ipynb", frames=CLOSERS, wholes=(_TEXT,)),
     by_lines(_SLASHES, "jsonc", ".jsonc .json5 .hjson .code-workspace", "json5", frames=CLOSERS, wholes=LIKE_C),
     by_lines(Comment('{"//": "', '"}'), "jsonl", ".jsonl .ndjson .jsonlines"),
-    slash("kotlin", ".kt .kts .ktm", "", "", "kotlin kotlinc", wholes=LIKE_KOTLIN, goes_on=OPERATOR),
-    slash("swift", ".swift", "", "", "swift", wholes=(*_COMMENTS_OF_C, _TRIPLE, _TEXT), goes_on=OPERATOR),
-    slash("scala", ".scala .sc .sbt .mill", "", "", "scala scala-cli", wholes=LIKE_KOTLIN, goes_on=OPERATOR),
-    slash("dart", ".dart", wholes=(*_COMMENTS_OF_C, *TRIPLES, *_TEXTS), goes_on=OPERATOR),
+    slash("kotlin", ".kt .kts .ktm", "", "", "kotlin kotlinc", wholes=_LIKE_KOTLIN, goes_on=OPERATOR),
+    slash("swift", ".swift", "", "", "swift",
+        wholes=(*_NESTED_COMMENTS, AtomicSpan(r'(?P<tag>#{1,9})"', r'"{tag}'), _TRIPLE, _TEXT), goes_on=OPERATOR),
+    slash("scala", ".scala .sc .sbt .mill", "", "", "scala scala-cli", wholes=_LIKE_KOTLIN, goes_on=OPERATOR),
+    slash("dart", ".dart", wholes=(*_NESTED_COMMENTS, *TRIPLES, _BRACED_TEXT, _LETTERS), goes_on=OPERATOR),
     slash("zig", ".zig .zon", goes_on=OPERATOR, goes_back=""),
     slash("groovy", ".groovy .gradle .gvy .jenkinsfile", "", "Jenkinsfile", "groovy",
         wholes=(*_COMMENTS_OF_C, *TRIPLES, *_TEXTS), goes_on=OPERATOR, directives=r"package\b",
@@ -569,7 +581,7 @@ PLAIN: tuple[Language, ...] = (
         jumps=(r"(?i:\b(?:goto|gosub))[ \t]+(?P<name>\w+)", r"[ \t]*(?P<name>\w+)(?::|(?<=\d)[ \t])")),
     by_lines(Comment('"'), "vim", ".vim", "", ".vimrc", frames=ends("en|endf|endfo|endw|endt|enddef"),
         wholes=(AtomicSpan(r"=<<[ \t]*(?:(?:trim|eval)[ \t]+)*(?P<tag>[A-Z]\w*)",
-            r"^[ \t]*{tag}[ \t]*$", waits=True), _HEREDOC, AtomicSpan(r"^(?P<tag> *)if (?:0|v:false)[ \t]*\n",
+            r"^[ \t]*{tag}[ \t]*$", waits=True), HEREDOC, AtomicSpan(r"^(?P<tag> *)if (?:0|v:false)[ \t]*\n",
             r"^{indent}en(?:dif?)?\b"), remark(r'^[ \t]*"[^\n]*')),
         goes_back=r"[ \t]*\\", brackets="", directives=r"vim9script\b|scriptencoding\b"),
     by_lines(Comment("REM"), "batch", ".bat .cmd", frames=r"\)",

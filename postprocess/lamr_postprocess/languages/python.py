@@ -131,7 +131,7 @@ PYTHON = Language(
         r"^[ \t]*(elif .*|except( .*)?|try|else|with .*|for .* in .*|if .*):[ \t]*$",
         r"^if __name__ == ",
     ),
-    scan=scans.PYTHON,
+    scan=scans.HASHED,
     grammar="tree_sitter_python:language",
     lists={
         "module": ListKind(),

@@ -15,7 +15,7 @@ SCALA = with_grammar(
     ending="}",
     leading=r"@\w",
     stand_ins=("class $ {", "def $() = {", "{"),
-    scan=scans.SCALA,
+    scan=scans.TICKED,
     grammar="tree_sitter_scala:language",
     hints=(
         r"^[ \t]*(override |private |implicit |protected )*def \w+(\[.*\])?(\(.*\))*(: .*)? ?=",

@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 
 from lamr_base.records import dataclass
 
 from lamr_postprocess.frames import Frames
 from lamr_postprocess.lines import BoolArray
+
+BRACKETS = {"(": ")", "[": "]", "{": "}"}
 
 NEVER = r"(?!)"
 """An expression that fits nothing."""
@@ -69,6 +71,14 @@ class AtomicSpan:
     waits: bool = False
     says_nothing: bool = False
 
+    @property
+    def expression(self) -> str:
+        """All of it, up to the end of the text where nothing closes it."""
+        closing = self.closing.replace("{tag}", "(?P=tag)")
+        if not closing:
+            return self.opening
+        return rf"(?:{self.opening})(?s:{'' if self.at_once else '.*?'}(?:{closing}|{'.*' if self.at_once else ''}\Z))"
+
 
 @dataclass(frozen=True, eq=False)
 class Scan:
@@ -76,23 +86,21 @@ class Scan:
 
     Attributes:
         signs: the characters that brackets and what is skipped begin with, for a class of characters.
-        skipped: expressions of what holds neither brackets nor words.
+        skipped: expressions of what holds neither brackets nor words, besides the language's `wholes`.
         pairs: what opens a block, and what closes it.
         bracket: an expression of a bracket.
         around: an expression of a word, with a place `{}` for the words of `pairs`.
-        behind: an expression of what ends before a word of `led`, which is none elsewhere.
+        behind: an expression of what ends before a word of `led`, with blanks between; elsewhere it is none.
         led: see `behind`.
         loose: what closes nothing directly inside of a block that something else closes (the `)` of a pattern in
             `case`), and this one.
         headed, heads: words that begin no block in the row of a block's head, and the heads (`while … do`).
         conditions: an expression of what parts branches of a preprocessor, of which each may open the same block.
-        heredoc: how a text begins whose lines stand below, and its last line.
-        filled: whether no block may be empty.
     """
 
     signs: str
-    skipped: tuple[str, ...]
-    pairs: Mapping[str, str]
+    skipped: tuple[str, ...] = ()
+    pairs: Mapping[str, str] = field(default_factory=lambda: BRACKETS)
     bracket: str = r"[()\[\]{}]"
     around: str = ""
     behind: str = ""
@@ -101,11 +109,9 @@ class Scan:
     headed: frozenset[str] = frozenset()
     heads: frozenset[str] = frozenset()
     conditions: str = ""
-    heredoc: AtomicSpan | None = None
-    filled: bool = False
 
-    @cached_property
-    def tokens(self) -> re.Pattern[str]:
+    @lru_cache(maxsize=64)  # noqa: B019  # one entry a language
+    def tokens(self, wholes: tuple[AtomicSpan, ...] = ()) -> re.Pattern[str]:
         """One expression for all, in which the group `token` has what isn't skipped. It fits everywhere.
 
         What says nothing is passed by at once, since an expression is slow where it tries one kind after another.
@@ -119,7 +125,8 @@ class Scan:
             words = "|".join(each for each in {*self.pairs, *self.pairs.values()} if each.isalpha())
             signs.append(self.around.replace("{}", f"(?:{words})"))
             passed[0] = rf"[^\w{self.signs}]+|(?!(?:{words})\b|[{self.signs}])\w+"
-        for number, each in enumerate(self.skipped):
+        texts = [each.expression for each in wholes if not each.waits]
+        for number, each in enumerate((*self.skipped, *texts)):
             passed.append(re.sub(r"\(\?P(<|=)tag", rf"(?P\g<1>tag{number}", each))
         parts = "|".join(passed), "|".join(signs)
         return re.compile(rf"(?:{parts[0]}){{0,500}}(?:(?P<token>{parts[1]})|[\s\S]|\Z)", re.MULTILINE)
