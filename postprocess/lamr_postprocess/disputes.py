@@ -21,6 +21,7 @@ from lamr_postprocess.scanner import Pair, Pairs, pairs_in
 from lamr_postprocess.syntax import ParsedText
 
 _WITHIN = "(["  # brackets of which no row is cut alone
+_LONGEST_WORD = 64  # bytes of a word that opens or closes a block
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +107,8 @@ class _Comparison:
         node = self._source.tree.root_node.descendant_for_point_range((row, column), (row, column + 1))
         if node is None or node.child_count:
             return False
-        token = node.text or b""
-        return len(token) <= 2 or token.isalpha()  # `${`
+        size = node.end_byte - node.start_byte  # of a text without signs, one node may be all of it
+        return size <= 2 or (size <= _LONGEST_WORD and (node.text or b"").isalpha())  # `${`
 
     def _filling(self, pair: Pair, pairs: Pairs) -> Iterator[int]:
         """The first row inside of a block that may not be empty."""
