@@ -39,6 +39,8 @@ MOST_BYTES = 10_000_000
 """Of a text that is parsed."""
 _PIECE = 1 << 16  # bytes handed to the parser at a time
 _PIECE_OF_A_NODE = 1 << 8  # bytes handed to a query at a time, which compares the text of single nodes
+_SPARE = list[bytearray]()
+"""Empty pieces: tree-sitter 0.26.1 never frees what it was given, so it gets the same ones again."""
 # A scanner that looks ahead to the end of the text at every token reads the last piece again each time (200 us).
 _REPORTS_PER_PIECE = 8
 _SEVERAL = re.compile(r"^\((\w+(?:\|\s*\w+)+)(\s+.*)$", re.MULTILINE)
@@ -348,7 +350,8 @@ def tree_of(
         allowance.left -= _REPORTS_PER_PIECE
         if allowance.left < 0:
             return b""  # between two reports of progress nothing else ends a parse
-        pieces.append(bytearray(data[offset : offset + _PIECE]))
+        pieces.append(_spare_piece())
+        pieces[-1][:] = data[offset : offset + _PIECE]
         return pieces[-1]
 
     try:
@@ -362,10 +365,18 @@ def tree_of(
     finally:
         parsed = True
         for piece in pieces:
-            piece.clear()  # tree-sitter 0.26.1 never frees what it was given
+            piece.clear()
+        _SPARE.extend(pieces)
     if allowance.left < 0:
         raise CostlySyntaxError(f"{len(data)} bytes that take too long to parse")
     return tree
+
+
+def _spare_piece() -> bytearray:
+    try:
+        return _SPARE.pop()
+    except IndexError:
+        return bytearray()
 
 
 def broken_share(source: ParsedText) -> float:

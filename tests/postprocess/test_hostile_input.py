@@ -258,6 +258,23 @@ def test_a_parse_that_reads_more_than_is_allowed_is_ended() -> None:
         syntax.parse_bytes(b"x = 1\n", syntax.grammar_of(language_named("python")), allowance)
 
 
+def test_the_next_parse_gets_the_same_pieces() -> None:
+    grammar = syntax.grammar_of(language_named("python"))
+    syntax.parse_bytes(b"x = 1\n" * 50_000, grammar)
+    spare = [*map(id, syntax._SPARE)]
+    syntax.parse_bytes(b"y = 2\n" * 50_000, grammar)
+    assert spare
+    assert sorted(map(id, syntax._SPARE)) == sorted(spare)
+    assert not any(syntax._SPARE)
+
+
+def test_rows_of_one_node_cost_no_square() -> None:
+    """PHP without its mark is one node, which every pair of brackets lies in."""
+    code, part = "f(int a)\n{\n    return 1;\n}\n" * 8_000, "f(int a)\n{\n    return 1;\n}\n" * 500
+    _, taken = timed(code, halves(code), "php")
+    assert grows_linearly(taken, (part, halves(part), "php"), (code, halves(code), "php"))
+
+
 def test_a_parse_ends_by_the_clock_where_operations_get_slower(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(syntax, "_SECONDS", -100.0)
     code = "x = 1\n" * 2_000
