@@ -21,6 +21,7 @@ from lamr_postprocess import Cut
 
 _RULE, _SHORT_RULE = "=" * 64, "=" * 16
 _TICKS = re.compile(r"`{3,}")
+_TICKS_FIRST = re.compile(r"^( *)(`{3}.*)$", re.MULTILINE)
 _TAG = re.compile(
     r"</?(?:file_summary|purpose|question|directory_structure|files?|outlines)\b", re.IGNORECASE
 )
@@ -143,14 +144,19 @@ def _markdown_file(each: FileText) -> str:
     return f"## File: {visible(each.path)}\n{fence}{name}\n{ended(each.text)}{fence}\n\n"
 
 
+def _quoted(rows: str) -> str:
+    """Return rows of names in which one that begins as a fence does stands in quotes."""
+    return _TICKS_FIRST.sub(r'\1"\2"', rows)
+
+
 def _markdown(fence: str = "```") -> PackFormat:
     return PackFormat(
         head=lambda about: f"# File Summary\n\n{about.sentence}\n\n## Question\n{about.query}\n\n",
-        tree=lambda text: f"# Directory Structure\n{fence}\n{text}\n{fence}\n\n",
+        tree=lambda text: f"# Directory Structure\n{fence}\n{_quoted(text)}\n{fence}\n\n",
         files=("# Files\n\n", ""),
         file=_markdown_file,
         outlines=(f"# Outlines\n{fence}\n", f"{fence}\n"),
-        outline=_indented,
+        outline=lambda path, lines: _quoted(_indented(path, lines)),
         mark=lambda names, _contents: _fence(names),
         marked=_markdown,
     )

@@ -121,6 +121,17 @@ def test_markdown_fences_are_longer_than_any_inside(folder: Path) -> None:
     assert "## File: pool.md\n`````markdown\n" in text
 
 
+def test_no_row_of_a_markdown_tree_is_a_fence(folder: Path) -> None:
+    write_files(folder, {"```": POOL, "src/``` python": POOL})
+    text = packed(folder, form="markdown").text
+    before, _, after = text.partition("# Outlines")
+    rows = before.partition("# Files")[0].splitlines()
+    assert '"```"' in rows
+    assert '  "``` python"' in rows
+    for part in (rows, after.splitlines()):
+        assert len([row for row in part if row.lstrip().startswith("```")]) in {0, 2}
+
+
 def test_line_numbers_are_the_originals(folder: Path) -> None:
     lines = split_lines(POOL)
     part = next(each for each in packed(folder, 600, line_numbers=True).files if each.path == "src/pool.py")
