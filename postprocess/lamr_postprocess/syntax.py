@@ -32,9 +32,9 @@ _ERROR = 65_535  # tree-sitter's kind id of an ERROR node; it is outside the gra
 # 1 to 10 reports a kilobyte, even when another language's grammar reads it.
 _REPORTS = 10_000
 _REPORTS_PER_KILOBYTE = 40
-# Some grammars get slower from report to report. Parsers take 0.2 to 1 s a megabyte of what people write.
-_SECONDS = 0.5
-_SECONDS_PER_MEGABYTE = 5.0
+# Some grammars get slower from report to report, up to 800 us. Usual is 10 to 45 us.
+_SECONDS = 0.2
+_SECONDS_PER_REPORT = 1e-4
 MOST_BYTES = 10_000_000
 """Of a text that is parsed."""
 _PIECE = 1 << 16  # bytes handed to the parser at a time
@@ -254,11 +254,11 @@ class Allowance:
     def __init__(self, size: int, reports: int = _REPORTS, per_kilobyte: int = _REPORTS_PER_KILOBYTE) -> None:
         """Allow what texts of this many bytes take in all."""
         self.left = reports + per_kilobyte * size // 1_000
-        self._end = time.thread_time() + _SECONDS + _SECONDS_PER_MEGABYTE * size / 1e6
+        self._end = time.thread_time() + _SECONDS + _SECONDS_PER_REPORT * self.left
 
     def is_used_up(self) -> bool:
         """Whether nothing is left."""
-        return self.left < 0 or time.thread_time() > self._end
+        return self.left < 0 or time.thread_time() > self._end - _SECONDS_PER_REPORT * self.left
 
 
 def parse_bytes(data: bytes, grammar: Grammar, allowance: Allowance | None = None) -> ParsedText:
