@@ -185,19 +185,27 @@ def _dumped(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def _dumped_names(value: Any) -> str:
+    """Return names as JSON, in which what can't be seen is escaped."""
+    text = _dumped(value)
+    return text if visible(text) == text else json.dumps(value)
+
+
 def _json_file(each: FileText) -> str:
+    about = _dumped_names({"path": each.path, "language": each.language})
     cuts = [[cut.start, cut.end] for cut in each.cuts]
-    row = {"path": each.path, "language": each.language, "content": each.text, "cuts": cuts}
-    return _dumped(row)
+    return f"{about[:-1]}, {_dumped({'content': each.text, 'cuts': cuts})[1:]}"
 
 
 _JSON = PackFormat(
     head=lambda about: f'{{"purpose": {_dumped(about.sentence)},\n"question": {_dumped(about.query)},\n',
-    tree=lambda text: f'"directory_structure": {_dumped(text.splitlines())},\n',
+    tree=lambda text: f'"directory_structure": {_dumped_names(text.splitlines())},\n',
     files=('"files": [\n', "\n]"),
     file=_json_file,
     outlines=(',\n"outlines": [\n', "\n]"),
-    outline=lambda path, lines: _dumped({"path": path, "definitions": [line.strip() for line in lines]}),
+    outline=lambda path, lines: _dumped_names(
+        {"path": path, "definitions": [line.strip() for line in lines]}
+    ),
     between=",\n",
     inside=lambda line: _dumped(line)[1:-1],
     tail="}\n",

@@ -115,6 +115,13 @@ def test_json_can_be_read_back(folder: Path) -> None:
     assert "outlines" not in json.loads(packed(folder, 330, form="json").text)
 
 
+def test_json_escapes_what_cant_be_seen_in_names(folder: Path) -> None:
+    write_files(folder, {"src/\u3164.py": POOL.replace("Wake", "Stop")})
+    text = packed(folder, form="json").text
+    assert "\u3164" not in text
+    assert "src/\u3164.py" in {each["path"] for each in json.loads(text)["files"]}
+
+
 def test_markdown_fences_are_longer_than_any_inside(folder: Path) -> None:
     write_files(folder, {"pool.md": "closed pool\n```python\nx\n```\n````\n"})
     text = packed(folder, form="markdown").text
