@@ -29,6 +29,7 @@ _BRACKETS = "()[]{}"
 _STEPS = np.zeros(256)  # what each bracket adds to a sum, in which the kinds have digits of their own
 _STEPS[list(_BRACKETS.encode())] = [1, -1, 1e5, -1e5, 1e10, -1e10]
 _COUNTED = _STEPS != 0
+_LONGEST_WORD = 64  # bytes of a word that opens or closes a block
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +106,8 @@ def _is_sign(tree: ParsedText, at: int) -> bool:
     node = tree.tree.root_node.descendant_for_byte_range(at, at + 1)
     if node is None or node.child_count:
         return False
-    token = node.text or b""
-    return len(token) <= 2 or token.isalpha()  # `${`
+    size = node.end_byte - node.start_byte  # of a text without signs, one node may be all of it
+    return size <= 2 or (size <= _LONGEST_WORD and (node.text or b"").isalpha())  # `${`
 
 
 class _Comparison:

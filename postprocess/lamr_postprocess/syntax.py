@@ -35,13 +35,15 @@ ERROR = 65_535  # tree-sitter's kind id of an ERROR node; it is outside the gram
 _REPORTS = 10_000
 _REPORTS_PER_KILOBYTE = 40
 _REPORTS_A_LOOK = 16  # a look at the clocks takes a fifth of the time from one report to the next
-# Some grammars get slower from report to report. Parsers take 0.2 to 1 s a megabyte of what people write.
-_SECONDS = 0.5
-_SECONDS_PER_MEGABYTE = 5.0
+# Some grammars get slower from report to report, up to 800 us. Usual is 10 to 45 us.
+_SECONDS = 0.2
+_SECONDS_PER_REPORT = 2e-4
 MOST_BYTES = 10_000_000
 """Of a text that is parsed."""
 _PIECE = 1 << 16  # bytes handed to the parser at a time
 _PIECE_OF_A_NODE = 1 << 8  # bytes handed to a query at a time, which compares the text of single nodes
+_SPARE = list[bytearray]()
+"""Empty pieces: tree-sitter 0.26.1 never frees what it was given, so it gets the same ones again."""
 # A scanner that looks ahead to the end of the text at every token reads the last piece again each time (200 us).
 _REPORTS_PER_PIECE = 8
 _SEVERAL = expression(r"^\((\w+(?:\|\s*\w+)+)(\s+.*)$", re.MULTILINE)
@@ -264,11 +266,11 @@ class Allowance:
     def __init__(self, size: int, reports: int = _REPORTS, per_kilobyte: int = _REPORTS_PER_KILOBYTE) -> None:
         """Allow what texts of this many bytes take in all."""
         self.left = reports + per_kilobyte * size // 1_000
-        self._end = time.thread_time() + _SECONDS + _SECONDS_PER_MEGABYTE * size / 1e6
+        self._end = time.thread_time() + _SECONDS + _SECONDS_PER_REPORT * self.left
 
     def is_used_up(self) -> bool:
         """Whether nothing is left."""
-        return self.left < 0 or time.thread_time() > self._end
+        return self.left < 0 or time.thread_time() > self._end - _SECONDS_PER_REPORT * self.left
 
 
 def parse_bytes(data: bytes, grammar: Grammar, allowance: Allowance | None = None) -> ParsedText:
@@ -362,7 +364,8 @@ def tree_of(
         allowance.left -= _REPORTS_PER_PIECE
         if allowance.left < 0:
             return b""  # between two reports of progress nothing else ends a parse
-        pieces.append(bytearray(data[offset : offset + _PIECE]))
+        pieces.append(_spare_piece())
+        pieces[-1][:] = data[offset : offset + _PIECE]
         return pieces[-1]
 
     try:
@@ -376,10 +379,18 @@ def tree_of(
     finally:
         parsed = True
         for piece in pieces:
-            piece.clear()  # tree-sitter 0.26.1 never frees what it was given
+            piece.clear()
+        _SPARE.extend(pieces)
     if allowance.left < 0:
         raise CostlySyntaxError(f"{len(data)} bytes that take too long to parse")
     return tree
+
+
+def _spare_piece() -> bytearray:
+    try:
+        return _SPARE.pop()
+    except IndexError:
+        return bytearray()
 
 
 def broken_share(source: ParsedText) -> float:

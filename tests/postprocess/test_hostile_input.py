@@ -251,6 +251,23 @@ def test_a_text_that_is_too_large_or_takes_too_long_to_parse_is_pruned_by_line_a
         assert note == f"python that {why} to parse: pruned line by line"
 
 
+def test_the_next_parse_gets_the_same_pieces() -> None:
+    grammar = syntax.grammar_of(language_named("python"))
+    syntax.parse_bytes(b"x = 1\n" * 50_000, grammar)
+    spare = [*map(id, syntax._SPARE)]
+    syntax.parse_bytes(b"y = 2\n" * 50_000, grammar)
+    assert spare
+    assert sorted(map(id, syntax._SPARE)) == sorted(spare)
+    assert not any(syntax._SPARE)
+
+
+def test_rows_of_one_node_cost_no_square() -> None:
+    """PHP without its mark is one node, which every pair of brackets lies in."""
+    code, part = "f(int a)\n{\n    return 1;\n}\n" * 8_000, "f(int a)\n{\n    return 1;\n}\n" * 500
+    _, taken = timed(code, halves(code), "php")
+    assert grows_linearly(taken, (part, halves(part), "php"), (code, halves(code), "php"))
+
+
 def test_names_hundreds_of_levels_deep_and_long_chains_of_definitions_are_followed() -> None:
     code = "import a\nimport one_that_nobody_uses_and_that_is_long\nx = (\n    a" + ".b" * 900 + "\n)\n"
     pruned = prune_lines(code, [0, 0, 0, 1, 0], language="python", min_cut=0)

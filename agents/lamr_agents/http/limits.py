@@ -6,6 +6,7 @@ requests at once than it can do. A connection may be kept without asking for so 
 
 import asyncio
 import ipaddress
+import re
 import time
 from collections.abc import Collection
 from functools import partial
@@ -24,6 +25,7 @@ RETRY_SECONDS = 1
 _FREE = ("/health", "/livez", "/readyz", "/metrics")  # paths that are answered however much there is to do
 _ERRORS = {403: "AccessDeniedError", 408: "DeadlineExceededError", 429: "OverloadedError"}
 _HEADERS = {408: {"Connection": "close"}, 429: {"Retry-After": str(RETRY_SECONDS)}}
+_HOST = re.compile(r"(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?", re.ASCII | re.IGNORECASE)  # `localhost/a` is none
 BODY_SECONDS, BODY_RATE = 5.0, 16 << 10
 """A body has so many seconds, and one more for each so many bytes that came."""
 
@@ -61,7 +63,7 @@ class HostMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope) if scope["type"] == "http" else Headers()
         host, origin = headers.get("host", ""), headers.get("origin", "")
-        if host and not self._is_here(f"//{host}", self._any_address):
+        if host and not (_HOST.fullmatch(host) and self._is_here(f"//{host}", self._any_address)):
             why = f"{host!r:.80} isn't a name of this server; --allowed-host makes it one"
         elif origin.startswith(("http://", "https://", "null")) and not self._is_here(origin):
             why = f"{origin!r:.80} is a web page of another place, and those aren't answered"
