@@ -31,9 +31,8 @@ from lamr_client.reading_plan import Pace
 from lamr_model.model_io import ChunkRequest
 from lamr_model.rules import Scoring
 from lamr_model.scoring.scorer import Scorer
-from lamr_postprocess import SourceFile, line_spans, prune_lines
+from lamr_postprocess import SourceFile, approximate_tokens, line_spans, prune_lines
 from lamr_postprocess.lines import TokenLines, code_points
-from lamr_postprocess.selection import approximate_tokens
 
 from tests.analyses import ANALYSES, counting
 from tests.tiny import (
