@@ -1,7 +1,5 @@
 """The commands of `lamr` by name. One is imported and built when it is looked up, as a help page does with all."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 import inspect

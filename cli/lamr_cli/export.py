@@ -1,7 +1,5 @@
 """`lamr export`: a checkpoint becomes a Triton model repository."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal

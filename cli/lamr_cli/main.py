@@ -4,8 +4,6 @@ A command imports what it needs when it runs, so that `lamr --help` stays quick 
 import.
 """
 
-from __future__ import annotations
-
 import atexit
 import gc
 import signal

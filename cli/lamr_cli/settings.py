@@ -5,8 +5,6 @@ sets only how much is packed and what is left out, and the user's file alone nam
 and the model, which is code itself.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping

@@ -4,8 +4,6 @@ This module knows forms and files. It opens no connection, and what it prints ne
 when a channel is made; they are read here for messages, and for what gRPC doesn't see to: calls to this machine.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ipaddress
 import os

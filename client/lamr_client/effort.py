@@ -4,8 +4,6 @@ A line model scores all lines by itself; the encoder's chunks make the scores be
 and errors; it reads nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import get_args
 

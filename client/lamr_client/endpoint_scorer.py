@@ -5,8 +5,6 @@ tokens only, so it is made to generate the prompt, one token a request. Which of
 scorer is made.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any

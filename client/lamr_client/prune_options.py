@@ -4,8 +4,6 @@
 Its errors name the remedy, and the offset where there is one.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import re

@@ -4,8 +4,6 @@ The model's description and tokenizer come from the server, so an address is all
 batches and retries; `grpc_transport` knows connections, deadlines and calls.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

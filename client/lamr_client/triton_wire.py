@@ -8,8 +8,6 @@ that meets its answer (server issue 7368). The client waits for as long as it ma
 `queue_timeout` tells the server when the answer is no longer worth waiting for.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Any

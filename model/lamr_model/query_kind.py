@@ -5,8 +5,6 @@ single lines. A model that has learned from English reads nothing in another lan
 comments can still be found. The module knows English words and a vocabulary; it knows no code.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container
 
 from lamr_base.expressions import expression

@@ -6,8 +6,6 @@ rare in the document, each word counted once, after the maximal coverage of McDo
 and the reading says so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

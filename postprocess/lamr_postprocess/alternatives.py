@@ -4,8 +4,6 @@ One version is parsed and the rows of the others are blanked. A row of any versi
 apart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from lamr_base.expressions import expression

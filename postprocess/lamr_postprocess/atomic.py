@@ -1,7 +1,5 @@
 """What can't be parted in a text: where comments, texts and tags begin and end, by the expressions of a table."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator

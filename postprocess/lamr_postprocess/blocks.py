@@ -4,8 +4,6 @@ A block is a row with the deeper rows below it, and the rows at its own depth th
 `else`). Code that isn't indented inside its braces (a namespace of C++) counts as deeper all the same.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from itertools import pairwise

@@ -4,8 +4,6 @@ A row that introduces the next one, a table's head, a head whose block may not b
 are tried before it, a jump to its target.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """How many of a text's bytes are of a kind, and about how many tokens they make."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from lamr_postprocess.lines import IntArray, spans_of

@@ -18,8 +18,6 @@
 - `@command`: a name that may show that the grammar misread the text (`Language.misreadings`).
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Callable, Iterator

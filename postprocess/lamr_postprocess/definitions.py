@@ -5,8 +5,6 @@ A language's `definitions` query captures the names. A definition is the node th
 definition.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence

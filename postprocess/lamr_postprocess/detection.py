@@ -6,8 +6,6 @@ another (`Dockerfile.dev`, `settings.yaml.example`, `nginx.conf.j2`); what is le
 engine comes with the language (`languages.templates`).
 """
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from functools import lru_cache

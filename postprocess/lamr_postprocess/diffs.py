@@ -4,8 +4,6 @@ A hunk's header says how many lines it has, so lines in it that look like header
 of a change says something else. `git log -p`, `git show`, `git diff` and `diff -u` write such texts.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ A tree that has errors says nothing of the rows around them, and one without may
 doesn't know `time {` takes the brace for an argument. There, the two ends of a pair need each other.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import lru_cache

@@ -4,8 +4,6 @@ One `Document` serves any number of selections of the same text, which is what a
 of a text without a tree may be in another language, and a marker there takes that one's comments (`markup_of`).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace

@@ -5,8 +5,6 @@ language is written with. A reading counts only if it gives the same bytes back,
 for byte, whatever the guess. What gives no text is binary.
 """
 
-from __future__ import annotations
-
 import codecs
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """How much of a text is damaged, by its tree, and where."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import tree_sitter

@@ -5,8 +5,6 @@ A line that closes or goes on with a block, as the table of its language says (`
 it at its indentation need each other.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence, Set
 from itertools import islice

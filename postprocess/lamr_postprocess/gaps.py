@@ -4,8 +4,6 @@ A gap is a run of cut rows between two kept ones. A small one is filled if all t
 well. Filling is monotone: where more is kept, a small gap falls into smaller ones, which need no more.
 """
 
-from __future__ import annotations
-
 from collections import deque
 
 import numpy as np

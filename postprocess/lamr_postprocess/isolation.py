@@ -6,8 +6,6 @@ the number of faults. A frame that doesn't parse gets the end that it lacks, or 
 rows inside keep their structure then. What no attempt mends is blanked: it belongs to no tree.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import field, replace
 

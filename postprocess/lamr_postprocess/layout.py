@@ -3,8 +3,6 @@
 Everything here is an array operation over the text's characters. `lines` says where lines end.
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Any
 

@@ -5,8 +5,6 @@ ordinary characters (unlike in `str.splitlines`). Text that ends without a newli
 none. All functions take linear time and hold a few arrays of the text's length.
 """
 
-from __future__ import annotations
-
 from io import StringIO
 from typing import Any
 

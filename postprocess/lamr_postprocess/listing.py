@@ -7,8 +7,6 @@ the tool wouldn't print ends the attempt. So logs, whose lines begin with a time
 listings.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Container, Sequence
 from dataclasses import field

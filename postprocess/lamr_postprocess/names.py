@@ -4,8 +4,6 @@
 scope that uses it, and then all of its uses there are resolved together.
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 
 import numpy as np

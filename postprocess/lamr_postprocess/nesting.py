@@ -4,8 +4,6 @@ Scanners keep what is open in a state of fixed size, and end a process where tha
 open when it looks for a repair costs it the square of its depth. People write neither.
 """
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -4,8 +4,6 @@ They are kept before anything is ranked, since no question about a run is answer
 `data/outcomes.toml` is the table of tools. One that no row knows is told by words of failure, and by its end.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Sequence

@@ -9,8 +9,6 @@ must not be empty keeps an item or gets its filler; everything in `repair` rests
 This module turns what `walk.py` finds into arrays by row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

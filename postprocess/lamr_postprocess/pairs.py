@@ -5,8 +5,6 @@ bracket from its other half. A table (`lamr_postprocess.languages.scans`) tells 
 comments; in formats without a grammar `lamr_postprocess.wholes` does. One stack pairs them all.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -3,8 +3,6 @@
 Each step is a module of its own.
 """
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -9,8 +9,6 @@ repair the whole text is then SWE-Pruner's (`filtered_text`). A marker ends as t
 does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 

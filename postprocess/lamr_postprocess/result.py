@@ -1,7 +1,5 @@
 """What pruning gives back, and the way from there to the original."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from lamr_base.records import dataclass

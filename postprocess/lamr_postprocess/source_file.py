@@ -5,8 +5,6 @@ last ones, because agents ask about the same file again and again. The module kn
 query and no scores.
 """
 
-from __future__ import annotations
-
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable

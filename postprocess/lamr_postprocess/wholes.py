@@ -5,8 +5,6 @@ here-document, a text over several lines, a front matter. A line that its end sa
 next one. A template adds its tags, and the blocks that they open and close; a language's words may do so, too.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence

@@ -5,8 +5,6 @@ is open already is cheaper than the same line elsewhere. Costs are sums over lin
 writes the parts counts the whole again.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 

@@ -5,8 +5,6 @@ RE2, which doesn't backtrack as git's own matcher and Python's `re` do. What all
 by a `Budget`.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterable

@@ -5,8 +5,6 @@ that one that hasn't changed needn't be read again: it is recognized by its path
 by its source's stamp, which stands for its content.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import itertools

@@ -4,8 +4,6 @@ These are facts about names and forms. What follows from them (a file is left ou
 decided elsewhere.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

@@ -5,8 +5,6 @@ line model about the best files, share the budget and write. The encoder isn't a
 more whole answers there (docs/lab/repositories.md).
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace

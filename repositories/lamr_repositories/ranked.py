@@ -6,8 +6,6 @@ projects that no evaluation uses (docs/lab/repositories.md). Of pieces that a re
 build output and committed bundles, the one at the source counts.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 

@@ -4,8 +4,6 @@ Nothing is checked out, so no filter, hook, submodule or link of the repository 
 transports are allowed, because others run programs that a URL names.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import re

@@ -1,7 +1,5 @@
 """The result of packing a repository, as plain data."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Mapping

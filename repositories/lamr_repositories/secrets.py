@@ -7,8 +7,6 @@ they are for secrets, or that they may hold some. One pass by an automaton finds
 whatever is in it. This module knows bytes and forms; it returns a verdict, and never a value.
 """
 
-from __future__ import annotations
-
 import base64
 import enum
 import re

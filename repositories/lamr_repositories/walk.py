@@ -5,8 +5,6 @@ one, so that no more than one file is in memory. What is left out is counted by 
 is `sources`' matter; this module knows names, sizes and text.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -17,8 +17,6 @@ sequence lies in its batch, can't change a label; and a tie is a tie.
 All of it computes in float64. Marginals are float64 for float64 emissions, else float32.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ LayerNorm → Linear → GELU → Linear give each rubric's emissions, a softmax
 (LaMR paper, section 3.2).
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 from lamr_base.records import dataclass

@@ -3,8 +3,6 @@
 It takes an onnxruntime session's place: the same inputs give the same outputs, whether parts were kept or not.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

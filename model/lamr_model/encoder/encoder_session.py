@@ -3,8 +3,6 @@
 Below the serving packages, only this module uses onnxruntime, which it imports when a file is opened.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`KeptStates`: what an encoder made of parts that it read, by content, in bounded memory and on a bounded disk."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import threading

@@ -4,8 +4,6 @@ It has Triton's encoder and decoder, and so gives the same answers. The client p
 and training fits scorings on it.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ The prefix and a text are encoded together, as the model would read them. A toke
 the beginning of the text belongs to the prefix.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

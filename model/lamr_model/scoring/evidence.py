@@ -10,8 +10,6 @@ behind those that resemble the query's last ones tell how it goes on, though the
 knows no tokens and no model.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from lamr_base.arrays import Float64Array
 from lamr_base.expressions import expression

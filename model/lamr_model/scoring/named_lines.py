@@ -6,8 +6,6 @@ to the file that the diff's last header names. In a log or a command's output, a
 them, too (`named_text`): a time, a number, an identifier. The module doesn't know what lines are worth.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import chain

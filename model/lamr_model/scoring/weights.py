@@ -3,8 +3,6 @@
 The module knows the file; what its numbers do, `line_model` and `fusion` know.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import io
 from collections.abc import Callable, Iterable, Mapping

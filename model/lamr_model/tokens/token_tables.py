@@ -7,8 +7,6 @@ more, `ANY`, costs more than each of them, piece by piece. Costs add up: a text 
 module knows pieces; it knows no budget.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence

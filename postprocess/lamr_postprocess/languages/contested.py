@@ -1,7 +1,5 @@
 """Endings of names that several languages share, and what in a text speaks for each of them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """Formats of data: JSON with and without comments, YAML, TOML."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

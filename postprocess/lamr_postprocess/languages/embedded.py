@@ -1,7 +1,5 @@
 """Which language a part of a text is in that its tag describes: the script or the style of a page."""
 
-from __future__ import annotations
-
 from lamr_base.expressions import expression
 
 from lamr_postprocess.languages.registry import language_named

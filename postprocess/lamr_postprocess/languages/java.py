@@ -1,7 +1,5 @@
 """Java, to version 21."""
 
-from __future__ import annotations
-
 from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import LIKE_JAVA
 from lamr_postprocess.languages.table import BLOCK_COMMENT, ListKind, braced, name_set

@@ -4,8 +4,6 @@ A language with a grammar stands here, too, if its wheel may be absent or its fi
 module adds the grammar to its row.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from functools import partial

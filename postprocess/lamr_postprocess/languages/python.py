@@ -1,7 +1,5 @@
 """Python 3, and as much of Python 2 as the grammar takes."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import dataclasses

@@ -4,8 +4,6 @@ Each `Scan` is a row; the texts and comments are the language's `wholes`, and wh
 here. What a grammar can't read, or misreads, is kept or cut by it (`lamr_postprocess.pairs`).
 """
 
-from __future__ import annotations
-
 from lamr_postprocess.languages.table import BRACKETS, Scan
 
 # What may lack its end goes up to the end of the text, or has a bound, so that no text takes time of its square.

@@ -5,8 +5,6 @@ One `Language` names node kinds of a tree-sitter grammar and the syntax of comme
 comments, and is pruned line by line.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field

@@ -5,8 +5,6 @@ its comments are those of a Dockerfile. A tag is never cut in half, and a line i
 beginning, its branches and its end.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import partial

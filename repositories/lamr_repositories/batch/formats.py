@@ -1,7 +1,5 @@
 """The formats of jobs and answers as files: a table of how rows become bytes, and bytes rows."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import json

@@ -1,7 +1,5 @@
 """The rows of a file of jobs, and how they are checked. This module runs nothing."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from typing import Any, get_args

@@ -1,7 +1,5 @@
 """How a batch is run. This module only checks what is asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path

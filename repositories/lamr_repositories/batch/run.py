@@ -5,8 +5,6 @@ with worker processes of this machine unless `ray_run` does. A worker that dies 
 a job that kills two workers gets an error that says so.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import os

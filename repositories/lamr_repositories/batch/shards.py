@@ -4,8 +4,6 @@ The shards are the journal as well: what they hold is done. While a batch runs, 
 written as shards.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator, Sequence

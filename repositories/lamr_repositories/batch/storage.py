@@ -4,8 +4,6 @@ A file appears whole or not at all: in a folder it is renamed when all of it is 
 one object.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -4,8 +4,6 @@ The process takes jobs from a pipe, and ends when the other end is closed, which
 `ray_run` does the same work in its actors.
 """
 
-from __future__ import annotations
-
 import contextlib
 import signal
 import sys

@@ -5,8 +5,6 @@ tells is the approximated mutual information of the paper's equation 1: how much
 perplexity falls where the function stands before it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

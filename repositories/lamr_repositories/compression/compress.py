@@ -1,7 +1,5 @@
 """LongCodeZip's two stages: a file and a question in; the functions and sections that tell most about it out."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import field

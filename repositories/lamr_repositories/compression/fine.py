@@ -5,8 +5,6 @@ that is harder to foresee than both lines around it, and than one of them by mor
 function tells about the question, the more of it is kept: its most valuable sections within its tokens (0/1 knapsack).
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

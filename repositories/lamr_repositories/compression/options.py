@@ -1,7 +1,5 @@
 """What a caller may ask of LongCodeZip's two stages, checked."""
 
-from __future__ import annotations
-
 from lamr_base.errors import InvalidInputError
 from lamr_base.expressions import expression
 from lamr_base.records import dataclass

@@ -4,8 +4,6 @@ They say what sections are worth for a question, too. Sequences that begin anoth
 a causal model gives their tokens the same probabilities there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
