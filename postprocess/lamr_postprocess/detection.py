@@ -38,7 +38,7 @@ _MODELINE = expression(
 )
 _LINES_OF_MODELINES = 5
 _LONGEST_MODELINE = 400
-_SUFFIX = re.compile(r"[^.]\.[A-Za-z]\w*$")
+_SUFFIX = expression(r"[^.]\.[A-Za-z]\w*$")
 _LEAST_INDENTED = 0.2  # of the lines, where a text has blocks
 _MOST_CARRIED = 4  # endings that are taken off a name
 

@@ -34,7 +34,7 @@ ERROR = 65_535  # tree-sitter's kind id of an ERROR node; it is outside the gram
 # 1 to 10 reports a kilobyte, even when another language's grammar reads it.
 _REPORTS = 10_000
 _REPORTS_PER_KILOBYTE = 40
-_REPORTS_A_LOOK = 16  # a look at the clocks takes a fifth of the time from one report to the next
+_REPORTS_A_LOOK = 8  # a look at the clocks takes a fifth of the time from one report to the next
 # Some grammars get slower from report to report, up to 800 us. Usual is 10 to 45 us.
 _SECONDS = 0.2
 _SECONDS_PER_REPORT = 2e-4

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import h11
 from lamr_base.errors import LamrError
+from lamr_base.expressions import expression
 from lamr_base.records import dataclass
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
@@ -25,7 +26,7 @@ RETRY_SECONDS = 1
 _FREE = ("/health", "/livez", "/readyz", "/metrics")  # paths that are answered however much there is to do
 _ERRORS = {403: "AccessDeniedError", 408: "DeadlineExceededError", 429: "OverloadedError"}
 _HEADERS = {408: {"Connection": "close"}, 429: {"Retry-After": str(RETRY_SECONDS)}}
-_HOST = re.compile(r"(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?", re.ASCII | re.IGNORECASE)  # `localhost/a` is none
+_HOST = expression(r"(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?", re.ASCII | re.IGNORECASE)  # `localhost/a` is none
 BODY_SECONDS, BODY_RATE = 5.0, 16 << 10
 """A body has so many seconds, and one more for each so many bytes that came."""
 

@@ -59,7 +59,8 @@ def test_neither_what_was_kept_nor_the_batch_changes_a_bit() -> None:
 
 def test_a_second_question_reads_the_query_alone() -> None:
     session = opened()
-    session._part = watched = Watched(session._part)
+    watched = Watched(session._part())
+    session._part = lambda: watched
     first, second = sequences(QUERIES[0]), sequences(QUERIES[1])
     session.run(ENCODER_OUTPUTS, encoder_feed(first))
     assert session.work(first[0]) == pytest.approx(FUSION_SHARE * len(first[0]))
