@@ -26,6 +26,7 @@ from lamr_client import (
     parse_connection,
 )
 
+from tests import processes
 from tests.tiny import program
 
 from .answers import answer
@@ -346,7 +347,7 @@ async def test_the_first_error_leaves_the_other_calls_alone(connect, spec):
         transport = connect(triton)
         with pytest.raises(ServerError, match="one fails"):
             await transport.infer_many([request_of(9)] * 4, 5)
-    assert len(triton.asked) == 3
+        assert await asyncio.to_thread(processes.eventually, lambda: len(triton.asked) == 3, 60)
 
 
 def test_pruning_over_grpc_equals_pruning_over_a_mock(repository, spec):
