@@ -22,9 +22,8 @@ from lamr_cli.exits import exit_code, explain
 from lamr_cli.printing import OutputError, flush_output, let_go_of_output, open_streams, say, speak_utf_8
 from lamr_cli.settings import Settings, defaults
 
-_NEW_OBJECTS = (
-    50_000  # between two searches for garbage: Python's 700 are as many as one module's import makes
-)
+# Between two searches for garbage: Python's 700 are as many as one module's import makes.
+_NEW_OBJECTS = 50_000
 _CUT_OFF = 128 + 13  # as a shell says that SIGPIPE ended a command; Windows has no name for the signal
 
 app = typer.Typer(

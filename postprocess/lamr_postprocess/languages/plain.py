@@ -71,7 +71,7 @@ _GAPPED_TEXT = AtomicSpan(r'"[^"\\\n]*(?:\\(?:[ \t]*\n[ \t]*\\|.)[^"\\\n]*)*"?')
 # Texts that may go on in the next line.
 LONG_TEXT = AtomicSpan(r'"', r'[^"\\]*(?:\\[\s\S][^"\\]*)*"', at_once=True)
 LONG_LETTERS = AtomicSpan(r"'", r"[^'\\]*(?:\\[\s\S][^'\\]*)*'", at_once=True)
-LONG_CELL = AtomicSpan(r'"', r'"', at_once=True)
+_CELL_TEXT = AtomicSpan(r'"', r'"', at_once=True)
 _TRIPLE = AtomicSpan(r'"""', r'"""')
 TRIPLES = (_TRIPLE, AtomicSpan("'''", "'''"))
 _LINE_OF_C = remark(r"//[^\n]*")
@@ -373,7 +373,7 @@ nested = partial(by_lines, frames=BRANCHES, filled=True, goes_back=PIPES, docume
 
 PLAIN: tuple[Language, ...] = (
     by_lines(_NONE, "text", ".txt .text .log .out .err", "plain plaintext log", blocks=output_frames),
-    by_lines(_NONE, "csv", ".csv .tsv .psv", wholes=(LONG_CELL,), directives=r"\A.*"),
+    by_lines(_NONE, "csv", ".csv .tsv .psv", wholes=(_CELL_TEXT,), directives=r"\A.*"),
     by_lines(_NONE, "other", "", "", "Earthfile", frames=ENDS, wholes=_TEXTS, heads=HEADS, calls=True, goes_on=OPERATOR,
         goes_back=CHAINS, words=(conditions(r"[!%.$@`]|#(?! )"),), documents=_ATTRIBUTE,
         directives=r"(?i:(?:package|module|namespace|syntax|grammar|vcl|version|edition|unit|library|program)[ \t]+"
@@ -596,8 +596,8 @@ _RAW = AtomicSpan(r'#(?P<tag>#*)"(?:"")?', r'"#{tag}')
 _SECTIONS_OF_APACHE = Template("sections", (AtomicSpan(r"^[ \t]*</?\w+[^>\n]*>"),), opens=r"\A\s*<(?P<name>\w+)",
     closes=r"\A\s*</(?P<name>\w+)", anywhere=False)
 _DIRECTIVES_OF_FREEMARKER = Template("directives", (AtomicSpan(r"</?#\w+[^>\n]*>"),),
-    opens=r"\A<#(?P<name>if|list|items"
-    r"|macro|function|switch|attempt|noparse|compress)\b", goes_on=r"\A<#(?:else\w*|case|default|recover|sep)\b",
+    opens=r"\A<#(?P<name>if|list|items|macro|function|switch|attempt|noparse|compress)\b",
+    goes_on=r"\A<#(?:else\w*|case|default|recover|sep)\b",
     closes=r"\A</#(?P<name>\w+)")
 _DIRECTIVES_OF_VELOCITY = Template("directives",
     (AtomicSpan(r"#\{?(?:if|elseif|else|foreach|macro|define|end)\b"),), opens=r"\A#\{?(?:if|foreach|macro|define)",
