@@ -1,8 +1,7 @@
 """The query of a tool call, from what a host knows when the call ends: no parameter and no token of the agent's own.
 
 A host fills in what it has of `Known`, and what is missing gives way to the next best. How much of a long task a model
-reads is the pruner's matter (`query_read` of a result says it).
-"""
+reads is the pruner's matter (`query_read` of a result says it)."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -55,8 +54,7 @@ class Intent:
         query: the pruner's query; empty where nothing is known.
         task: what the query serves; empty where the task is the query.
         source: where the query is from.
-        pointed, history: as in `Known`.
-    """
+        pointed, history: as in `Known`."""
 
     query: str
     task: str

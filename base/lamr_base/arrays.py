@@ -1,7 +1,6 @@
 """The type of most arrays here, the numbers of several ranges as one array, sums of rows, and log-odds.
 
-Scores are added and averaged as log-odds. Knows numbers only.
-"""
+Scores are added and averaged as log-odds. Knows numbers only."""
 
 from __future__ import annotations
 
@@ -27,8 +26,7 @@ def ranges(firsts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.
         lengths: int64 [R], how many numbers each range has.
 
     Returns:
-        int64 [sum of lengths].
-    """
+        int64 [sum of lengths]."""
     steps: NDArray[np.int64] = firsts - np.cumsum(lengths) + lengths
     numbers: NDArray[np.int64] = np.repeat(steps, lengths) + np.arange(lengths.sum())
     return numbers
@@ -42,8 +40,7 @@ class SegmentedRows:
         longest: int64 [S], the segments, longer ones first.
         ranks: the first rows of all segments that have any, then the second ones, and so on, because most segments are
             short.
-        rest, starts: the other rows of the longest segments, and where those of each begin.
-    """
+        rest, starts: the other rows of the longest segments, and where those of each begin."""
 
     longest: NDArray[np.int64]
     ranks: tuple[NDArray[np.int64], ...]
@@ -82,8 +79,7 @@ def sums_of_segments(rows: Float32Array, starts: NDArray[np.int64]) -> Float32Ar
 
     Args:
         rows: float32 [n, d].
-        starts: int64 [S], the first row of each segment, from 0; each ends where the next one begins.
-    """
+        starts: int64 [S], the first row of each segment, from 0; each ends where the next one begins."""
     sums = np.empty((len(starts), rows.shape[1]), np.float32)
     for first in range(0, len(starts), _SEGMENTS_AT_ONCE):
         some = starts[first : first + _SEGMENTS_AT_ONCE + 1]

@@ -2,8 +2,7 @@
 
 What lamr keeps between two calls (caches, stores, locks, sockets) tells of the user's code. Somebody else may have made
 a folder or a link in its place, so that each is checked before it is trusted. Where the system has no owners (Windows),
-a user's own folders are private by their place.
-"""
+a user's own folders are private by their place."""
 
 import contextlib
 import errno
@@ -96,8 +95,7 @@ def private_file(path: Path, *, make: bool = True) -> bool:
         whether it is there now.
 
     Raises:
-        OSError: it can't be made, is a link or no regular file, or belongs to somebody else.
-    """
+        OSError: it can't be made, is a link or no regular file, or belongs to somebody else."""
     if make:
         with contextlib.suppress(FileExistsError):
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _NO_LINK, 0o600))
@@ -119,8 +117,7 @@ def open_private(path: Path, flags: int = os.O_RDWR | os.O_CREAT) -> int:
         flags: of `os.open`; links are never followed.
 
     Raises:
-        OSError: it can't be opened, is a link or no regular file, or belongs to somebody else.
-    """
+        OSError: it can't be opened, is a link or no regular file, or belongs to somebody else."""
     try:
         descriptor = os.open(path, flags | _NO_LINK | _NO_WAIT, 0o600)
     except OSError as error:
@@ -164,8 +161,7 @@ def replaced(path: Path, mode: int = 0o666) -> Iterator[Path]:
         mode: of one that isn't there yet, less what the process's umask takes.
 
     Raises:
-        OSError: it can't be written.
-    """
+        OSError: it can't be written."""
     if path.exists() and not path.is_file():
         with naming(path):
             yield path

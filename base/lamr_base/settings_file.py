@@ -1,8 +1,7 @@
 """A `lamr.toml`: which keys there are, what they take, and the user's own file, which commands and agents read.
 
 The user's file names the server, which code is sent to, and the model, which is code itself. So nobody else may be able
-to write it.
-"""
+to write it."""
 
 import os
 import re
@@ -33,8 +32,7 @@ class SettingsError(LamrError):
 
     Attributes:
         path: the file.
-        line: its line that is wrong, from 1; None where it is the file as a whole.
-    """
+        line: its line that is wrong, from 1; None where it is the file as a whole."""
 
     def __init__(self, message: str, *, path: Path, line: int | None = None) -> None:
         super().__init__(f"{path}{'' if line is None else f':{line}'}: {message}")
@@ -112,8 +110,8 @@ def read_settings(path: Path, *, follow: bool) -> dict[str, Any]:
         follow: whether it may be a link, as the user's own may.
 
     Raises:
-        SettingsError: it is no regular file of a bounded size, no TOML, or has a key or a value that can't be used.
-    """
+        SettingsError: it is no regular file of a bounded size, no TOML, or has a key or a value that can't be
+            used."""
     text = _text(path, follow)
     values = _parsed(path, text)
     for key, value in values.items():

@@ -6,8 +6,7 @@
 
 Each line is kept alone, and 20 random selections are. A result stands up if its brackets and tags are balanced as plain
 counts (the snippets have balanced ones in texts and comments), lines that close have the one that opens, and the
-language's own program takes it, where it takes the whole snippet (`make world` installs several).
-"""
+language's own program takes it, where it takes the whole snippet (`make world` installs several)."""
 
 import argparse
 import re

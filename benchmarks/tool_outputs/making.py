@@ -1,8 +1,7 @@
 """Projects of which it is known what fails, and what real tools print of them: each output with what must survive.
 
 `tools.toml` has a table a tool. Its words are filled with the names and numbers that a project was made with, so that
-labels come from how the project was made and not from what an output looks like.
-"""
+labels come from how the project was made and not from what an output looks like."""
 
 import importlib
 import os

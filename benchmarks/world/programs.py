@@ -1,7 +1,6 @@
 """Programs that say whether a text parses in a language: the language's own where there is one. They run nothing of it.
 
-A program that a machine lacks answers None, as does one that takes too long.
-"""
+A program that a machine lacks answers None, as does one that takes too long."""
 
 import ast
 import configparser

@@ -1,7 +1,7 @@
 """The client: a query and code in, the code that matters out, through a server or in this process.
 
-Importing this package loads neither gRPC nor onnxruntime nor asyncio; the first use that needs one of them does.
-"""
+Importing this package loads neither gRPC nor onnxruntime nor asyncio; the first use that needs one of them
+does."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

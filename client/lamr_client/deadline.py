@@ -1,8 +1,7 @@
 """How long a call may still take, when a failed one is made again, and how long a server that is away is waited for.
 
 This module knows clocks and errors; it sends nothing. `Retry` and `Patience` say whether and when there is another
-attempt; whoever makes the attempts loops and sleeps.
-"""
+attempt; whoever makes the attempts loops and sleeps."""
 
 from __future__ import annotations
 
@@ -35,8 +34,7 @@ class Deadline:
         """Start the clock.
 
         Args:
-            timeout: seconds; None and infinity never end.
-        """
+            timeout: seconds; None and infinity never end."""
         self.timeout = timeout
         self._end = None if timeout is None or timeout == math.inf else time.monotonic() + timeout
 
@@ -47,8 +45,7 @@ class Deadline:
             failure: why the call has no answer yet, if that is known.
 
         Raises:
-            ServerError: no time is left: `failure`, or else `DeadlineExceededError`.
-        """
+            ServerError: no time is left: `failure`, or else `DeadlineExceededError`."""
         if self._end is None:
             return None
         left = self._end - time.monotonic()
@@ -69,8 +66,7 @@ class Deadline:
 
         Args:
             spare: seconds.
-            most: seconds from now that the new one ends in at the latest; None sets no such end.
-        """
+            most: seconds from now that the new one ends in at the latest; None sets no such end."""
         ends = [] if self._end is None else [self._end - spare]
         ends += [] if most is None else [time.monotonic() + most]
         sooner = Deadline(self.timeout)
@@ -96,8 +92,7 @@ class Retry:
     Attributes:
         retries: attempts after the first; 0 for none.
         first: seconds that the first pause takes at the most.
-        most: seconds that any pause takes at the most.
-    """
+        most: seconds that any pause takes at the most."""
 
     retries: int = 2
     first: float = 0.1
@@ -109,8 +104,7 @@ class Retry:
         Args:
             failures: how many attempts have failed, at least 1.
             error: the last attempt's error.
-            deadline: the call's; there is no attempt after a pause that would outlast it.
-        """
+            deadline: the call's; there is no attempt after a pause that would outlast it."""
         if failures > self.retries or not isinstance(error, RETRYABLE):
             return None
         bound = min(self.most, self.first * 2 ** (failures - 1))
@@ -134,8 +128,7 @@ class Patience:
         was_reached: whether the server ever answered.
 
     A server that was reached before is waited for longer than one that never was. Once the time is up, the server
-    counts as gone, and every later attempt is the only one until the server is reached again.
-    """
+    counts as gone, and every later attempt is the only one until the server is reached again."""
 
     def __init__(self) -> None:
         self.was_reached = False
@@ -168,8 +161,7 @@ class Attempts:
     """The failures so far.
 
     Attributes:
-        failure: the last one; None before the first. It is for `Deadline.remaining`.
-    """
+        failure: the last one; None before the first. It is for `Deadline.remaining`."""
 
     def __init__(
         self, pauses: Retry | Patience, deadline: Deadline, gives_up: Callable[[], bool] = lambda: False
@@ -179,8 +171,7 @@ class Attempts:
         Args:
             pauses: when a failed attempt is made again.
             deadline: of all attempts.
-            gives_up: whether nobody waits any more.
-        """
+            gives_up: whether nobody waits any more."""
         self._pauses, self._deadline, self._gives_up = pauses, deadline, gives_up
         self._failures = 0
         self.failure: ServerError | None = None
@@ -190,8 +181,8 @@ class Attempts:
 
         Raises:
             DeadlineExceededError: the first attempt had too little time.
-            ServerError: there is no other attempt; that of the last one that ended before the time was over.
-        """
+            ServerError: there is no other attempt; that of the last one that ended before the time was
+                over."""
         if isinstance(error, DeadlineExceededError):
             raise (self.failure or self._deadline.exceeded()) from error
         self._failures, self.failure = self._failures + 1, error
@@ -204,8 +195,7 @@ def until_answered(ask: Callable[[ServerError | None], Answer], attempts: Attemp
     """Return the answer of the first attempt that succeeds, from a thread; each is told of the last one's failure.
 
     Raises:
-        ServerError: see `Attempts.failed`.
-    """
+        ServerError: see `Attempts.failed`."""
     while True:
         try:
             return ask(attempts.failure)

@@ -7,8 +7,7 @@
     with reading.degrading():
         for group in reading.groups(pace, most):            # tokenizes, plans chunks
             for chunk in group: reading.add(chunk.tokens, ask(chunk))
-    result = reading.finish()                               # line scores, selection, repair, rendering
-"""
+    result = reading.finish()                               # line scores, selection, repair, rendering"""
 
 from __future__ import annotations
 
@@ -78,8 +77,7 @@ class Shared:
         preparing: how long it takes to make tokens and chunks, and to judge what reading each would bring; like the
             next one by characters, at first a guess for a slow machine.
         finishing: how long line scores, selection, repair and rendering take.
-        files: the last files, so that another question about one needs no parse.
-    """
+        files: the last files, so that another question about one needs no parse."""
 
     encoder: PromptEncoder
     scorer: Scorer
@@ -102,8 +100,7 @@ class PruneJob:
         by_keywords: whether lines are found by the words of a query that the model doesn't read.
         judged: whether there are lines to choose from, and enough of them.
         document: the query and the file, prepared for the model.
-        prepared_at: `time.perf_counter()` when all this was known.
-    """
+        prepared_at: `time.perf_counter()` when all this was known."""
 
     def __init__(
         self, shared: Shared, query: str, code: str | SourceFile, options: PruneOptions, call: PruneCall
@@ -117,8 +114,7 @@ class PruneJob:
 
         Raises:
             InvalidInputError: the query or the code can't be used, or the model can't do without the encoder.
-            DeadlineExceededError: the text is too large for the time.
-        """
+            DeadlineExceededError: the text is too large for the time."""
         check_query(query)
         check_words(options.task, "task")
         check_words(options.history, "history")
@@ -222,8 +218,7 @@ class ChunkReading:
             work: see `Transport.work`.
 
         Raises:
-            DeadlineExceededError: the text is too large for the time.
-        """
+            DeadlineExceededError: the text is too large for the time."""
         job = self._job
         if not job.uses_encoder:
             return
@@ -267,8 +262,7 @@ class ChunkReading:
         """Take in the answer about the chunk of this token range, in any order.
 
         Raises:
-            ModelMismatchError: the answer doesn't fit.
-        """
+            ModelMismatchError: the answer doesn't fit."""
         assert self._scorer is not None, "a reading is finished once"
         self._scorer.add(tokens, result)
         self._read += 1
@@ -299,8 +293,7 @@ class ChunkReading:
             InvalidInputError: the text shows that an option can't be used.
             BudgetError: the smallest valid output exceeds `max_tokens`.
             ModelMismatchError: an answer holds NaN or infinity.
-            DeadlineExceededError: the text is too large for the time.
-        """
+            DeadlineExceededError: the text is too large for the time."""
         job, answered = self._job, time.perf_counter()
         if not job.judged or self._chunks == 0:
             result = unjudged(job.shared.encoder, job.document, job.options, self._tokens, job.count)
@@ -317,8 +310,7 @@ class ChunkReading:
     def _scores(self) -> tuple[LineScores, tuple[str, ...]]:
         """Return the line scores, and the words of a query that the model doesn't read.
 
-        What they were computed from is given up, since a large file's takes much memory.
-        """
+        What they were computed from is given up, since a large file's takes much memory."""
         assert self._scorer is not None, "a reading is finished once"
         scorer, self._scorer = self._scorer, None
         return scorer.finish(), scorer.keywords if self._job.by_keywords else ()

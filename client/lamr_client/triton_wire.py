@@ -5,8 +5,7 @@ tritonclient is imported where it is used, because it takes longer to import tha
 
 A call that was sent is never cancelled, nor given a deadline on the wire: Triton before 24.12 dies of a cancellation
 that meets its answer (server issue 7368). The client waits for as long as it may, then leaves the call alone, and
-`queue_timeout` tells the server when the answer is no longer worth waiting for.
-"""
+`queue_timeout` tells the server when the answer is no longer worth waiting for."""
 
 import math
 import re
@@ -89,8 +88,7 @@ def channel_options(address: str, most_bytes: int) -> list[tuple[str, int]]:
 
     Args:
         address: `host:port`.
-        most_bytes: of an answer, as `most_answer_bytes` gives it.
-    """
+        most_bytes: of an answer, as `most_answer_bytes` gives it."""
     proxied = ("grpc.enable_http_proxy", int(not is_loopback(address)))
     return [*_CHANNEL_OPTIONS, proxied, ("grpc.max_receive_message_length", most_bytes)]
 
@@ -122,8 +120,8 @@ class ModelEndpoint:
         model: the ensemble's name.
         batched: whether its configuration has a batch dimension, so that tensors carry a leading 1.
         fingerprint: the fingerprint of the model that requests are for. It travels with each request, because gRPC
-            finds a restarted server by itself, which may serve another model. None when the client compares nothing.
-    """
+            finds a restarted server by itself, which may serve another model. None when the client compares
+            nothing."""
 
     address: str
     model: str
@@ -146,8 +144,7 @@ def check_config(config: Any, address: str, model: str, spec: ModelSpec | None) 
         spec: what the client's files say of their model; None accepts whatever the server serves.
 
     Raises:
-        ModelMismatchError: the served model's fingerprint is missing or another one.
-    """
+        ModelMismatchError: the served model's fingerprint is missing or another one."""
     parameters = config.parameters
     served = parameters[FINGERPRINT_PARAMETER].string_value if FINGERPRINT_PARAMETER in parameters else None
     if spec is not None and served != spec.fingerprint:
@@ -185,8 +182,7 @@ def result_of(answer: Any, request: ChunkRequest, endpoint: ModelEndpoint) -> Ch
     """Read an `InferResult`.
 
     Raises:
-        ModelMismatchError: an output is missing, of another type or shape, or no probability.
-    """
+        ModelMismatchError: an output is missing, of another type or shape, or no probability."""
     m = request.document_span[1] - request.document_span[0]
 
     def read(name: str, *shape: int) -> NDArray[Any]:
@@ -212,8 +208,7 @@ def read_output(
     """Read one tensor of an `InferResult`, which is checked before numpy sees a byte of it. A length of -1 is any.
 
     Raises:
-        ModelMismatchError: it is missing, or of another type, shape or size.
-    """
+        ModelMismatchError: it is missing, or of another type, shape or size."""
     response = answer.get_response()
     places = [place for place, output in enumerate(response.outputs) if output.name == name]
     if len(places) != 1 or len(response.raw_output_contents) != len(response.outputs):
@@ -265,8 +260,7 @@ def error_of(error: Exception, address: str, model: str, *, stopping: bool = Fal
         address: the server's.
         model: the ensemble's name.
         stopping: whether a server without the model is one that has had it before, or that says that it isn't ready:
-            then it is being stopped or replaced, and there is one to wait for.
-    """
+            then it is being stopped or replaced, and there is one to wait for."""
     status = status_of(error)
     message = message_of(error)
     if status == "DEADLINE_EXCEEDED" or message == "Deadline Exceeded":

@@ -73,8 +73,7 @@ def token_counter(tokenizer: str | os.PathLike[str] | None, encoder: PromptEncod
         encoder: the model's.
 
     Raises:
-        InvalidInputError: the name is unknown and no file, or the file is no tokenizer.
-    """
+        InvalidInputError: the name is unknown and no file, or the file is no tokenizer."""
     name = counted_by(tokenizer)
     if name in TOKENIZERS:
         return encoder if name == MODELS_OWN else encoder.table(name)

@@ -3,8 +3,7 @@
 A model's window is shared by query and code, so a long query would leave no room for code. The intent is read whole
 where it can be, and of a task the parts that say most about the document at hand: sentences and lines whose words are
 rare in the document, each word counted once, after the maximal coverage of McDonald (2007). Other parts are left out,
-and the reading says so.
-"""
+and the reading says so."""
 
 from collections.abc import Callable, Sequence
 
@@ -35,8 +34,7 @@ class Query:
     Attributes:
         text: what is looked for.
         task: what that serves; may be empty.
-        history: what the session said and did before; may be empty. Line models read it, encoders don't.
-    """
+        history: what the session said and did before; may be empty. Line models read it, encoders don't."""
 
     text: str
     task: str = ""
@@ -49,8 +47,7 @@ class TruncatedQuery:
 
     Attributes:
         text: the text that goes into the prompt; parts that lie apart stand on lines of their own.
-        whole: whether nothing was left out.
-    """
+        whole: whether nothing was left out."""
 
     text: str
     whole: bool
@@ -63,8 +60,7 @@ def read(asked: Query, index: Callable[[], TermIndex], count_each: CountEach, ro
         asked: the query.
         index: gives the document's words; it is called only where not all can be read.
         count_each: gives the number of tokens of texts.
-        room: the most tokens that are read.
-    """
+        room: the most tokens that are read."""
     query, task = asked.text, asked.task
     # A query alone is read as it is, white space included: other pruners' checkpoints were trained on that.
     whole = "\n\n".join(filter(None, (query.strip(), task.strip()))) if task.strip() else query

@@ -2,8 +2,7 @@
 
 Three kinds are known. Two are rules over tokens and need nothing that is learned: `paper`, which averages the decisions
 of Viterbi's path (paper section 3.4), and `emission`, which is SWE-Pruner's. With `lines`, a network scores lines, and
-its weights lie beside the description. The module knows rules and numbers; it computes no score.
-"""
+its weights lie beside the description. The module knows rules and numbers; it computes no score."""
 
 from __future__ import annotations
 
@@ -39,8 +38,7 @@ class AnswerPrior:
             presence says nothing about what is kept.
 
     Raises:
-        ValueError: a weight's feature is unknown, or the prior doesn't lie between 0 and 1.
-    """
+        ValueError: a weight's feature is unknown, or the prior doesn't lie between 0 and 1."""
 
     weights: dict[str, float] = field(default_factory=dict)
     bias: float = 0.0
@@ -59,8 +57,8 @@ class AnswerPrior:
         Args:
             features: the value of each feature, from `document_features`.
             understood: how much the model understands of the query (`LineModel.understood`). Log-odds below 0 are
-                multiplied by it, since words that mean nothing to the model say nothing of what a document lacks.
-        """
+                multiplied by it, since words that mean nothing to the model say nothing of what a document
+                lacks."""
         odds = self.bias + sum(weight * features[name] for name, weight in self.weights.items())
         return float(sigmoid(np.array([odds if odds > 0 else understood * odds]))[0])
 
@@ -72,8 +70,7 @@ class AnswerPrior:
 
         Args:
             threshold: that of a document which surely holds what is looked for, in [0, 1].
-            probability: `probability` of this one.
-        """
+            probability: `probability` of this one."""
         if self.prior is None:
             return threshold
         return min(1.0, threshold / float(sigmoid(logit(probability) + logit(self.prior))))
@@ -96,8 +93,7 @@ class LineRule:
         unread_presence: the same by the best lines, where the encoder has read nothing.
 
     Raises:
-        ValueError: a share lies outside [0, 1].
-    """
+        ValueError: a share lies outside [0, 1]."""
 
     bias: float = 0.0
     unread: float = 0.0
@@ -116,8 +112,7 @@ class LineRule:
 
         Raises:
             TypeError: a field is unknown, or `shares` or `presence` of another form.
-            ValueError: see the class.
-        """
+            ValueError: see the class."""
         shares = data.get("shares")
         parts: dict[str, Any] = {"shares": None if shares is None else tuple(map(float, shares))}
         for name in ("presence", "unread_presence"):
@@ -136,8 +131,7 @@ class Scoring:
             have neither.
 
     Raises:
-        ValueError: the kind is unknown, or has not the rules for lines that it needs.
-    """
+        ValueError: the kind is unknown, or has not the rules for lines that it needs."""
 
     kind: str = PAPER
     asked: LineRule | None = None
@@ -157,8 +151,7 @@ class Scoring:
 
         Raises:
             TypeError: a field is unknown or of another type.
-            ValueError: see the classes.
-        """
+            ValueError: see the classes."""
         fields: dict[str, Any] = {**data}
         fields.pop("usual", None)  # which older models carry
         for name in {"asked", "told"} & data.keys():
@@ -189,8 +182,7 @@ def adapted(threshold: float, rule: LineRule, scores: NDArray[np.float32], relev
         threshold: the model's.
         rule: what becomes of lines for the query at hand.
         scores: float32 [I], the scores of the document's inked lines.
-        relevance: P(the document holds what is looked for).
-    """
+        relevance: P(the document holds what is looked for)."""
     if rule.presence is not None:
         threshold = rule.presence.raised(threshold, relevance)
     if rule.shares is None or not len(scores):

@@ -4,8 +4,7 @@ Usable on its own: needs numpy and tree-sitter, no model and no server.
 
     from lamr_postprocess import prune_lines
     pruned = prune_lines(code, scores, path="module.py", threshold=0.4)
-    print(pruned.text)
-"""
+    print(pruned.text)"""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,8 +1,7 @@
 """Blocks of a text that its grammar can't read, by indentation: which rows begin, go on with and close each.
 
 A block is a row with the deeper rows below it, and the rows at its own depth that close it or go on with it (`}`,
-`else`). Code that isn't indented inside its braces (a namespace of C++) counts as deeper all the same.
-"""
+`else`). Code that isn't indented inside its braces (a namespace of C++) counts as deeper all the same."""
 
 import re
 from collections.abc import Sequence
@@ -30,8 +29,7 @@ class Blocks:
             comments and strings).
         closes: whether a row closes a block or goes on with it.
         leads: whether a row begins what goes on in the block after it, where nothing ends it.
-        braces: whether braces hold the inside of blocks.
-    """
+        braces: whether braces hold the inside of blocks."""
 
     rows: Sequence[bytes]
     depths: Sequence[int]
@@ -108,8 +106,7 @@ def blocks_of(rows: Sequence[bytes], inside: frozenset[int], language: Language)
     Args:
         rows: the text's rows, with their line ends.
         inside: rows inside of comments and strings, which go on with the row before.
-        language: the text's; `frames` and `leading` of its table are used.
-    """
+        language: the text's; `frames` and `leading` of its table are used."""
     pattern = re.compile((language.frames or NEVER).encode())
     leading = re.compile((language.leading or NEVER).encode())
     depths, closes, leads = [NO_DEPTH] * len(rows), [False] * len(rows), [False] * len(rows)

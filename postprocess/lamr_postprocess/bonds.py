@@ -1,8 +1,7 @@
 """Rows of a text without a tree that are nothing without certain others, wherever these stand.
 
 A row that introduces the next one, a table's head, a head whose block may not be empty, a clause after the clauses that
-are tried before it, a jump to its target.
-"""
+are tried before it, a jump to its target."""
 
 import re
 from bisect import bisect_left
@@ -32,8 +31,7 @@ def bonds_of(
         blank: bool [L], lines of white space alone, outside of what stands together.
         language: the text's.
         frames: which lines need which by indentation.
-        wholes: what stands together.
-    """
+        wholes: what stands together."""
     remarks = {*wholes.remarks, *wholes.tags}
     rows = [row for row in np.flatnonzero(~blank).tolist() if row not in remarks]
     bonds = [

@@ -1,8 +1,7 @@
 """Where a text's tree parts what its brackets and end words hold together.
 
 A tree that has errors says nothing of the rows around them, and one without may be another text's: a grammar that
-doesn't know `time {` takes the brace for an argument. There, the two ends of a pair need each other.
-"""
+doesn't know `time {` takes the brace for an argument. There, the two ends of a pair need each other."""
 
 import re
 from collections.abc import Iterator
@@ -38,8 +37,7 @@ class Disputes:
         closures: pairs of rows that need each other.
         scopes: pairs of rows of which the first needs the second, which opens the block around.
         told: the first and the last row of each block that only its pair holds together.
-        broken: the rows that errors are in.
-    """
+        broken: the rows that errors are in."""
 
     closures: tuple[tuple[int, int], ...] = ()
     scopes: tuple[tuple[int, int], ...] = ()

@@ -1,8 +1,8 @@
 """A text made ready for pruning: its lines, its language, and the rules of its repair.
 
 One `Document` serves any number of selections of the same text, which is what a search for a token budget needs. Lines
-of a text without a tree may be in another language, and a marker there takes that one's comments (`markup_of`).
-"""
+of a text without a tree may be in another language, and a marker there takes that one's comments
+(`markup_of`)."""
 
 import re
 from collections.abc import Sequence
@@ -66,8 +66,7 @@ class Markup:
     Attributes:
         rows: int [R], an index into `comments`; -1 for the language's own.
         around: int [R], the row in which begins what stands around each; -1 for nothing.
-        comments: the comment syntaxes of the parts.
-    """
+        comments: the comment syntaxes of the parts."""
 
     rows: IntArray
     around: IntArray
@@ -82,8 +81,8 @@ def no_markup(rows: int) -> Markup:
 def markup_of(text: str, spans: IntArray, language: Language) -> Markup:
     """Find the parts that the language's table describes, in a text whose rows have the offsets `spans`, int [R, 2].
 
-    A part that nothing closes is none. Parts are looked for one after the other, so that none lies in another one.
-    """
+    A part that nothing closes is none. Parts are looked for one after the other, so that none lies in another
+    one."""
     markup = no_markup(spans.shape[0])
     if not language.parts:
         return markup
@@ -128,8 +127,7 @@ class Fillers:
         first_row: int [n], the row of each list's first item, where the filler goes if the list is emptied.
         items: int, the rows of all items, list after list.
         bounds: int [n + 1]; list i has `items[bounds[i]:bounds[i + 1]]`.
-        owner_row: int [n], a row of the frame that needs the list.
-    """
+        owner_row: int [n], a row of the frame that needs the list."""
 
     text: tuple[str, ...]
     first_row: IntArray
@@ -170,8 +168,7 @@ class Document:
         rules: what repair needs.
         fillers: what rendering needs.
         definitions: what named cuts hide; None where cuts aren't to be named or there is no syntax tree.
-        note: what was not done as usual, in words; None when all was.
-    """
+        note: what was not done as usual, in words; None when all was."""
 
     text: str
     language: Language
@@ -198,8 +195,7 @@ class Document:
 
         Args:
             selected: bool [L].
-            bare: bool [L], lines that are selected as well and bring only what they need to parse.
-        """
+            bare: bool [L], lines that are selected as well and bring only what they need to parse."""
         look()
         codes = np.zeros(selected.shape[0], dtype=np.int8)
         if selected.any():
@@ -219,8 +215,7 @@ class Document:
         """The comment syntax of a marker for these rows, where the rows bool [L] are kept.
 
         It is that of the first row with ink, since blank ones are no units, or of what stands around it and isn't kept:
-        a blank line may be kept without the script that it stands in.
-        """
+        a blank line may be kept without the script that it stands in."""
         row = self._inked(first, last)
         while 0 <= (outer := int(self.around[row])) < row and not kept[outer]:
             row = outer
@@ -265,8 +260,7 @@ def analyse(
         repair: whether there are rules; without them every selection is its own closure.
         named: whether cuts are to name the definitions that they hide; this needs the syntax tree, and so it needs
             `repair`.
-        least_cut: see `LEAST_CUT`; 0 fills no gaps but blank lines.
-    """
+        least_cut: see `LEAST_CUT`; 0 fills no gaps but blank lines."""
     return source.once(
         "analysis", (repair, named, least_cut), lambda: _analysed(source, repair, named, least_cut)
     )
@@ -328,8 +322,7 @@ class _Space:
         blank: bool [L], lines of white space alone.
         indents: int [L], characters of leading white space.
         costs: int [L], the other characters.
-        least_cut: how many of these the smallest cut between kept lines has.
-    """
+        least_cut: how many of these the smallest cut between kept lines has."""
 
     blank: BoolArray
     indents: IntArray
@@ -445,8 +438,7 @@ def _lines(runs: Sequence[tuple[int, int]]) -> str:
 def _told(listing: Listing, rows: IntArray) -> IntArray:
     """What markers say of a listing whose numbers aren't one after the other, int [L]; 0 for nothing.
 
-    Where only blank lines have no number, all lines of a file are there, and their rows are its numbers.
-    """
+    Where only blank lines have no number, all lines of a file are there, and their rows are its numbers."""
     if listing.places is None or listing.files > 1:
         return np.zeros_like(rows)
     found = listing.places.number[listing.places.number > 0]

@@ -2,8 +2,7 @@
 
 Bytes that are UTF-8 cost one decoding; for others a page is guessed by the characters that most of a text in its
 language is written with. A reading counts only if it gives the same bytes back, so kept lines are the file's own, byte
-for byte, whatever the guess. What gives no text is binary.
-"""
+for byte, whatever the guess. What gives no text is binary."""
 
 import codecs
 import re
@@ -58,8 +57,7 @@ class _Pairs:
         least: the least share of the bytes that aren't ASCII which these must have.
         least_bytes: in this many bytes at least; fewer could be another page's.
         telling: those that no other page has as common ones.
-        high: whether both bytes are above ASCII, so that these come in even numbers.
-    """
+        high: whether both bytes are above ASCII, so that these come in even numbers."""
 
     name: str
     common: re.Pattern[bytes]
@@ -97,8 +95,7 @@ def likely_pages(data: bytes) -> Iterator[str]:
     """Yield names of encodings that a text may be in, the likeliest first.
 
     Args:
-        data: the text, which isn't UTF-8 and has no NUL.
-    """
+        data: the text, which isn't UTF-8 and has no NUL."""
     yield from _said(data[:_HEAD_BYTES])
     sample = b" ".join(_words(data))
     yield from (page.name for page in _PAIRS if _fits(page, sample))
@@ -194,8 +191,8 @@ class Encoding:
         name: as Python calls it.
         mark: the bytes before the text that say how it is encoded, which aren't part of it. UTF-8's are: they are the
             text's first character.
-        strays: whether some bytes aren't UTF-8. They are the private characters U+F780 to U+F7FF of the text.
-    """
+        strays: whether some bytes aren't UTF-8. They are the private characters U+F780 to U+F7FF of the
+            text."""
 
     name: str = "utf-8"
     mark: bytes = b""
@@ -210,8 +207,7 @@ class Encoding:
         """Return the text.
 
         Raises:
-            ValueError: the bytes aren't in this encoding.
-        """
+            ValueError: the bytes aren't in this encoding."""
         if self.strays:
             return _moved(_SURROGATES, data.decode("utf-8", "surrogateescape"), _TO_PRIVATE)
         return data[len(self.mark) :].decode(self.name)

@@ -2,8 +2,7 @@
 
 A line stands under the last line before it that is indented less: the keys above a setting, the class around a method.
 A line that closes or goes on with a block, as the table of its language says (`}`, `fi`, `else`), and the line before
-it at its indentation need each other.
-"""
+it at its indentation need each other."""
 
 import re
 from collections.abc import Sequence, Set
@@ -27,8 +26,8 @@ class Frames:
 
     Attributes:
         above: int [L], the row that each line stands under, negative for none.
-        opening: int [L], for a line that closes or goes on with a block the row that begins it, negative for none.
-    """
+        opening: int [L], for a line that closes or goes on with a block the row that begins it, negative for
+            none."""
 
     above: IntArray
     opening: IntArray
@@ -55,8 +54,7 @@ def frames_of(  # noqa: PLR0913, PLR0917  # what is known of the lines
         blank: bool [L], lines of white space alone, and others whose indentation says nothing; they need nothing.
         closing: a regular expression of how a line begins that closes or goes on with a block.
         items: of how one begins that stands under the line before it at its own indentation.
-        remarks: rows that no other row stands under.
-    """
+        remarks: rows that no other row stands under."""
     above, opening = np.full(len(lines), _NONE, dtype=np.int64), np.full(len(lines), _NONE, dtype=np.int64)
     closes, item = re.compile(closing), re.compile(items)
     # The lines that the next one may stand under, each with its depth and its rows at that depth so far.

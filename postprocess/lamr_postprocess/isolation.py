@@ -3,8 +3,7 @@
 A block that doesn't parse by itself is opened: if its frame parses, the damage is in one of the blocks inside. Each is
 tried in the frames around it, half of a run of blocks at a time, so that what is parsed in all grows with the text and
 the number of faults. A frame that doesn't parse gets the end that it lacks, or a plain header in place of its own; the
-rows inside keep their structure then. What no attempt mends is blanked: it belongs to no tree.
-"""
+rows inside keep their structure then. What no attempt mends is blanked: it belongs to no tree."""
 
 from collections.abc import Iterator
 from dataclasses import field, replace
@@ -40,8 +39,7 @@ class Mending:
     Attributes:
         blanked: the rows that were blanked.
         edited: the rows that have another text, with that text.
-        appended: what is added to the end of a row.
-    """
+        appended: what is added to the end of a row."""
 
     blanked: set[int] = field(default_factory=set)
     edited: dict[int, bytes] = field(default_factory=dict)
@@ -76,8 +74,7 @@ def isolate(blocks: Blocks, grammar: Grammar, span: Span, head: bytes) -> Mendin
         blocks: the text's.
         grammar: the text's; `stand_ins`, `ending` and the fillers of lists of its table are used.
         span: the first row, and the one after the last.
-        head: what every text begins with (`<?php`).
-    """
+        head: what every text begins with (`<?php`)."""
     isolation = _Isolation(blocks, grammar, span, head)
     isolation.find(blocks.split(*span), b"", b"")
     return isolation.mending
@@ -92,8 +89,7 @@ class _Frame:
         runs: the runs of rows inside.
         edited: rows with another text.
         blanked: rows that are left out.
-        ending: the end that it lacks.
-    """
+        ending: the end that it lacks."""
 
     first: int
     stop: int
@@ -119,8 +115,7 @@ class _Isolation:
     def find(self, spans: list[Span], before: bytes, after: bytes, *, known: bool = False) -> bool:
         """Mend a run of blocks that stands between two texts; returns whether there was anything to mend.
 
-        Where it is known that there is, nothing is tried.
-        """
+        Where it is known that there is, nothing is tried."""
         if not spans or not (known or self._fails(before, self._text(spans[0][0], spans[-1][1]), after)):
             return False
         if self._allowance.left < 0:

@@ -1,7 +1,6 @@
 """`LineLayout`: the lines of a text, their indentation, the blocks they form, and how bad a cut before each would be.
 
-Everything here is an array operation over the text's characters. `lines` says where lines end.
-"""
+Everything here is an array operation over the text's characters. `lines` says where lines end."""
 
 from functools import cached_property
 from typing import Any
@@ -67,8 +66,7 @@ class LineLayout:
         columns: int64 [L], the line's indentation, which counts four times if it begins with a tab.
         first: int64 [L], the line's first character that isn't white space; its end or later if it is blank.
         opening: bool [L], whether the line may head what is below it: its first character that isn't white space is a
-            letter, a digit, `_` or `@`.
-    """
+            letter, a digit, `_` or `@`."""
 
     points: NDArray[Any]
     inked: NDArray[np.bool_]
@@ -127,8 +125,7 @@ def token_lines(offsets: NDArray[np.int64], layout: LineLayout) -> NDArray[np.in
 
     Args:
         offsets: int64 [n, 2], first and one-past-last character of each token.
-        layout: the text's lines.
-    """
+        layout: the text's lines."""
     inked, (first, last) = layout.inked, offsets.T
     held = np.append(np.zeros(1, np.int64), np.cumsum(inked))
     place = np.where(inked[np.minimum(first, len(inked) - 1)] if len(inked) else False, first, last - 1)

@@ -4,8 +4,7 @@ A table says what each tool puts before a line: `cat -n`, `nl`, `bat`, `grep`, `
 grep`, `git blame`. The code after the prefixes is judged and analysed without them, and kept lines come back with them.
 A text is one tool's listing as a whole or none at all: paths look like files, numbers rise within each, and a line that
 the tool wouldn't print ends the attempt. So logs, whose lines begin with a time, and messages of compilers are no
-listings.
-"""
+listings."""
 
 import re
 from collections.abc import Container, Sequence
@@ -51,8 +50,7 @@ NUMBERS = (
 """What stands before a line, by the tools that put it there; the first group is the line's number.
 
 A text has one of them on all its lines. A mark with a space goes before the same mark without one, so that a space is
-taken off where all lines have it, and never from the indentation of some.
-"""
+taken off where all lines have it, and never from the indentation of some."""
 NUMBERED_BLANK = expression(r"[ \t]*(\d+)[ \t→|│.:]*(?=[\r\n]*$)")
 """A blank line with its number, the white space at its end taken off or not."""
 _REVISION = r"\^?[0-9a-f]{7,64}\*?"
@@ -99,8 +97,7 @@ class ListingPlaces:
     Attributes:
         paths: the files, in their order.
         file: int [L], index into `paths`; -1 where none is named.
-        number: int [L], the line's number in its file; 0 where none is given.
-    """
+        number: int [L], the line's number in its file; 0 where none is given."""
 
     paths: tuple[str, ...]
     file: IntArray
@@ -117,8 +114,7 @@ class Listing:
         margin: white space as wide as a prefix, for markers.
         path: the file's path, where the prefixes name exactly one file.
         files: how many files the prefixes name; 0 when they name none.
-        places: where each line stands; None where the lines are the text's own.
-    """
+        places: where each line stands; None where the lines are the text's own."""
 
     body: str
     numbers: IntArray | None
@@ -138,8 +134,8 @@ def read_listing(text: str) -> Listing | None:
 
     In a numbered listing every line has a number, which is one more than that of the line before; `nl` counts no blank
     lines. In what a search prints, every line has a path, or a number in the file above, or both, except for what
-    stands between groups. Colours are taken off first, and alone where nothing else stands before the lines.
-    """
+    stands between groups. Colours are taken off first, and alone where nothing else stands before the
+    lines."""
     plain = _without_colours(text) if "\x1b" in text else text
     begin = plain[: 200 * _PROBED].lstrip()
     first = _FIRST.match(begin)
@@ -207,8 +203,7 @@ class _Numbered:
 
     Attributes:
         prefix: what stands before a line.
-        frame: a line that the tool draws itself; it may name the file.
-    """
+        frame: a line that the tool draws itself; it may name the file."""
 
     prefix: re.Pattern[str]
     frame: re.Pattern[str] | None = None
@@ -259,8 +254,8 @@ class _Search:
 
     Attributes:
         match: what stands before a match.
-        heading: a line that names the file of those below it; None where each line names its own, or none does.
-    """
+        heading: a line that names the file of those below it; None where each line names its own, or none
+            does."""
 
     match: re.Pattern[str]
     heading: re.Pattern[str] | None = None
@@ -324,8 +319,7 @@ class _Search:
 
 def _beside(line: str, paths: Container[str | None]) -> _Hit | None:
     """What stands before a line that a search shows beside a match. The path is one of the matches', so that it is sure
-    where the path ends.
-    """
+    where the path ends."""
     for found in _BESIDE.finditer(line):
         if line[: found.start()] in paths:
             return _Hit(found.end(), line[: found.start()], int(found["number"]))

@@ -1,8 +1,8 @@
 """Lines of a tool's output that say how it ended: summaries, failures, exit codes.
 
 They are kept before anything is ranked, since no question about a run is answered by its passing lines alone.
-`data/outcomes.toml` is the table of tools. One that no row knows is told by words of failure, and by its end.
-"""
+`data/outcomes.toml` is the table of tools. One that no row knows is told by words of failure, and by its
+end."""
 
 import re
 import sys
@@ -65,8 +65,7 @@ class OutcomeRows:
         totals: rows that count what passed and failed, and the last one, which may tell an exit code; those that count
             failures first, those that tell times last, and of each the last first.
         failures: the head of each failure, ascending.
-        end: the last rows, ascending, whatever they are.
-    """
+        end: the last rows, ascending, whatever they are."""
 
     totals: tuple[int, ...] = ()
     failures: tuple[int, ...] = ()

@@ -6,8 +6,7 @@ the brackets that span lines, but not the rows of the statements inside. A frame
 the same row can't be parted and form one *group*. A cut of whole groups leaves text that parses, if every list that
 must not be empty keeps an item or gets its filler; everything in `repair` rests on that.
 
-This module turns what `walk.py` finds into arrays by row.
-"""
+This module turns what `walk.py` finds into arrays by row."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -43,8 +42,7 @@ class Outline:
         statement: int [R], a number for the statement around the row; elements of a literal have the literal's.
         around: int [R], the row in which the unit around the row's unit begins; `NOBODY` for none.
         markup: int [R], the comment syntax inside the row's list, as an index into `comments`; -1 for the language's.
-        comments: the comment syntaxes that lists bring.
-    """
+        comments: the comment syntaxes that lists bring."""
 
     owner: IntArray
     companion: BoolArray

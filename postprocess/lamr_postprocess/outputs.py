@@ -2,8 +2,7 @@
 
 The lines of one are kept whole or cut whole, because half of a traceback says nothing, and messages of one file stand
 under the line that names it (`KINDS` is the table). Lines may begin with what logs and containers put before
-them. The module knows forms of output; it knows no scores.
-"""
+them. The module knows forms of output; it knows no scores."""
 
 from __future__ import annotations
 
@@ -31,8 +30,7 @@ class Kind:
         under: the line before it that it stands under.
         headed: whether the line before the first belongs to it, too.
         rows_more: how many lines after the first belong to it, whatever they are.
-        fails: whether it says that something failed.
-    """
+        fails: whether it says that something failed."""
 
     begins: str
     goes_on: str = ""
@@ -144,8 +142,7 @@ class Block:
     Attributes:
         rows: those that aren't blank, at most `MOST_ROWS`.
         fails: whether they say that something failed.
-        under: the row that they stand under; negative for none.
-    """
+        under: the row that they stand under; negative for none."""
 
     rows: tuple[int, ...]
     fails: bool
@@ -185,8 +182,7 @@ def output_frames(lines: Sequence[str], blank: BoolArray) -> Frames:
 
     Args:
         lines: the L lines.
-        blank: bool [L], lines of white space alone.
-    """
+        blank: bool [L], lines of white space alone."""
     above, opening = np.full(len(lines), _NONE, dtype=np.int64), np.full(len(lines), _NONE, dtype=np.int64)
     for block in output_blocks(lines):
         above[block.rows[0]] = block.under

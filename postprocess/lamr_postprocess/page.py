@@ -1,8 +1,7 @@
 """One HTML page that shows what a threshold keeps, and why: shaded by score, coloured by reason, with a slider.
 
 The page is self-contained: it uses no network, no fonts and no libraries, and its content security policy allows none.
-The slider is exact, because what repair adds is computed here for each of its steps.
-"""
+The slider is exact, because what repair adds is computed here for each of its steps."""
 
 import html
 import json
@@ -196,8 +195,7 @@ def render_html(  # noqa: PLR0913  # one keyword an option is what callers of a 
         dependency: bool [L], lines whose own reason is `dependency`.
 
     Raises:
-        ValueError: the language is unknown, or there is another number of scores.
-    """
+        ValueError: the language is unknown, or there is another number of scores."""
     given = None if language is None else language_named(language)
     source = SourceFile(code, path or "", given, listed)
     document = analyse(source)

@@ -1,8 +1,7 @@
 """Which lines to keep: those that the caller asks for, those that likely answer, or as many as a token budget allows.
 
 A budget is searched with repair in the loop, and near its end with rendering, because the tokens of the finished text
-count.
-"""
+count."""
 
 from __future__ import annotations
 
@@ -48,8 +47,7 @@ class BudgetError(InvalidInputError):
 
     Attributes:
         needed: the tokens of the smallest valid output.
-        max_tokens: the budget.
-    """
+        max_tokens: the budget."""
 
     def __init__(self, needed: int, max_tokens: int) -> None:
         super().__init__(
@@ -71,8 +69,8 @@ def keep_list(keep: Iterable[Keep]) -> tuple[Keep, ...]:
         keep: line numbers, (first, last) ranges and regular expressions.
 
     Raises:
-        InvalidInputError: it is one part in place of a list of parts, can be read in two ways, or has another part.
-    """
+        InvalidInputError: it is one part in place of a list of parts, can be read in two ways, or has another
+            part."""
     if isinstance(keep, (str, re.Pattern, SupportsIndex)) or not isinstance(keep, Iterable):
         meant = f"; write keep=[{keep!r:.80}]" if isinstance(keep, (str, int, re.Pattern)) else ""
         raise InvalidInputError(f"{_KEEP_TAKES}, not {type(keep).__name__}{meant}", argument="keep")
@@ -112,8 +110,8 @@ def kept_by_request(document: Document, keep: Iterable[Keep]) -> BoolArray:
 
     Raises:
         InvalidInputError: see `keep_list`.
-        ValueError: a range starts before 1 or ends before it starts, or an expression is invalid or searches too long.
-    """
+        ValueError: a range starts before 1 or ends before it starts, or an expression is invalid or searches too
+            long."""
     seconds = SearchTime.of_a_call()
     mask = np.zeros(document.spans.shape[0], dtype=np.bool_)
     for each in keep_list(keep):
@@ -149,8 +147,7 @@ def highest_thresholds(document: Document, scores: Float64Array) -> Float64Array
 
     Args:
         document: the text, of L lines.
-        scores: float [L], in [0, 1].
-    """
+        scores: float [L], in [0, 1]."""
     values = np.clip(values_of(scores, document.pieces, document.blank), 0, 1)
     ranking = np.argsort(-values, kind="stable")
     ranking = ranking[~document.blank[ranking]]
@@ -179,8 +176,7 @@ class BudgetSearch:
         marker: about how many tokens a marker has.
         measure: a function from a closed selection to the tokens of the finished text.
         always: rows that are kept beside every selection, without what they stand under.
-        exact: whether each selection is measured, and none is judged by its price.
-    """
+        exact: whether each selection is measured, and none is judged by its price."""
 
     document: Document
     ranking: IntArray
@@ -224,8 +220,7 @@ class BudgetSearch:
         """The lines with those of more that fit, and whether the last one was reached.
 
         A line that needs more than there is left is stepped over with all that can't be parted from it, as long as much
-        is left.
-        """
+        is left."""
         owner = self.document.rules.owner
         for _ in range(_MOST_STEPS):
             count = self._most(limit, len(more), lambda n: self._codes(np.append(lines, more[:n]), bound))  # noqa: B023
@@ -238,8 +233,7 @@ class BudgetSearch:
     def _most(self, limit: int, count: int, codes_of: Callable[[int], Codes]) -> int:
         """The largest number up to `count` whose codes fit, found by halves; 0 if none does.
 
-        The steps are the same for every limit, so that a larger one never gives a smaller number.
-        """
+        The steps are the same for every limit, so that a larger one never gives a smaller number."""
         low, high = 0, count + 1
         while high - low > 1:
             middle = (low + high) // 2

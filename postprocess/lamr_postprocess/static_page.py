@@ -1,7 +1,6 @@
 """HTML pages that are read and not used: numbered lines in lists that open, and no script.
 
-Such a page is self-contained; it runs nothing and loads nothing, and its policy forbids both.
-"""
+Such a page is self-contained; it runs nothing and loads nothing, and its policy forbids both."""
 
 from html import escape
 
@@ -41,8 +40,7 @@ def static_page(title: str, style: str, body: str) -> str:
     Args:
         title: plain text.
         style: the rules that this page has beside the common ones, whose colours are variables such as `--cut`.
-        body: HTML whose texts are escaped (see `shown`).
-    """
+        body: HTML whose texts are escaped (see `shown`)."""
     return _HEAD.format(title=shown(title), style=style) + body + _FOOT
 
 

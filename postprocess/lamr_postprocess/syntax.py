@@ -1,8 +1,7 @@
 """Source text to syntax tree: the grammar of a language, and text in the form that its parser needs.
 
 Rows of the tree are the lines of `lines.py`. tree-sitter ends a row at LF only, so it gets an LF for each lone CR; both
-are one byte, and offsets stay. A NUL would end its input, so it gets a space instead.
-"""
+are one byte, and offsets stay. A NUL would end its input, so it gets a space instead."""
 
 from __future__ import annotations
 
@@ -81,8 +80,7 @@ class Grammar:
             error is a prefix, too.
         plain: the kind ids that no column names, of which the tree has most.
         names: the name of each kind id.
-        language: the table.
-    """
+        language: the table."""
 
     parser: tree_sitter.Language
     lists: dict[int, dict[int, ListKind]]
@@ -120,8 +118,8 @@ class Grammar:
     def meanings(self) -> re.Pattern[bytes] | None:
         """How lines begin that say what others mean, with the line end before them; the groups are the table's columns.
 
-        None where there are none. What begins with a line end is found four times as quickly as what `^` begins.
-        """
+        None where there are none. What begins with a line end is found four times as quickly as what `^`
+        begins."""
         language = self.language
         names = ("directives", "sections", "remarks", "documents", "asides")
         columns = {name: getattr(language, name) for name in names}
@@ -143,8 +141,7 @@ class ParsedText:
         grammar: the grammar that parsed it.
         embedded: the parsed parts in other languages, by the byte in which the node begins that holds each. Their trees
             have the text's own offsets and rows.
-        damage: what belongs to no tree, or was mended to be parsed; None where nothing was.
-    """
+        damage: what belongs to no tree, or was mended to be parsed; None where nothing was."""
 
     tree: tree_sitter.Tree
     data: bytes
@@ -167,8 +164,7 @@ class Damage:
         rows: those that belong to no tree.
         frames: which rows those stand under, by indentation.
         bonds: pairs of rows of which the first needs the second (a row of a conflict, and the conflict's marks).
-        told: the rows to be named where the damage is told of, first and last row of each run.
-    """
+        told: the rows to be named where the damage is told of, first and last row of each run."""
 
     rows: tuple[int, ...]
     frames: Frames
@@ -189,8 +185,7 @@ def grammar_of(language: Language) -> Grammar:
 
     Raises:
         ValueError: the table names a kind that the grammar doesn't have.
-        MissingGrammarError: the wheel isn't installed.
-    """
+        MissingGrammarError: the wheel isn't installed."""
     module, function = language.grammar.split(":")
     try:
         wheel = importlib.import_module(module)
@@ -243,8 +238,7 @@ def parse(text: str, language: Language) -> ParsedText:
         CostlySyntaxError: the text is too large, is nested too deeply, or takes the parser too many operations. They
             are counted rather than timed, so that every machine parses the same texts; the clock ends only what takes
             many times as long as other texts.
-        OutOfTimeError: see `clock`.
-    """
+        OutOfTimeError: see `clock`."""
     return parse_bytes(parser_text(text), grammar_of(language))
 
 
@@ -282,8 +276,7 @@ def parse_bytes(data: bytes, grammar: Grammar, allowance: Allowance | None = Non
         allowance: what is left of it is less afterwards; None for one of the text's own.
 
     Raises:
-        CostlySyntaxError: see `parse`.
-    """
+        CostlySyntaxError: see `parse`."""
     tree = tree_of(data, grammar, allowance or Allowance(len(data)))
     whole = ParsedText(tree, data, spans_of(np.frombuffer(data, dtype=np.uint8)), grammar)
     return whole if grammar.embedded is None else replace(whole, embedded=_embedded(whole, grammar.embedded))
@@ -331,8 +324,8 @@ def tree_of(
 ) -> tree_sitter.Tree:
     """The tree of a text or of a part of it, or CostlySyntaxError when the allowance is used up.
 
-    With `until_error`, an error may end it as well: what takes the most time is the search for its likeliest repair.
-    """
+    With `until_error`, an error may end it as well: what takes the most time is the search for its likeliest
+    repair."""
     look()
     own = data if part is None else data[part.start_byte : part.end_byte]
     if len(data) > MOST_BYTES:

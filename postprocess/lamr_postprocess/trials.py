@@ -1,8 +1,7 @@
 """A parse that can die alone: where others are served, another process parses unusual texts first.
 
 A grammar's own code can end its process or take what memory there is, and nothing inside of it stops that. Texts are
-unusual that are larger or nested deeper than what people write; the rest is parsed once, as ever.
-"""
+unusual that are larger or nested deeper than what people write; the rest is parsed once, as ever."""
 
 from __future__ import annotations
 
@@ -38,8 +37,7 @@ class Trials:
         """Try a parse, by the arguments of `trial_process.parses`, and return how that ended.
 
         Raises:
-            OutOfTimeError: see `clock`.
-        """
+            OutOfTimeError: see `clock`."""
         while not self._lock.acquire(timeout=_LOOK_SECONDS):
             look()
         try:

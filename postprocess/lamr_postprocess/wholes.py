@@ -2,8 +2,8 @@
 
 The `wholes` expressions of a language's table say what stands together whatever its indentation: a block comment, a
 here-document, a text over several lines, a front matter. A line that its end says goes on (`goes_on`) stands with the
-next one. A template adds its tags, and the blocks that they open and close; a language's words may do so, too.
-"""
+next one. A template adds its tags, and the blocks that they open and close; a language's words may do so,
+too."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -41,8 +41,7 @@ class Wholes:
         together: rows of tags or words that need each other: those of one block.
         tags: rows that begin with a tag of a block, whose indentation says nothing.
         remarks: rows of comments or of a template's tags alone, which no other row stands under.
-        code: the rows with comments blanked out and other texts made quotes.
-    """
+        code: the rows with comments blanked out and other texts made quotes."""
 
     head: IntArray
     around: IntArray

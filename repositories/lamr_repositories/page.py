@@ -1,7 +1,6 @@
 """One HTML page of a pack, to look at: what was kept of each file and why, what was cut, and how files scored.
 
-The frame of the page is `lamr_postprocess.static_page`'s.
-"""
+The frame of the page is `lamr_postprocess.static_page`'s."""
 
 from collections.abc import Iterator
 from html import escape

@@ -6,8 +6,7 @@
         print(server.addresses.grpc)
 
 Each name is loaded when it is used, because the processes that run the models import this package too and need little
-of it.
-"""
+of it."""
 
 import importlib
 from typing import TYPE_CHECKING, Any

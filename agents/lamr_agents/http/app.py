@@ -223,8 +223,7 @@ def create_app(
     Args:
         make_pruner: gives the pruner; called in a thread when the application starts.
         limits: on bodies, requests at once, time, and the names that the server is asked by.
-        texts: keep the originals that requests ask to keep; None for the user's own.
-    """
+        texts: keep the originals that requests ask to keep; None for the user's own."""
     limits = limits or HttpLimits()
     metrics = _Metrics()
 

@@ -1,8 +1,7 @@
 """Turns tokens into money by a price table: what a session cost, and a text in its context from its first request on.
 
 A text is paid for once as new input and again, at the cache's price, in every later request, until the context is
-compacted. Only what the log itself says of its requests counts: a log without accounts has an empty bill.
-"""
+compacted. Only what the log itself says of its requests counts: a log without accounts has an empty bill."""
 
 from __future__ import annotations
 

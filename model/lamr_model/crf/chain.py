@@ -6,8 +6,7 @@ J = A[0,0] + A[1,1] - A[0,1] - A[1,0]. A linear-chain CRF is therefore
     score(y) = base + Σ_i h_i y_i + J Σ_{i>1} y_{i-1} y_i
 
 and everything asked of it depends on the fields h and the coupling J; base, the score of pruning everything, is a
-constant of the sequence.
-"""
+constant of the sequence."""
 
 from __future__ import annotations
 
@@ -26,8 +25,7 @@ class Packing:
     """Sequences that lie end to end.
 
     Attributes:
-        cu_seqlens: int64 [B+1], starts at 0, strictly increasing, ends at T.
-    """
+        cu_seqlens: int64 [B+1], starts at 0, strictly increasing, ends at T."""
 
     cu_seqlens: npt.NDArray[np.int64]
 
@@ -36,8 +34,7 @@ class Packing:
         """Check `cu_seqlens` against T = `tokens`.
 
         Raises:
-            ValueError: not integers of rank 1, doesn't run from 0 to T, or holds an empty sequence.
-        """
+            ValueError: not integers of rank 1, doesn't run from 0 to T, or holds an empty sequence."""
         ends = np.asarray(cu_seqlens)
         if ends.ndim != 1 or ends.size < 2 or not np.issubdtype(ends.dtype, np.integer):
             raise ValueError(
@@ -88,8 +85,7 @@ class LinearChainCrf:
 
     Raises:
         ValueError: a wrong shape, or a potential that isn't finite or exceeds ±32768: a broken
-            checkpoint.
-    """
+            checkpoint."""
 
     transitions: Array
     start: Array
@@ -116,8 +112,7 @@ class Chain:
     Attributes:
         fields: float64 [T], h.
         coupling: J. Positive where neighbours attract each other.
-        packing: where the chains begin and end.
-    """
+        packing: where the chains begin and end."""
 
     fields: npt.NDArray[np.float64]
     coupling: float
@@ -128,8 +123,7 @@ class Chain:
         """From emissions [T, 2].
 
         Raises:
-            ValueError: an emission is NaN or infinite.
-        """
+            ValueError: an emission is NaN or infinite."""
         transitions, start, end = (part.astype(np.float64) for part in (crf.transitions, crf.start, crf.end))
         after_prune = transitions[0, 1] - transitions[0, 0]
         before_prune = transitions[1, 0] - transitions[0, 0]

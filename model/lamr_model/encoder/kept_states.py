@@ -29,8 +29,8 @@ class KeptStates:
 
         Args:
             most_bytes: of all states together in memory; 0 keeps nothing.
-            file: an SQLite file that keeps them for other processes, too; it is written when this is closed.
-        """
+            file: an SQLite file that keeps them for other processes, too; it is written when this is
+                closed."""
         self._most, self._bytes = most_bytes, 0
         self._states: OrderedDict[bytes, States] = OrderedDict()
         self._lock = threading.Lock()
@@ -55,8 +55,7 @@ class KeptStates:
 
         Args:
             parts: tokens int64 [t] by their key.
-            width: of a token's states; what has another one, or isn't finite, isn't what was kept.
-        """
+            width: of a token's states; what has another one, or isn't finite, isn't what was kept."""
         with self._lock:
             found = {key: self._states[key] for key in parts if key in self._states}
             for key in found:

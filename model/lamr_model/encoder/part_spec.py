@@ -1,7 +1,6 @@
 """`PartSpec`: what belongs to the two graphs of an encoder that reads query and code apart (`parts.json`).
 
-Triton's processes read it, so it imports little.
-"""
+Triton's processes read it, so it imports little."""
 
 from __future__ import annotations
 
@@ -26,8 +25,7 @@ class PartSpec:
 
     Attributes:
         model_sha256: the digest of `model.onnx`, whose places the graphs name.
-        separator: the token that ends a sequence's first part, the query's; the rest is the second.
-    """
+        separator: the token that ends a sequence's first part, the query's; the rest is the second."""
 
     model_sha256: str
     separator: int
@@ -46,8 +44,7 @@ class PartSpec:
         """Return what a folder with a `model.onnx` says of its parts; None where the encoder is one graph.
 
         Raises:
-            ModelMismatchError: the file is damaged, or `model.onnx` isn't the one that it was written for.
-        """
+            ModelMismatchError: the file is damaged, or `model.onnx` isn't the one that it was written for."""
         path = folder / PARTS_FILE
         try:
             data = json.loads(read_regular(path))

@@ -1,7 +1,6 @@
 """`CausalScorer`: what gives the log-probability of each token of a text, given those before it.
 
-One interface, wherever the model runs.
-"""
+One interface, wherever the model runs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,8 +23,7 @@ class CausalScorer(Protocol):
     Attributes:
         name: what people call the model.
         key: names the model's weights and how they are run, so that answers may be kept; None where they may not.
-        max_tokens: the longest sequence that the model takes.
-    """
+        max_tokens: the longest sequence that the model takes."""
 
     name: str
     key: str | None
@@ -38,8 +36,7 @@ class CausalScorer(Protocol):
         as plain text.
 
         Raises:
-            ServerError, ModelMismatchError: the model failed.
-        """
+            ServerError, ModelMismatchError: the model failed."""
         ...
 
     def log_probs(
@@ -60,8 +57,7 @@ class CausalScorer(Protocol):
 
         Raises:
             InvalidInputError: a sequence is empty or too long, or an id isn't in the vocabulary.
-            ServerError, ModelMismatchError: the model failed.
-        """
+            ServerError, ModelMismatchError: the model failed."""
         ...
 
 
@@ -69,8 +65,7 @@ class Tokenized:
     """`CausalScorer.encode` by a `tokenizers.Tokenizer`.
 
     Attributes:
-        tokenizer: the model's own; see `causal_tokenizer`.
-    """
+        tokenizer: the model's own; see `causal_tokenizer`."""
 
     tokenizer: Tokenizer
 
@@ -95,8 +90,7 @@ def causal_tokenizer(file: Path) -> Tokenizer:
     """Read a causal model's `tokenizer.json`; see `tokenizer_of`.
 
     Raises:
-        ModelMismatchError: the file is missing or no tokenizer.
-    """
+        ModelMismatchError: the file is missing or no tokenizer."""
     try:
         content = read_regular(file, MOST_TOKENIZER_BYTES)
     except OSError as error:
@@ -115,8 +109,7 @@ def tokenizer_of(content: bytes, source: str) -> Tokenizer:
         source: the file or server that they come from, for errors.
 
     Raises:
-        ModelMismatchError: it is no tokenizer.
-    """
+        ModelMismatchError: it is no tokenizer."""
     try:
         tokenizer = parse_tokenizer(content.decode("utf-8"))
     except ValueError as error:
@@ -142,8 +135,7 @@ def check_sequences(sequences: Sequence[IntArray], max_tokens: int, vocabulary: 
         vocabulary: the number of token ids; None where it isn't known.
 
     Raises:
-        InvalidInputError: a sequence is empty or too long, or an id isn't in the vocabulary.
-    """
+        InvalidInputError: a sequence is empty or too long, or an id isn't in the vocabulary."""
     for ids in sequences:
         if not 1 <= len(ids) <= max_tokens:
             raise InvalidInputError(

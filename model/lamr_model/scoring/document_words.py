@@ -1,8 +1,8 @@
 """`DocumentWords`: which terms the lines of a document have, how rare they are, and where names are defined.
 
 A name is defined by the first line that has it and heads other lines, or else by the first line that has it. That holds
-for most languages and needs no grammar. The module knows words and layouts; it knows no query and no weights.
-"""
+for most languages and needs no grammar. The module knows words and layouts; it knows no query and no
+weights."""
 
 from __future__ import annotations
 
@@ -31,8 +31,7 @@ class DocumentWords:
         terms: the T distinct terms.
         term, line: int64 [n], which term stands in which line, without repeats; ascending by term, then by line.
         count: int64 [n], how often it stands there.
-        lengths: float64 [L], how many terms of any kind each line has.
-    """
+        lengths: float64 [L], how many terms of any kind each line has."""
 
     layout: LineLayout
     terms: tuple[str, ...]
@@ -47,8 +46,7 @@ class DocumentWords:
 
         Args:
             index: the terms.
-            layout: the lines.
-        """
+            layout: the lines."""
         terms, term, line = index.occurrences()
         lines = max(1, len(layout.blank))
         pairs, count = np.unique(term * lines + line, return_counts=True)

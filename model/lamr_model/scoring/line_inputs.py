@@ -1,8 +1,7 @@
 """What the line model reads of each line before any learned vector: its form, its place, and the query's words in it.
 
 Positions are lines with ink: blank ones say nothing and are left out. The module knows words, layouts and learned
-weights of words as numbers; it knows no vectors and no layers.
-"""
+weights of words as numbers; it knows no vectors and no layers."""
 
 from __future__ import annotations
 
@@ -74,8 +73,7 @@ class Positions:
         lines: int64 [I], their numbers.
         place: int64 [L], the position of each line; -1 for a blank one.
         blocks: int64 [I], the number of each one's block, from 0 without gaps.
-        header: int64 [I], the position of the line that heads each one; -1 without one.
-    """
+        header: int64 [I], the position of the line that heads each one; -1 without one."""
 
     layout: LineLayout
     lines: NDArray[np.int64]
@@ -126,8 +124,7 @@ class Matches:
         rarity: float64 [Q], how rare each is in the file.
         position, word: int64 [m], a position and a word that stands there, each pair once.
         count: int64 [m], how often it stands there.
-        block: int64 [m], the block of each of these positions.
-    """
+        block: int64 [m], the block of each of these positions."""
 
     terms: tuple[str, ...]
     features: Float32Array
@@ -184,8 +181,7 @@ def line_features(
         forms: of the text's lines.
         words, positions: of these.
         named: float64 [L], how near each line is to one that the query names.
-        query: its words.
-    """
+        query: its words."""
     layout, lines = positions.layout, positions.lines
     count = len(layout.blank)
     sizes = np.bincount(words.line, minlength=count)
@@ -208,8 +204,7 @@ def lexical(matches: Matches, positions: Positions, weights: Float64Array) -> Fl
     Args:
         matches: the query's words.
         positions: the lines.
-        weights: float64 [Q], what each word weighs.
-    """
+        weights: float64 [Q], what each word weighs."""
     count, blocks = len(positions), int(positions.blocks[-1]) + 1 if len(positions) else 0
     total = weights.sum() + LEAST_SUM
     own: Float64Array = np.bincount(matches.position, weights[matches.word], count).astype(np.float64)
@@ -227,8 +222,7 @@ def evidence(matches: Matches, words: DocumentWords, positions: Positions) -> Fl
 
     Args:
         matches: the query's words.
-        words, positions: of the text's lines.
-    """
+        words, positions: of the text's lines."""
     there = np.unique(matches.word)
     rarest = np.sort(there[np.argsort(-matches.rarity[there], kind="stable")[:MOST_EVIDENCE]])
     column = np.full(len(matches.terms), -1, np.int64)
@@ -250,8 +244,7 @@ def together(query: QueryWords, matches: Matches) -> float:
 
     Args:
         query: all words of the query.
-        matches: those that are weighed.
-    """
+        matches: those that are weighed."""
     block, word = matches.of_blocks
     of_block = np.bincount(block, _letters(matches.terms)[word])
     return float(of_block.max(initial=0.0)) / max(1, int(_letters(query.terms).sum()))
@@ -280,8 +273,7 @@ class LineForms:
         imports: bool [L], whether the line begins like an import in any usual language.
         length: float64 [L], the line's characters between its white space, as a share of `LONGEST`, in [0, 1].
         repeats: float64 [L], the logarithm of how many lines are the same but for white space around them; 0 for blank
-            ones.
-    """
+            ones."""
 
     comment: NDArray[np.bool_]
     marks: NDArray[np.bool_]

@@ -2,8 +2,7 @@
 
 A line is worth something for its neighbours, its block, the line that heads it, the lines that it heads, the line that
 defines a name it uses, and those that use a name it defines. The module knows numbers and places; it knows neither what
-an input means nor what becomes of a state.
-"""
+an input means nor what becomes of a state."""
 
 from __future__ import annotations
 
@@ -37,8 +36,7 @@ class Relations:
         sources: for each relation, int64 [n], positions in the order of their targets.
         targets: for each relation, int64 [t], positions that are told something, ascending.
         starts: for each relation, int64 [t], where each target's sources begin.
-        inverse: for each relation, the number of the relation that leads back.
-    """
+        inverse: for each relation, the number of the relation that leads back."""
 
     sources: tuple[NDArray[np.int64], ...]
     targets: tuple[NDArray[np.int64], ...]
@@ -51,8 +49,7 @@ class Relations:
 
         Args:
             positions: the lines.
-            defined, using: int64 [u] both, the positions that define a name and use it.
-        """
+            defined, using: int64 [u] both, the positions that define a name and use it."""
         inside = np.flatnonzero(positions.header >= 0)
         header = positions.header[inside]
         pairs = ((header, inside), (inside, header), (using, defined), (defined, using))
@@ -87,8 +84,7 @@ class Relations:
         Args:
             states: float32 [I, W].
             told: float32 [W, 4 W].
-            sums: float32 [I, W].
-        """
+            sums: float32 [I, W]."""
         width = sums.shape[1]
         for number, (given, parts) in enumerate(self._parts):
             weights = told[:, number * width : (number + 1) * width]
@@ -126,8 +122,7 @@ class Layer:
         own, block, file: float32 [2 reach + 1, W, W], what each neighbour's state, its block's mean and the file's mean
             are multiplied by.
         told: float32 [W, 4 W], what states are multiplied by for each of `RELATIONS`.
-        bias: float32 [W].
-    """
+        bias: float32 [W]."""
 
     stride: int
     own: Float32Array
@@ -174,8 +169,7 @@ class LineLayers:
         last_bias: float32 [P].
 
     Raises:
-        ValueError: shapes don't fit together, or a weight isn't finite.
-    """
+        ValueError: shapes don't fit together, or a weight isn't finite."""
 
     first: Float32Array
     bias: Float32Array
@@ -219,8 +213,7 @@ class LineLayers:
 
         Args:
             inputs: float32 [n, N] of each stretch; those of all lines take too much memory.
-            positions, relations: of the lines.
-        """
+            positions, relations: of the lines."""
         width, last = len(self.bias), 0
         states = np.empty((len(positions), width), np.float32)
         beside: list[Float32Array] = []

@@ -2,8 +2,7 @@
 
 Its positions are lines. Each word of the query is weighed by what it tells about this file; it matches words of lines
 exactly and by vectors, layers over lines carry what is known from line to line, and LaMR's own heads, gate and chains
-decide (`lamr_model.crf`). The module needs numpy alone; it knows no tokens, no encoder and no thresholds.
-"""
+decide (`lamr_model.crf`). The module needs numpy alone; it knows no tokens, no encoder and no thresholds."""
 
 from __future__ import annotations
 
@@ -60,8 +59,7 @@ class ScoredLines:
 
     Attributes:
         logits: float64 [L], the log-odds of the fused chain's marginals; those of blank lines are the smallest.
-        dependency: bool [L], where the dependency rubric's marginal is above the semantic one's.
-    """
+        dependency: bool [L], where the dependency rubric's marginal is above the semantic one's."""
 
     logits: Float64Array
     dependency: NDArray[np.bool_]
@@ -74,8 +72,7 @@ class FileLines:
     Attributes:
         words: of all lines.
         positions, relations: of those with ink.
-        forms: of all lines.
-    """
+        forms: of all lines."""
 
     words: DocumentWords
     positions: Positions
@@ -102,8 +99,7 @@ class QueryLines:
         plain: float32 [I, P], their `INPUTS`.
         terms: those of the query that are weighed.
         together: the largest share of the query's words that one block has, in [0, 1].
-        understood: see `LineModel.understood`.
-    """
+        understood: see `LineModel.understood`."""
 
     positions: Positions
     relations: Relations
@@ -121,8 +117,7 @@ class QueryLines:
     def inputs(self, first: int, last: int) -> Float32Array:
         """Return the N inputs of the lines from `first` to before `last`, float32 [last - first, N].
 
-        Those of all lines of a large file take a hundred times its memory.
-        """
+        Those of all lines of a large file take a hundred times its memory."""
         inputs = np.empty((last - first, self.vectors.width + len(INPUTS)), np.float32)
         self.vectors.write(first, last, inputs[:, : -len(INPUTS)])
         inputs[:, -len(INPUTS) :] = self.plain[first:last]
@@ -142,8 +137,7 @@ class LineModel:
         decoder: heads, gate and chains.
 
     Raises:
-        ValueError: shapes don't fit together.
-    """
+        ValueError: shapes don't fit together."""
 
     words: tuple[str, ...]
     query: WordTable
@@ -177,8 +171,7 @@ class LineModel:
         Args:
             queries: what is looked for, and what for; of any length.
             source: the file.
-            near_named: float64 [L], how near each line is to one that the query names by number.
-        """
+            near_named: float64 [L], how near each line is to one that the query names by number."""
         lines = source.kept("lines", None, lambda: FileLines.of(source))
         sums = source.kept(
             "sums", self.line, lambda: WordSums.of(lines.words, lines.positions, self.place, self.line)
@@ -214,8 +207,7 @@ class LineModel:
         """Score a file's lines.
 
         Args:
-            asked: from `ask`.
-        """
+            asked: from `ask`."""
         positions = asked.positions
         count = len(positions.layout.blank)
         logits, dependency = np.full(count, -np.inf), np.zeros(count, np.bool_)
@@ -232,8 +224,7 @@ class LineModel:
         """Return how much the model understands of a query, from `LEAST_UNDERSTOOD` to 1, by the words that it knows.
 
         It is the share of known words less that of unknown ones, and a little less for a query of few words: neither a
-        query in a language that the words don't come from nor a single word says what a document lacks.
-        """
+        query in a language that the words don't come from nor a single word says what a document lacks."""
         known = sum(term in self.place for term in terms)
         return max(LEAST_UNDERSTOOD, (2 * known - len(terms)) / (len(terms) + 1))
 

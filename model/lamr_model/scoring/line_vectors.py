@@ -1,8 +1,7 @@
 """`LineVectors`: what vectors of words say of lines, in three views: a line's own words, those near it, its block's.
 
 A query has a vector and its words have some; each view is compared with both. The module knows words by number and
-learned weights; it knows neither forms nor layers.
-"""
+learned weights; it knows neither forms nor layers."""
 
 from __future__ import annotations
 
@@ -36,8 +35,7 @@ class WordTable:
     Attributes:
         vectors: int8 [V, d].
         scale: float32 [V, 1].
-        alone: float32 [V].
-    """
+        alone: float32 [V]."""
 
     vectors: NDArray[np.int8]
     scale: Float32Array
@@ -58,8 +56,7 @@ class WordMatching:
             query to the logarithms of its weight in exact matches, in matches of vectors, and in the query's vector.
         views: float32 [3, d, d], what the query's vector is multiplied by for each view.
         key: float32 [d, d], what a word's vector is multiplied by before it is matched.
-        block_prior: float32 [d], what its block's vector adds to a line's prior.
-    """
+        block_prior: float32 [d], what its block's vector adds to a line's prior."""
 
     hidden: Float32Array
     hidden_bias: Float32Array
@@ -83,8 +80,7 @@ class QueryVectors:
     Attributes:
         keys: float32 [q, d], of the words that are matched.
         worth: float32 [q], what is added to each one's matches.
-        views: float32 [3, d], what each view is multiplied by.
-    """
+        views: float32 [3, d], what each view is multiplied by."""
 
     keys: Float32Array
     worth: Float32Array
@@ -106,8 +102,7 @@ class QueryVectors:
             importance: float32 [Q], the logarithms of what their matches weigh.
             shares: float32 [Q], what they weigh in the query's vector.
             table: the vectors of words in queries.
-            matching: how they match.
-        """
+            matching: how they match."""
         chosen = np.flatnonzero(known >= 0)
         worth = table.alone[known[chosen]] + importance[chosen]
         if len(chosen) > MOST_VECTORS:
@@ -130,8 +125,7 @@ class WordSums:
         sums: float32 [I, d], the sums of the vectors of each line's words.
         counts: float32 [I], how many these are.
         scale, near_scale: float32 [I, 1], what the sums of a line and of the lines near it are multiplied by.
-        prior: float32 [I], how likely a line is needed, whatever is asked, by its words.
-    """
+        prior: float32 [I], how likely a line is needed, whatever is asked, by its words."""
 
     sums: Float32Array
     counts: Float32Array
@@ -166,8 +160,7 @@ class LineVectors:
         lines: those of the lines.
         block: float32 [B, 3], of each block: its match with the query's vector, what it adds to the prior of its lines,
             and its match with the query's words.
-        blocks: int64 [I], the number of each line's block.
-    """
+        blocks: int64 [I], the number of each line's block."""
 
     query: QueryVectors
     lines: WordSums
@@ -198,8 +191,7 @@ class LineVectors:
         Args:
             first, last: the first line, and the one past the last.
             columns: float32 [last - first, 7 + 2 d]: how each view matches the query's vector; the prior; how each view
-                matches the query's words; the products of the near view with the query's; the own view.
-        """
+                matches the query's words; the products of the near view with the query's; the own view."""
         query, lines, count = self.query, self.lines, len(self.blocks)
         near_asked, own = np.split(columns[:, 2 * VIEWS + 1 :], 2, axis=1)
         np.multiply(lines.sums[first:last], lines.scale[first:last], out=own)

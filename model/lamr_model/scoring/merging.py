@@ -1,8 +1,7 @@
 """`ScoreMerger`: averages a model's outputs over the overlapping chunks of one document.
 
 This module knows chunks' places in a document and checks that answers fit them; what the averaged values mean, its
-callers know.
-"""
+callers know."""
 
 from __future__ import annotations
 
@@ -27,8 +26,7 @@ class Outputs:
 
     Attributes:
         keep, keep_prob, rubric_prob: see `ChunkResult`.
-        relevance: float64 [m], the relevance of each token's chunk.
-    """
+        relevance: float64 [m], the relevance of each token's chunk."""
 
     keep: NDArray[np.uint8]
     keep_prob: NDArray[np.float32]
@@ -58,8 +56,7 @@ class Averages:
     Attributes:
         values: float64 [n, F], the averages; 0 for tokens that no chunk held.
         read: bool [n], which tokens a chunk held.
-        relevances: the relevance of each chunk, in the order of their arrival.
-    """
+        relevances: the relevance of each chunk, in the order of their arrival."""
 
     values: Float64Array
     read: NDArray[np.bool_]
@@ -86,8 +83,7 @@ class ScoreMerger:
 
         Raises:
             ModelMismatchError: no model of these rubrics gives such shapes, or a value of this chunk or an earlier
-                one is NaN or infinite.
-        """
+                one is NaN or infinite."""
         first, last = tokens
         self._check_shapes(result, last - first)
         self._spans.append(tokens)
@@ -100,8 +96,7 @@ class ScoreMerger:
         """Return the averages over the chunks so far.
 
         Raises:
-            ModelMismatchError: a value is NaN or infinite.
-        """
+            ModelMismatchError: a value is NaN or infinite."""
         self._add_waiting()
         counts = self._counts()
         held = np.maximum(counts, 1)[:, None]

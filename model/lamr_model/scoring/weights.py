@@ -1,7 +1,6 @@
 """`LineWeights`: a line model and a score fusion, as they lie beside a model's `lamr.json`: arrays without pickles.
 
-The module knows the file; what its numbers do, `line_model` and `fusion` know.
-"""
+The module knows the file; what its numbers do, `line_model` and `fusion` know."""
 
 import dataclasses
 import io
@@ -38,8 +37,7 @@ class LineWeights:
 
     Attributes:
         model: scores the lines of a file by itself.
-        fusion: scores them with what an encoder has read.
-    """
+        fusion: scores them with what an encoder has read."""
 
     model: LineModel
     fusion: ScoreFusion
@@ -86,8 +84,7 @@ def load_weights(path: Path) -> LineWeights:
     """Read what `weights_bytes` wrote.
 
     Raises:
-        ModelMismatchError: the file is missing, or no such file.
-    """
+        ModelMismatchError: the file is missing, or no such file."""
     return _loaded(path, lambda arrays: LineWeights(_line_model(arrays), _fusion(arrays)))
 
 

@@ -4,8 +4,7 @@ Byte-pair tokenizers part a text into words, each with the mark or space before 
 and white space; then a piece has as many tokens as its vocabulary needs. The tables say what pieces of each kind cost
 on average. They are fitted to the real tokenizers (`benchmarks.token_tables`); docs/lab/tokens.md says how well. One
 more, `ANY`, costs more than each of them, piece by piece. Costs add up: a text costs as much as its lines together. The
-module knows pieces; it knows no budget.
-"""
+module knows pieces; it knows no budget."""
 
 import json
 import re
@@ -115,8 +114,8 @@ class TokenTable:
 
         Args:
             name: one of `TABLES`, or `ANY`.
-            parts: gives how many of the pruning model's tokens each of several words has, which tells rare words.
-        """
+            parts: gives how many of the pruning model's tokens each of several words has, which tells rare
+                words."""
         self.name, self._parts = name, parts
         self._weights: dict[str, float] = _weights(name)
         self._pieces: dict[str, int] = {}
@@ -180,8 +179,7 @@ def features(pieces: Sequence[str], parts: Callable[[list[str]], Iterable[int]])
 
     Args:
         pieces: see `pieces_of`.
-        parts: see `TokenTable`.
-    """
+        parts: see `TokenTable`."""
     words = [_WORD.fullmatch(piece) for piece in pieces]
     bare = list({word[2]: None for word in words if word})
     counts = dict(zip(bare, parts(bare), strict=True))

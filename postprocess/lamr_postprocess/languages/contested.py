@@ -19,8 +19,8 @@ class Contest:
         signs: for each other language, expressions that the default language's texts don't match.
         aside: what is left out before signs are looked for: comments and strings.
         guarded: what only another language than the file's own may read, so that signs in it leave a doubt.
-        habits: a language, and an expression of the habits by which a text without any sign is taken for it.
-    """
+        habits: a language, and an expression of the habits by which a text without any sign is taken for
+            it."""
 
     default: str
     signs: Mapping[str, tuple[str, ...]]

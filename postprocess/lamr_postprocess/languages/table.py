@@ -2,8 +2,7 @@
 
 One `Language` names node kinds of a tree-sitter grammar and the syntax of comments; the engine (`outline`, `names`,
 `repair`, `render`) reads it and contains no language of its own. A language without a grammar has only names and
-comments, and is pruned line by line.
-"""
+comments, and is pruned line by line."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -31,8 +30,7 @@ class Comment:
     """How a marker stands on a line of its own: `opening`, the text, `closing`.
 
     In a format without comments these are the two ends of a text in quotes, and `last` closes it where nothing follows
-    in its list. With `flush`, it begins in the first column, as fixed forms want it.
-    """
+    in its list. With `flush`, it begins in the first column, as fixed forms want it."""
 
     opening: str
     closing: str = ""
@@ -59,8 +57,8 @@ class AtomicSpan:
         at_once: whether the closing is all that follows the opening, so that it is matched there and not searched for.
         holds: whether others that don't hold any may begin in it, and end where they do.
         waits: whether it begins in the next row, after others that began before it in the same row (a here-document).
-        says_nothing: whether it is a comment or the like, so that the rows around it go on as if it weren't there.
-    """
+        says_nothing: whether it is a comment or the like, so that the rows around it go on as if it weren't
+            there."""
 
     opening: str
     closing: str = ""
@@ -93,8 +91,8 @@ class Scan:
         loose: what closes nothing directly inside of a block that something else closes (the `)` of a pattern in
             `case`), and this one.
         headed, heads: words that begin no block in the row of a block's head, and the heads (`while … do`).
-        conditions: an expression of what parts branches of a preprocessor, of which each may open the same block.
-    """
+        conditions: an expression of what parts branches of a preprocessor, of which each may open the same
+            block."""
 
     signs: str
     skipped: tuple[str, ...] = ()
@@ -112,8 +110,8 @@ class Scan:
     def tokens(self, wholes: tuple[AtomicSpan, ...] = ()) -> re.Pattern[str]:
         """One expression for all, in which the group `token` has what isn't skipped. It fits everywhere.
 
-        What says nothing is passed by at once, since an expression is slow where it tries one kind after another.
-        """
+        What says nothing is passed by at once, since an expression is slow where it tries one kind after
+        another."""
         inside = rf"[^{self.signs}\n]*"
         passed = [f"[^{self.signs}]+"]
         inner = [rf"\{a}{inside}\{b}" for a, b in self.pairs.items() if a in "([{"]
@@ -137,8 +135,7 @@ class EmbeddedPart:
     Attributes:
         opening, closing: regular expressions (multi-line mode) of what stands before the part and behind it; the
             lines between them are its lines.
-        comment: the comment syntax inside.
-    """
+        comment: the comment syntax inside."""
 
     opening: str
     closing: str
@@ -159,8 +156,7 @@ class Template:
         signs: what a file without such an ending has, in multi-line mode, that is such a template nevertheless.
         becomes: the language where nothing else tells.
         indents: what a tag looks like that indents what takes its place; its group says by how many columns.
-        anywhere: whether tags may stand in any column, so that their indentation says nothing.
-    """
+        anywhere: whether tags may stand in any column, so that their indentation says nothing."""
 
     name: str
     tags: tuple[AtomicSpan, ...]
@@ -204,8 +200,8 @@ class ListKind:
         counter: a regular expression of how an item begins that counts on from the last such item; together with
             `valued`, of one whose value is its place in the list.
         core: a regular expression of the kind of an item, a space and its text. The other items, and a text's outermost
-            comments, are nothing without the last item that it fits (the script or the template of a component).
-    """
+            comments, are nothing without the last item that it fits (the script or the template of a
+            component)."""
 
     filler: str = ""
     unfilled: str = ""
@@ -329,8 +325,7 @@ class Language:
             decides about what the grammar marks as an error.
         joiners: characters that make an item that begins with them go on with the item before it, where no semicolon
             parts the two; such an item keeps its predecessor.
-        continuation: the end of a line that goes on in the next line.
-    """
+        continuation: the end of a line that goes on in the next line."""
 
     name: str
     comment: Comment

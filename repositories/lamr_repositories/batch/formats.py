@@ -43,8 +43,7 @@ class RowFormat:
         place: what a row is counted by in messages and in the ids of rows without one.
         encode: makes a whole file of answers.
         read: yields every row's number, from 1, and the row; for a row that is none, what is wrong with it. It raises
-            ValueError for a file that as a whole isn't of the format.
-    """
+            ValueError for a file that as a whole isn't of the format."""
 
     ending: str
     place: str
@@ -55,8 +54,7 @@ class RowFormat:
         """Yield the rows of a file that we wrote.
 
         Raises:
-            ValueError: the file is cut off or not ours.
-        """
+            ValueError: the file is cut off or not ours."""
         for number, row in self.read(stream):
             if not isinstance(row, dict):
                 raise ValueError(f"{self.place} {number} {row}")

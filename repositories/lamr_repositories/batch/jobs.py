@@ -30,8 +30,7 @@ def read_jobs(place: str | os.PathLike[str]) -> Iterator[Job]:
 
     Raises:
         RepositoryError: the file can't be read, or two rows have the same id.
-        MissingPackageError: Parquet's or the URL's library isn't installed.
-    """
+        MissingPackageError: Parquet's or the URL's library isn't installed."""
     form = format_of(os.fspath(place))
     seen: dict[str, int] = {}
     try:

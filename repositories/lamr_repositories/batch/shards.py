@@ -1,8 +1,7 @@
 """The answers of a batch: shards that are there whole or not at all, and what is known from them after a kill.
 
 The shards are the journal as well: what they hold is done. While a batch runs, answers are counted, gathered and
-written as shards.
-"""
+written as shards."""
 
 import os
 import time
@@ -29,8 +28,8 @@ class Shards:
 
         Raises:
             InvalidInputError: there is no such format.
-            RepositoryError: another batch writes there, it can't be written, or holds shards of another format.
-        """
+            RepositoryError: another batch writes there, it can't be written, or holds shards of another
+                format."""
         self._form = named_format(form)
         self._place = os.fspath(place)
         self._storage: Storage = open_storage(place)

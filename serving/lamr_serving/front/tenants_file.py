@@ -1,7 +1,6 @@
 """`tenants.toml`: reading it into a fleet, with the line of whatever is wrong, and adding keys to it.
 
-What the file may say is in the types of `fleet`, and so is what follows from it.
-"""
+What the file may say is in the types of `fleet`, and so is what follows from it."""
 
 import contextlib
 import dataclasses
