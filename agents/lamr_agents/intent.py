@@ -48,18 +48,12 @@ def known_of(heard: Heard, arguments: Mapping[str, Any], path: str) -> Known:
 
 @dataclass(frozen=True)
 class Intent:
-    """The purpose of reading a tool's result.
+    """The purpose of reading a tool's result."""
 
-    Attributes:
-        query: the pruner's query; empty where nothing is known.
-        task: what the query serves; empty where the task is the query.
-        source: where the query is from.
-        pointed, history: as in `Known`."""
-
-    query: str
-    task: str
-    source: Source
-    pointed: tuple[int, ...] = ()
+    query: str  # the pruner's query; empty where nothing is known
+    task: str  # what the query serves; empty where the task is the query
+    source: Source  # where the query is from
+    pointed: tuple[int, ...] = ()  # pointed, history: as in `Known`
     history: str = ""
 
 

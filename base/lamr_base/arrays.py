@@ -34,16 +34,12 @@ def ranges(firsts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.
 
 @dataclass(frozen=True, eq=False)
 class SegmentedRows:
-    """Segments of rows of a table, in the order in which they are added.
+    """Segments of rows of a table, in the order in which they are added."""
 
-    Attributes:
-        longest: int64 [S], the segments, longer ones first.
-        ranks: the first rows of all segments that have any, then the second ones, and so on, because most segments are
-            short.
-        rest, starts: the other rows of the longest segments, and where those of each begin."""
-
-    longest: NDArray[np.int64]
+    longest: NDArray[np.int64]  # [S], the segments, longer ones first
+    # the first rows of all segments that have any, then the second ones, and so on, because most segments are short
     ranks: tuple[NDArray[np.int64], ...]
+    # rest, starts: the other rows of the longest segments, and where those of each begin
     rest: NDArray[np.int64]
     starts: NDArray[np.int64]
 

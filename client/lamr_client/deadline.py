@@ -87,16 +87,11 @@ class Deadline:
 
 @dataclass(frozen=True)
 class Retry:
-    """Exponential backoff with full jitter.
+    """Exponential backoff with full jitter."""
 
-    Attributes:
-        retries: attempts after the first; 0 for none.
-        first: seconds that the first pause takes at the most.
-        most: seconds that any pause takes at the most."""
-
-    retries: int = 2
-    first: float = 0.1
-    most: float = 2.0
+    retries: int = 2  # attempts after the first; 0 for none
+    first: float = 0.1  # seconds that the first pause takes at the most
+    most: float = 2.0  # seconds that any pause takes at the most
 
     def pause(self, failures: int, error: ServerError, deadline: Deadline) -> float | None:
         """Return the seconds to wait before the next attempt; None if there shall be none.

@@ -73,18 +73,12 @@ def why_degraded(error: LamrError) -> str | None:
 
 @dataclass(frozen=True)
 class Effort:
-    """What was read of a text; as a text it says so in a few words, such as `12 of 40 chunks; time`.
+    """What was read of a text; as a text it says so in a few words, such as `12 of 40 chunks; time`."""
 
-    Attributes:
-        read: the chunks that the encoder read.
-        chunks: the chunks that the text has; None where it wasn't cut into chunks.
-        why: why no more was read; empty where all was, or where nothing was to be read.
-        alone: what answers where nothing was read."""
-
-    read: int
-    chunks: int | None
-    why: str = ""
-    alone: str = LINE_MODEL
+    read: int  # the chunks that the encoder read
+    chunks: int | None  # the chunks that the text has; None where it wasn't cut into chunks
+    why: str = ""  # why no more was read; empty where all was, or where nothing was to be read
+    alone: str = LINE_MODEL  # what answers where nothing was read
 
     @property
     def faulty(self) -> bool:

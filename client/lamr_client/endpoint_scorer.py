@@ -37,14 +37,10 @@ Log = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class _Whole:
-    """A form in which a server tells of a whole prompt.
+    """A form in which a server tells of a whole prompt."""
 
-    Attributes:
-        asked: what the request says beside model and prompt.
-        read: gives the numbers of a prompt's tokens from a choice of the answer, and the prompt; the first is
-            ignored."""
-
-    asked: dict[str, Any]
+    asked: dict[str, Any]  # what the request says beside model and prompt
+    # gives the numbers of a prompt's tokens from a choice of the answer, and the prompt; the first is ignored
     read: Callable[[Any, list[int]], list[Any]]
 
 

@@ -69,20 +69,16 @@ _NEVER_SETTLED = 1e-9
 
 @dataclass(frozen=True)
 class Shared:
-    """What the jobs of one pruner share.
+    """What the jobs of one pruner share."""
 
-    Attributes:
-        encoder: the model's prompt and tokenizer.
-        scorer: the model's way from answers to line scores.
-        preparing: how long it takes to make tokens and chunks, and to judge what reading each would bring; like the
-            next one by characters, at first a guess for a slow machine.
-        finishing: how long line scores, selection, repair and rendering take.
-        files: the last files, so that another question about one needs no parse."""
-
-    encoder: PromptEncoder
-    scorer: Scorer
+    encoder: PromptEncoder  # the model's prompt and tokenizer
+    scorer: Scorer  # the model's way from answers to line scores
+    # how long it takes to make tokens and chunks, and to judge what reading each would bring; like the next one by
+    # characters, at first a guess for a slow machine
     preparing: Pace = field(default_factory=lambda: Pace(overhead=10_000, guess=2e-6))
+    # how long line scores, selection, repair and rendering take
     finishing: Pace = field(default_factory=lambda: Pace(overhead=10_000, guess=2e-6))
+    # the last files, so that another question about one needs no parse
     files: SourceFiles = field(default_factory=SourceFiles)
 
 

@@ -188,18 +188,12 @@ def _check_lines(lines: int | tuple[int, int]) -> None:
 
 @dataclass(frozen=True)
 class PruneCall:
-    """A call under way.
+    """A call under way."""
 
-    Attributes:
-        on_error: whether an error is raised or gives the text as it came.
-        deadline: when the call must end.
-        wanted: when the caller wants an answer, by then or earlier.
-        begin: `time.perf_counter()` when the call began."""
-
-    on_error: OnError
-    deadline: Deadline
-    wanted: Deadline
-    begin: float = field(default_factory=time.perf_counter)
+    on_error: OnError  # whether an error is raised or gives the text as it came
+    deadline: Deadline  # when the call must end
+    wanted: Deadline  # when the caller wants an answer, by then or earlier
+    begin: float = field(default_factory=time.perf_counter)  # `time.perf_counter()` when the call began
 
 
 @dataclass(frozen=True)

@@ -60,14 +60,10 @@ Answer = TypeVar("Answer")
 
 
 class _Ready:
-    """What transports of both kinds are unless they say otherwise: ready when they are made.
+    """What transports of both kinds are unless they say otherwise: ready when they are made."""
 
-    Attributes:
-        batch_size: how many requests one call of `infer_many` takes best; 1 where each travels alone.
-        concurrency: how many calls at once are of use; None leaves it to the caller."""
-
-    batch_size: int = 1
-    concurrency: int | None = None
+    batch_size: int = 1  # how many requests one call of `infer_many` takes best; 1 where each travels alone
+    concurrency: int | None = None  # how many calls at once are of use; None leaves it to the caller
 
     @property
     def loaded(self) -> bool:

@@ -113,19 +113,13 @@ _NAMES_OF_TYPES: dict[np.dtype[Any], str] = {np.dtype(np.uint8): "UINT8", np.dty
 
 @dataclass(frozen=True)
 class ModelEndpoint:
-    """What a request must know of the served model.
+    """What a request must know of the served model."""
 
-    Attributes:
-        address: the server's, for messages.
-        model: the ensemble's name.
-        batched: whether its configuration has a batch dimension, so that tensors carry a leading 1.
-        fingerprint: the fingerprint of the model that requests are for. It travels with each request, because gRPC
-            finds a restarted server by itself, which may serve another model. None when the client compares
-            nothing."""
-
-    address: str
-    model: str
-    batched: bool
+    address: str  # the server's, for messages
+    model: str  # the ensemble's name
+    batched: bool  # whether its configuration has a batch dimension, so that tensors carry a leading 1
+    # the fingerprint of the model that requests are for. It travels with each request, because gRPC finds a restarted
+    # server by itself, which may serve another model. None when the client compares nothing.
     fingerprint: str | None
 
     @property

@@ -73,14 +73,10 @@ _HEADER_TOKENS = 20
 
 @dataclass(frozen=True, eq=False)
 class LineStarts:
-    """The lines of a text that have tokens of their own, and where in the tokens they begin.
+    """The lines of a text that have tokens of their own, and where in the tokens they begin."""
 
-    Attributes:
-        tokens: int64 [m], the first token of each such line, ascending.
-        lines: int64 [m], the lines' numbers from 0."""
-
-    tokens: NDArray[np.int64]
-    lines: NDArray[np.int64]
+    tokens: NDArray[np.int64]  # [m], the first token of each such line, ascending
+    lines: NDArray[np.int64]  # [m], the lines' numbers from 0
 
     @classmethod
     def of(cls, offsets: NDArray[np.int64], layout: LineLayout) -> LineStarts:

@@ -29,28 +29,20 @@ _TITLE, _SHARED = 2.0, 1.5
 
 @dataclass(frozen=True)
 class Query:
-    """What is asked about a file, as the caller gave it.
+    """What is asked about a file, as the caller gave it."""
 
-    Attributes:
-        text: what is looked for.
-        task: what that serves; may be empty.
-        history: what the session said and did before; may be empty. Line models read it, encoders don't."""
-
-    text: str
-    task: str = ""
+    text: str  # what is looked for
+    task: str = ""  # what that serves; may be empty
+    # what the session said and did before; may be empty. Line models read it, encoders don't.
     history: str = ""
 
 
 @dataclass(frozen=True)
 class TruncatedQuery:
-    """What a model reads.
+    """What a model reads."""
 
-    Attributes:
-        text: the text that goes into the prompt; parts that lie apart stand on lines of their own.
-        whole: whether nothing was left out."""
-
-    text: str
-    whole: bool
+    text: str  # the text that goes into the prompt; parts that lie apart stand on lines of their own
+    whole: bool  # whether nothing was left out
 
 
 def read(asked: Query, index: Callable[[], TermIndex], count_each: CountEach, room: int) -> TruncatedQuery:

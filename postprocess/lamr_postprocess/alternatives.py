@@ -18,12 +18,9 @@ _MOST_ROWS = 60
 
 @dataclass(frozen=True)
 class Alternatives:
-    """Rows of which one version is meant.
+    """Rows of which one version is meant."""
 
-    Attributes:
-        marks: the rows that begin, part and end the versions."""
-
-    marks: tuple[int, ...]
+    marks: tuple[int, ...]  # the rows that begin, part and end the versions
 
     def versions(self) -> list[range]:
         """The rows of each version."""

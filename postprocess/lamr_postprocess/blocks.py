@@ -21,21 +21,15 @@ _CLOSED = (b";", b"}", b":")
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """The rows of a text as blocks see them.
+    """The rows of a text as blocks see them."""
 
-    Attributes:
-        rows: the text's R rows, as bytes.
-        depths: the depth of each row; `NO_DEPTH` for rows that go on with the one before (blank ones, the inside of
-            comments and strings).
-        closes: whether a row closes a block or goes on with it.
-        leads: whether a row begins what goes on in the block after it, where nothing ends it.
-        braces: whether braces hold the inside of blocks."""
-
-    rows: Sequence[bytes]
+    rows: Sequence[bytes]  # the text's R rows, as bytes
+    # the depth of each row; `NO_DEPTH` for rows that go on with the one before (blank ones, the inside of comments
+    # and strings)
     depths: Sequence[int]
-    closes: Sequence[bool]
-    leads: Sequence[bool]
-    braces: bool
+    closes: Sequence[bool]  # whether a row closes a block or goes on with it
+    leads: Sequence[bool]  # whether a row begins what goes on in the block after it, where nothing ends it
+    braces: bool  # whether braces hold the inside of blocks
 
     def split(self, first: int, stop: int) -> list[tuple[int, int]]:
         """The outermost blocks of the rows from `first` up to `stop`: the first row of each, and the one after it."""

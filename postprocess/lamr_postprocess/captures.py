@@ -61,39 +61,27 @@ _IS_BINDER, _IS_DECLARATION, _IS_USE = (
 
 @dataclass(eq=False, slots=True)
 class NameScope:
-    """A region with names of its own.
+    """A region with names of its own."""
 
-    Attributes:
-        parent: the scope around this one, `NO_SCOPE` for the file.
-        kind: FUNCTION, MEMBERS or EXPRESSION.
-        bound: the number of the bindings of each name; filled when bindings are resolved.
-        declared: names that belong to another scope, with the declaration (`declare.global` or `declare.enclosing`)
-            and its row."""
-
-    parent: int
-    kind: int
+    parent: int  # the scope around this one, `NO_SCOPE` for the file
+    kind: int  # FUNCTION, MEMBERS or EXPRESSION
+    # the number of the bindings of each name; filled when bindings are resolved
     bound: dict[bytes, int] = field(default_factory=dict)
+    # names that belong to another scope, with the declaration (`declare.global` or `declare.enclosing`) and its row
     declared: dict[bytes, tuple[str, int]] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
 class Names:
-    """The names of a file. Rows are 0-based, scopes are indices into `scopes`, and scope 0 is the file.
+    """The names of a file. Rows are 0-based, scopes are indices into `scopes`, and scope 0 is the file."""
 
-    Attributes:
-        scopes: all scopes, outer ones first.
-        words: the distinct words that are used.
-        uses: int [n, 3], word (its place in `words`), row and scope of each use; each once, in document order.
-        bindings: name, row, scope and role of each binding.
-        wildcards: rows of imports that may bind anything.
-        misread: whether a name shows that the grammar took the text for another one."""
-
-    scopes: list[NameScope]
-    words: list[bytes]
+    scopes: list[NameScope]  # all scopes, outer ones first
+    words: list[bytes]  # the distinct words that are used
+    # [n, 3], word (its place in `words`), row and scope of each use; each once, in document order
     uses: IntArray
-    bindings: list[tuple[bytes, int, int, str]]
-    wildcards: list[int]
-    misread: bool = False
+    bindings: list[tuple[bytes, int, int, str]]  # name, row, scope and role of each binding
+    wildcards: list[int]  # rows of imports that may bind anything
+    misread: bool = False  # whether a name shows that the grammar took the text for another one
 
 
 @cache  # one entry a column of a language

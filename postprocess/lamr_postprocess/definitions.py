@@ -46,21 +46,14 @@ class _Found:
 
 @dataclass(frozen=True, slots=True)
 class DefinitionSpan:
-    """One function or type; rows count from 0.
+    """One function or type; rows count from 0."""
 
-    Attributes:
-        first, last: its rows, both included.
-        head: the row of its name.
-        depth: in how many other definitions it lies.
-        is_function: whether it is a function, a method or a property.
-        name: its name."""
-
-    first: int
+    first: int  # first, last: its rows, both included
     last: int
-    head: int
-    depth: int
-    is_function: bool
-    name: str
+    head: int  # the row of its name
+    depth: int  # in how many other definitions it lies
+    is_function: bool  # whether it is a function, a method or a property
+    name: str  # its name
 
 
 def definition_spans(text: str, language: Language) -> list[DefinitionSpan]:
@@ -163,16 +156,11 @@ _INTRODUCTION, _SEPARATOR, _MORE = ": ", ", ", " \u2026"
 
 @dataclass(frozen=True, eq=False)
 class Definitions:
-    """The n definitions of a file, in document order.
+    """The n definitions of a file, in document order."""
 
-    Attributes:
-        rows: int [n], the row of each name, 0-based and rising.
-        names: the names; empty where none can be shown.
-        depths: int [n], the indentation of each name's row; a class stands less deep than its methods."""
-
-    rows: IntArray
-    names: tuple[str, ...]
-    depths: IntArray
+    rows: IntArray  # [n], the row of each name, 0-based and rising
+    names: tuple[str, ...]  # the names; empty where none can be shown
+    depths: IntArray  # [n], the indentation of each name's row; a class stands less deep than its methods
 
     def label(self, first: int, last: int) -> str:
         """What a marker says about the definitions from row `first` to row `last`; empty where none begins there.

@@ -31,18 +31,14 @@ _LONGEST_WORD = 64  # bytes of a word that opens or closes a block
 
 @dataclass(frozen=True, eq=False)
 class Disputes:
-    """What a text's pairs say that its tree doesn't.
+    """What a text's pairs say that its tree doesn't."""
 
-    Attributes:
-        closures: pairs of rows that need each other.
-        scopes: pairs of rows of which the first needs the second, which opens the block around.
-        told: the first and the last row of each block that only its pair holds together.
-        broken: the rows that errors are in."""
-
-    closures: tuple[tuple[int, int], ...] = ()
+    closures: tuple[tuple[int, int], ...] = ()  # pairs of rows that need each other
+    # pairs of rows of which the first needs the second, which opens the block around
     scopes: tuple[tuple[int, int], ...] = ()
+    # the first and the last row of each block that only its pair holds together
     told: tuple[tuple[int, int], ...] = ()
-    broken: frozenset[int] = frozenset()
+    broken: frozenset[int] = frozenset()  # the rows that errors are in
 
 
 def disputes_of(source: SourceFile, outline: Outline, tree: ParsedText) -> Disputes:

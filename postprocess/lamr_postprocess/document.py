@@ -61,16 +61,11 @@ _NONE = -1
 
 @dataclass(frozen=True, eq=False)
 class Markup:
-    """The comment syntax of each of R rows.
+    """The comment syntax of each of R rows."""
 
-    Attributes:
-        rows: int [R], an index into `comments`; -1 for the language's own.
-        around: int [R], the row in which begins what stands around each; -1 for nothing.
-        comments: the comment syntaxes of the parts."""
-
-    rows: IntArray
-    around: IntArray
-    comments: tuple[Comment, ...] = ()
+    rows: IntArray  # [R], an index into `comments`; -1 for the language's own
+    around: IntArray  # [R], the row in which begins what stands around each; -1 for nothing
+    comments: tuple[Comment, ...] = ()  # the comment syntaxes of the parts
 
 
 def no_markup(rows: int) -> Markup:
@@ -120,20 +115,14 @@ _UNPARSED = {
 
 @dataclass(frozen=True, eq=False)
 class Fillers:
-    """The n lists of a file that must not be empty.
+    """The n lists of a file that must not be empty."""
 
-    Attributes:
-        text: each list's filler.
-        first_row: int [n], the row of each list's first item, where the filler goes if the list is emptied.
-        items: int, the rows of all items, list after list.
-        bounds: int [n + 1]; list i has `items[bounds[i]:bounds[i + 1]]`.
-        owner_row: int [n], a row of the frame that needs the list."""
-
-    text: tuple[str, ...]
+    text: tuple[str, ...]  # each list's filler
+    # [n], the row of each list's first item, where the filler goes if the list is emptied
     first_row: IntArray
-    items: IntArray
-    bounds: IntArray
-    owner_row: IntArray
+    items: IntArray  # int, the rows of all items, list after list
+    bounds: IntArray  # [n + 1]; list i has `items[bounds[i]:bounds[i + 1]]`
+    owner_row: IntArray  # [n], a row of the frame that needs the list
 
     def needed(self, kept: BoolArray) -> dict[int, str]:
         """The row and filler of every list whose frame is kept and whose items are all cut, for `kept` bool [L]."""
@@ -146,49 +135,32 @@ class Fillers:
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """A text of L lines, ready for any number of selections.
+    """A text of L lines, ready for any number of selections."""
 
-    Attributes:
-        text: the text as it was given.
-        language: its language.
-        spans: int [L, 2], character offsets of the lines.
-        body: the code without line prefixes (see `listing`), which is the text where it has none.
-        body_spans: int [L, 2], character offsets of the body's lines.
-        numbers: int [L], the numbers that people know the lines by.
-        told: int [L], the numbers that markers say; 0 where nobody knows them, as of a search in several files.
-        margin: the white space that stands before a marker.
-        blank: bool [L], lines of white space alone.
-        indents: int [L], characters of leading white space.
-        starts: bool [L], rows where a unit begins; all rows with ink where the text is pruned line by line.
-        markup: int [L], the index into `comments` of the syntax that a marker takes where a cut's ink begins; -1 for
-            the language's own.
-        comments: the comment syntaxes that parts of the text bring.
-        around: int [L], the row in which begins what stands around each; -1 for nothing.
-        pieces: int [L], the function or paragraph of each (see `pieces`).
-        rules: what repair needs.
-        fillers: what rendering needs.
-        definitions: what named cuts hide; None where cuts aren't to be named or there is no syntax tree.
-        note: what was not done as usual, in words; None when all was."""
-
-    text: str
-    language: Language
-    spans: IntArray
-    body: str
-    body_spans: IntArray
-    numbers: IntArray
+    text: str  # the text as it was given
+    language: Language  # its language
+    spans: IntArray  # [L, 2], character offsets of the lines
+    body: str  # the code without line prefixes (see `listing`), which is the text where it has none
+    body_spans: IntArray  # [L, 2], character offsets of the body's lines
+    numbers: IntArray  # [L], the numbers that people know the lines by
+    # [L], the numbers that markers say; 0 where nobody knows them, as of a search in several files
     told: IntArray
-    margin: str
-    blank: BoolArray
-    indents: IntArray
+    margin: str  # the white space that stands before a marker
+    blank: BoolArray  # [L], lines of white space alone
+    indents: IntArray  # [L], characters of leading white space
+    # [L], rows where a unit begins; all rows with ink where the text is pruned line by line
     starts: BoolArray
+    # [L], the index into `comments` of the syntax that a marker takes where a cut's ink begins; -1 for the language's
+    # own
     markup: IntArray
-    comments: tuple[Comment, ...]
-    around: IntArray
-    pieces: IntArray
-    rules: Rules
-    fillers: Fillers
+    comments: tuple[Comment, ...]  # the comment syntaxes that parts of the text bring
+    around: IntArray  # [L], the row in which begins what stands around each; -1 for nothing
+    pieces: IntArray  # [L], the function or paragraph of each (see `pieces`)
+    rules: Rules  # what repair needs
+    fillers: Fillers  # what rendering needs
+    # what named cuts hide; None where cuts aren't to be named or there is no syntax tree
     definitions: Definitions | None
-    note: str | None
+    note: str | None  # what was not done as usual, in words; None when all was
 
     def repair(self, selected: BoolArray, bare: BoolArray | None = None) -> Codes:
         """Close a selection under the rules; returns codes int8 [L], indices into `repair.REASONS`.
@@ -316,18 +288,12 @@ class _Structure:
 
 @dataclass(frozen=True, eq=False)
 class _Space:
-    """What of L lines is white space and what isn't.
+    """What of L lines is white space and what isn't."""
 
-    Attributes:
-        blank: bool [L], lines of white space alone.
-        indents: int [L], characters of leading white space.
-        costs: int [L], the other characters.
-        least_cut: how many of these the smallest cut between kept lines has."""
-
-    blank: BoolArray
-    indents: IntArray
-    costs: IntArray
-    least_cut: int
+    blank: BoolArray  # [L], lines of white space alone
+    indents: IntArray  # [L], characters of leading white space
+    costs: IntArray  # [L], the other characters
+    least_cut: int  # how many of these the smallest cut between kept lines has
 
 
 def _by_line(source: SourceFile, space: _Space, why: str | None) -> _Structure:

@@ -49,22 +49,15 @@ _AS_FITTING = 0.15
 
 @dataclass(frozen=True)
 class _Pairs:
-    """A page of two bytes a character.
+    """A page of two bytes a character."""
 
-    Attributes:
-        name: as Python calls it.
-        common: what the common characters look like, where they aren't between letters of a Latin word.
-        least: the least share of the bytes that aren't ASCII which these must have.
-        least_bytes: in this many bytes at least; fewer could be another page's.
-        telling: those that no other page has as common ones.
-        high: whether both bytes are above ASCII, so that these come in even numbers."""
-
-    name: str
+    name: str  # as Python calls it
+    # what the common characters look like, where they aren't between letters of a Latin word
     common: re.Pattern[bytes]
-    least: float = 0.8
-    least_bytes: int = 2
-    telling: re.Pattern[bytes] = expression(b"")
-    high: bool = True
+    least: float = 0.8  # the least share of the bytes that aren't ASCII which these must have
+    least_bytes: int = 2  # in this many bytes at least; fewer could be another page's
+    telling: re.Pattern[bytes] = expression(b"")  # those that no other page has as common ones
+    high: bool = True  # whether both bytes are above ASCII, so that these come in even numbers
 
 
 def _not_within_a_word(pair: bytes) -> re.Pattern[bytes]:

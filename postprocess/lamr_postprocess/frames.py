@@ -22,14 +22,10 @@ _MOST_SIBLINGS = 1000  # between two tags, so that a file of closing tags takes 
 
 @dataclass(frozen=True, eq=False)
 class Frames:
-    """What the L lines of a text need.
+    """What the L lines of a text need."""
 
-    Attributes:
-        above: int [L], the row that each line stands under, negative for none.
-        opening: int [L], for a line that closes or goes on with a block the row that begins it, negative for
-            none."""
-
-    above: IntArray
+    above: IntArray  # [L], the row that each line stands under, negative for none
+    # [L], for a line that closes or goes on with a block the row that begins it, negative for none
     opening: IntArray
 
 

@@ -16,19 +16,13 @@ _NO_RUN = -1
 
 @dataclass(frozen=True, eq=False)
 class Gaps:
-    """What filling needs to know of a file with G groups, of which N rows are owned.
+    """What filling needs to know of a file with G groups, of which N rows are owned."""
 
-    Attributes:
-        owner: int [N], the group of each owned row, in the order of the file.
-        cost: int [N + 1], what all owned rows before each cost, in any unit.
-        users, needed: int [P], the pairs of groups of which the first needs the second.
-        least_cut: what the rows of a cut cost at least; a gap that costs less is filled."""
-
-    owner: IntArray
-    cost: IntArray
-    users: IntArray
+    owner: IntArray  # [N], the group of each owned row, in the order of the file
+    cost: IntArray  # [N + 1], what all owned rows before each cost, in any unit
+    users: IntArray  # users, needed: [P], the pairs of groups of which the first needs the second
     needed: IntArray
-    least_cut: int
+    least_cut: int  # what the rows of a cut cost at least; a gap that costs less is filled
 
     def filled(self, kept: BoolArray) -> IntArray:
         """The groups whose rows fill gaps, ascending, for the groups bool [G] that are kept."""

@@ -34,16 +34,11 @@ _DEEPEST = 16
 
 @dataclass(frozen=True, eq=False)
 class Mending:
-    """What makes a damaged text parse.
+    """What makes a damaged text parse."""
 
-    Attributes:
-        blanked: the rows that were blanked.
-        edited: the rows that have another text, with that text.
-        appended: what is added to the end of a row."""
-
-    blanked: set[int] = field(default_factory=set)
-    edited: dict[int, bytes] = field(default_factory=dict)
-    appended: dict[int, bytes] = field(default_factory=dict)
+    blanked: set[int] = field(default_factory=set)  # the rows that were blanked
+    edited: dict[int, bytes] = field(default_factory=dict)  # the rows that have another text, with that text
+    appended: dict[int, bytes] = field(default_factory=dict)  # what is added to the end of a row
 
     def apply(self, rows: list[bytes]) -> None:
         """Mend the text's rows in place; they stay as many."""
@@ -82,22 +77,15 @@ def isolate(blocks: Blocks, grammar: Grammar, span: Span, head: bytes) -> Mendin
 
 @dataclass(frozen=True, eq=False)
 class _Frame:
-    """A block's frame: the rows from `first` to `stop` but for the runs inside, with what was mended of it.
-
-    Attributes:
-        header: the row after the header.
-        runs: the runs of rows inside.
-        edited: rows with another text.
-        blanked: rows that are left out.
-        ending: the end that it lacks."""
+    """A block's frame: the rows from `first` to `stop` but for the runs inside, with what was mended of it."""
 
     first: int
     stop: int
-    header: int
-    runs: list[Span]
-    edited: dict[int, bytes] = field(default_factory=dict)
-    blanked: frozenset[int] = frozenset()
-    ending: bytes = b""
+    header: int  # the row after the header
+    runs: list[Span]  # the runs of rows inside
+    edited: dict[int, bytes] = field(default_factory=dict)  # rows with another text
+    blanked: frozenset[int] = frozenset()  # rows that are left out
+    ending: bytes = b""  # the end that it lacks
 
 
 class _Isolation:

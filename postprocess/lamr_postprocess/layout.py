@@ -55,26 +55,18 @@ _BLOCK_COLUMNS = 4
 
 @dataclass(frozen=True, eq=False)
 class LineLayout:
-    """The L lines of one text; an empty text has none.
+    """The L lines of one text; an empty text has none."""
 
-    Attributes:
-        points: unsigned [c], the text's characters (see `code_points`).
-        inked: bool [c], which of them are ink.
-        spans: int64 [L, 2], first and one-past-last character of each line, its newline included.
-        blank: bool [L], whether the line is blank (see `lines`).
-        cut_cost: int64 [L], how bad a cut just before the line is; lower is better.
-        columns: int64 [L], the line's indentation, which counts four times if it begins with a tab.
-        first: int64 [L], the line's first character that isn't white space; its end or later if it is blank.
-        opening: bool [L], whether the line may head what is below it: its first character that isn't white space is a
-            letter, a digit, `_` or `@`."""
-
-    points: NDArray[Any]
-    inked: NDArray[np.bool_]
-    spans: NDArray[np.int64]
-    blank: NDArray[np.bool_]
-    cut_cost: NDArray[np.int64]
-    columns: NDArray[np.int64]
+    points: NDArray[Any]  # unsigned [c], the text's characters (see `code_points`)
+    inked: NDArray[np.bool_]  # [c], which of them are ink
+    spans: NDArray[np.int64]  # [L, 2], first and one-past-last character of each line, its newline included
+    blank: NDArray[np.bool_]  # [L], whether the line is blank (see `lines`)
+    cut_cost: NDArray[np.int64]  # [L], how bad a cut just before the line is; lower is better
+    columns: NDArray[np.int64]  # [L], the line's indentation, which counts four times if it begins with a tab
+    # [L], the line's first character that isn't white space; its end or later if it is blank
     first: NDArray[np.int64]
+    # [L], whether the line may head what is below it: its first character that isn't white space is a letter, a
+    # digit, `_` or `@`
     opening: NDArray[np.bool_]
 
     @cached_property

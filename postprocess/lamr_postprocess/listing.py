@@ -92,36 +92,24 @@ _PROBED = 20  # lines that the first look covers, in lines of 200 characters
 
 @dataclass(frozen=True, eq=False)
 class ListingPlaces:
-    """Where the L lines of a listing stand in their files.
+    """Where the L lines of a listing stand in their files."""
 
-    Attributes:
-        paths: the files, in their order.
-        file: int [L], index into `paths`; -1 where none is named.
-        number: int [L], the line's number in its file; 0 where none is given."""
-
-    paths: tuple[str, ...]
-    file: IntArray
-    number: IntArray
+    paths: tuple[str, ...]  # the files, in their order
+    file: IntArray  # [L], index into `paths`; -1 where none is named
+    number: IntArray  # [L], the line's number in its file; 0 where none is given
 
 
 @dataclass(frozen=True, eq=False)
 class Listing:
-    """A text of L lines with prefixes.
+    """A text of L lines with prefixes."""
 
-    Attributes:
-        body: the text without the prefixes, of L lines too.
-        numbers: int [L], the numbers that the lines carry; None where these have gaps or count no blank lines.
-        margin: white space as wide as a prefix, for markers.
-        path: the file's path, where the prefixes name exactly one file.
-        files: how many files the prefixes name; 0 when they name none.
-        places: where each line stands; None where the lines are the text's own."""
-
-    body: str
+    body: str  # the text without the prefixes, of L lines too
+    # [L], the numbers that the lines carry; None where these have gaps or count no blank lines
     numbers: IntArray | None
-    margin: str
-    path: str | None
-    files: int
-    places: ListingPlaces | None = None
+    margin: str  # white space as wide as a prefix, for markers
+    path: str | None  # the file's path, where the prefixes name exactly one file
+    files: int  # how many files the prefixes name; 0 when they name none
+    places: ListingPlaces | None = None  # where each line stands; None where the lines are the text's own
 
     @property
     def first(self) -> int | None:
@@ -199,14 +187,10 @@ class _Parts:
 
 @dataclass(frozen=True)
 class _Numbered:
-    """A tool that puts a number before every line of one file.
+    """A tool that puts a number before every line of one file."""
 
-    Attributes:
-        prefix: what stands before a line.
-        frame: a line that the tool draws itself; it may name the file."""
-
-    prefix: re.Pattern[str]
-    frame: re.Pattern[str] | None = None
+    prefix: re.Pattern[str]  # what stands before a line
+    frame: re.Pattern[str] | None = None  # a line that the tool draws itself; it may name the file
 
     def may_begin(self, line: str) -> bool:
         """Whether a listing may begin with a line."""
@@ -250,14 +234,10 @@ class _Hit:
 
 @dataclass(frozen=True)
 class _Search:
-    """A tool that prints matches in files, each under its path or all under a heading.
+    """A tool that prints matches in files, each under its path or all under a heading."""
 
-    Attributes:
-        match: what stands before a match.
-        heading: a line that names the file of those below it; None where each line names its own, or none
-            does."""
-
-    match: re.Pattern[str]
+    match: re.Pattern[str]  # what stands before a match
+    # a line that names the file of those below it; None where each line names its own, or none does
     heading: re.Pattern[str] | None = None
 
     def may_begin(self, line: str) -> bool:

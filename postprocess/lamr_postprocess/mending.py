@@ -73,18 +73,12 @@ def _patterns(language: Language) -> tuple[tuple[re.Pattern[bytes], bytes], ...]
 
 @dataclass(frozen=True)
 class _Change:
-    """What was done to a text.
+    """What was done to a text."""
 
-    Attributes:
-        blanked: rows that belong to no tree.
-        bonds: see `Damage`.
-        told: rows to be told of.
-        marks: rows that tell versions apart, which no row stands under."""
-
-    blanked: frozenset[int] = frozenset()
-    bonds: tuple[tuple[int, int], ...] = ()
-    told: frozenset[int] = frozenset()
-    marks: frozenset[int] = frozenset()
+    blanked: frozenset[int] = frozenset()  # rows that belong to no tree
+    bonds: tuple[tuple[int, int], ...] = ()  # see `Damage`
+    told: frozenset[int] = frozenset()  # rows to be told of
+    marks: frozenset[int] = frozenset()  # rows that tell versions apart, which no row stands under
 
     def and_(self, other: _Change) -> _Change:
         """Both changes."""

@@ -61,18 +61,13 @@ def requirements_of(names: Names, outline: Outline, language: Language) -> IntAr
 
 @dataclass(frozen=True, eq=False)
 class _Bindings:
-    """The bindings of names in the scopes that they belong to, together for each name of each scope.
+    """The bindings of names in the scopes that they belong to, together for each name of each scope."""
 
-    Attributes:
-        row: int [b], the row of each; those of a name are ascending.
-        kind: int [b], DEFINITION, IMPORT or PRIVATE.
-        native: bool [b], whether the scope's own code makes it, and not a function that declares the name global.
-        starts: int [B + 1], where the bindings of each name of a scope begin."""
-
-    row: IntArray
-    kind: IntArray
+    row: IntArray  # [b], the row of each; those of a name are ascending
+    kind: IntArray  # [b], DEFINITION, IMPORT or PRIVATE
+    # [b], whether the scope's own code makes it, and not a function that declares the name global
     native: BoolArray
-    starts: IntArray
+    starts: IntArray  # [B + 1], where the bindings of each name of a scope begin
 
     @cached_property
     def number(self) -> IntArray:

@@ -59,17 +59,13 @@ _RAISED = expression(r"(?:\w+\.)*[A-Z]\w*(?::|$)")
 
 @dataclass(frozen=True)
 class OutcomeRows:
-    """The rows of an output that say how it ended.
+    """The rows of an output that say how it ended."""
 
-    Attributes:
-        totals: rows that count what passed and failed, and the last one, which may tell an exit code; those that count
-            failures first, those that tell times last, and of each the last first.
-        failures: the head of each failure, ascending.
-        end: the last rows, ascending, whatever they are."""
-
+    # rows that count what passed and failed, and the last one, which may tell an exit code; those that count failures
+    # first, those that tell times last, and of each the last first
     totals: tuple[int, ...] = ()
-    failures: tuple[int, ...] = ()
-    end: tuple[int, ...] = ()
+    failures: tuple[int, ...] = ()  # the head of each failure, ascending
+    end: tuple[int, ...] = ()  # the last rows, ascending, whatever they are
 
     @property
     def order(self) -> tuple[int, ...]:

@@ -20,26 +20,16 @@ from lamr_postprocess.lines import BoolArray, split_lines
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of block. All columns are regular expressions of how a line begins.
+    """A kind of block. All columns are regular expressions of how a line begins."""
 
-    Attributes:
-        begins: its first line.
-        goes_on: the lines after it; blank ones may stand between them.
-        ends: one line more that belongs to it after those, and begins a message that may take several.
-        until: in place of `goes_on`, the line that ends it; all before that belong to it.
-        under: the line before it that it stands under.
-        headed: whether the line before the first belongs to it, too.
-        rows_more: how many lines after the first belong to it, whatever they are.
-        fails: whether it says that something failed."""
-
-    begins: str
-    goes_on: str = ""
-    ends: str = ""
-    until: str = ""
-    under: str = ""
-    headed: bool = False
-    rows_more: int = 0
-    fails: bool = True
+    begins: str  # its first line
+    goes_on: str = ""  # the lines after it; blank ones may stand between them
+    ends: str = ""  # one line more that belongs to it after those, and begins a message that may take several
+    until: str = ""  # in place of `goes_on`, the line that ends it; all before that belong to it
+    under: str = ""  # the line before it that it stands under
+    headed: bool = False  # whether the line before the first belongs to it, too
+    rows_more: int = 0  # how many lines after the first belong to it, whatever they are
+    fails: bool = True  # whether it says that something failed
 
 
 _FILE = r"(?:[A-Za-z]:)?[^\s:()][^:()\r\n]{0,300}?"
@@ -137,16 +127,11 @@ _BEFORE = expression(
 
 @dataclass(frozen=True)
 class Block:
-    """Rows that belong together.
+    """Rows that belong together."""
 
-    Attributes:
-        rows: those that aren't blank, at most `MOST_ROWS`.
-        fails: whether they say that something failed.
-        under: the row that they stand under; negative for none."""
-
-    rows: tuple[int, ...]
-    fails: bool
-    under: int = _NONE
+    rows: tuple[int, ...]  # those that aren't blank, at most `MOST_ROWS`
+    fails: bool  # whether they say that something failed
+    under: int = _NONE  # the row that they stand under; negative for none
 
 
 @dataclass(frozen=True)

@@ -48,18 +48,13 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """The pairs of R rows.
+    """The pairs of R rows."""
 
-    Attributes:
-        rows: R.
-        pairs: each block over several rows, in order of the first row and then of the last, downwards.
-        balanced: whether each bracket and word has its other half.
-        texts: the first and the last row of each text that a line above it begins (a here-document), in
-            order."""
-
-    rows: int
+    rows: int  # R
+    # each block over several rows, in order of the first row and then of the last, downwards
     pairs: tuple[Pair, ...] = ()
-    balanced: bool = True
+    balanced: bool = True  # whether each bracket and word has its other half
+    # the first and the last row of each text that a line above it begins (a here-document), in order
     texts: tuple[tuple[int, int], ...] = ()
 
     @cached_property

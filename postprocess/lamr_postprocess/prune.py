@@ -233,14 +233,10 @@ def _overrun(used: int, limit: int, max_tokens: int | None) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class _Marks:
-    """What the caller said about lines.
+    """What the caller said about lines."""
 
-    Attributes:
-        wanted: bool [L], lines that were asked for with `keep`.
-        dependency: bool [L] or None, lines whose reason is `dependency` where they are selected."""
-
-    wanted: BoolArray
-    dependency: BoolArray | None
+    wanted: BoolArray  # [L], lines that were asked for with `keep`
+    dependency: BoolArray | None  # [L] or None, lines whose reason is `dependency` where they are selected
 
 
 def _limit(code: str, ratio: float | None, max_tokens: int | None, count: CountTokens) -> int | None:

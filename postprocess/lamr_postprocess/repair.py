@@ -66,20 +66,14 @@ _BOUND = np.array([DEFINED, IMPORTED, MEANING])  # by the kind of a binding: see
 
 @dataclass(frozen=True, eq=False)
 class Extras:
-    """Groups that are kept when that costs nothing more, because all that they need is kept anyway.
+    """Groups that are kept when that costs nothing more, because all that they need is kept anyway."""
 
-    Attributes:
-        group: the group of each extra.
-        reason: the reason of each extra.
-        needs: how many conditions each extra waits for: each group that it needs, and one for the groups that offer it.
-        waiting: for a group, the extras that need it.
-        offered: for a group, the extras that it offers; of the groups that offer an extra, one must be
-            kept."""
-
-    group: list[int]
-    reason: list[int]
+    group: list[int]  # the group of each extra
+    reason: list[int]  # the reason of each extra
+    # how many conditions each extra waits for: each group that it needs, and one for the groups that offer it
     needs: list[int]
-    waiting: dict[int, list[int]]
+    waiting: dict[int, list[int]]  # for a group, the extras that need it
+    # for a group, the extras that it offers; of the groups that offer an extra, one must be kept
     offered: dict[int, list[int]]
 
     def add(self, group: int, reason: int, needs: set[int], offered_by: set[int]) -> None:
@@ -96,16 +90,12 @@ class Extras:
 
 @dataclass(frozen=True, eq=False)
 class Needs:
-    """Which of G groups need which others, P pairs in the order of the groups that need.
+    """Which of G groups need which others, P pairs in the order of the groups that need."""
 
-    Attributes:
-        user, needed, why: int [P], the two groups of each pair, and the reason.
-        starts: int [G + 1], where each group's pairs begin."""
-
-    user: IntArray
+    user: IntArray  # user, needed, why: [P], the two groups of each pair, and the reason
     needed: IntArray
     why: IntArray
-    starts: IntArray
+    starts: IntArray  # [G + 1], where each group's pairs begin
 
     @classmethod
     def of(cls, groups: int, *triples: IntArray | Sequence[tuple[int, int, int]]) -> Needs:
@@ -136,24 +126,17 @@ class Needs:
 
 @dataclass(frozen=True, eq=False)
 class Rules:
-    """The rules of one file of R rows and G groups.
+    """The rules of one file of R rows and G groups."""
 
-    Attributes:
-        owner: int [R], the group of each row, `NOBODY` where a row stands for itself.
-        companion: bool [R], the row belongs to a clause that accompanies another.
-        needs: which groups need which others.
-        extras: groups that are kept only if all that they need is kept.
-        gaps: what is known of gaps; None where none are filled.
-        singles: int [3, n], rows that are kept when the rows before and after each are, which come with them.
-        blanks: int [3, n], rows that nobody owns, and the nearest owned rows before and after each. A blank row is kept
-            when both these rows are."""
-
-    owner: IntArray
-    companion: BoolArray
-    needs: Needs
-    extras: Extras
-    gaps: Gaps | None
+    owner: IntArray  # [R], the group of each row, `NOBODY` where a row stands for itself
+    companion: BoolArray  # [R], the row belongs to a clause that accompanies another
+    needs: Needs  # which groups need which others
+    extras: Extras  # groups that are kept only if all that they need is kept
+    gaps: Gaps | None  # what is known of gaps; None where none are filled
+    # [3, n], rows that are kept when the rows before and after each are, which come with them
     singles: IntArray
+    # [3, n], rows that nobody owns, and the nearest owned rows before and after each. A blank row is kept when both
+    # these rows are.
     blanks: IntArray
 
     @cached_property

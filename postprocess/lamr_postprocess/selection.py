@@ -165,28 +165,18 @@ class BudgetSearch:
 
     Lines are bought best first, each with what it needs to parse. When those that may answer are all there, what binds
     their names follows, that of the best lines first, and then the lines below. So a larger budget keeps what a smaller
-    one kept, unless that was too small for the best lines.
+    one kept, unless that was too small for the best lines."""
 
-    Attributes:
-        document: the text to prune.
-        ranking: int [n], the rows with ink that may be taken, the best first.
-        answers: how many of them may answer; names are bound for these alone.
-        forced: bool [L], lines that are kept whatever they cost.
-        prices: float [L], about how many tokens each line has.
-        marker: about how many tokens a marker has.
-        measure: a function from a closed selection to the tokens of the finished text.
-        always: rows that are kept beside every selection, without what they stand under.
-        exact: whether each selection is measured, and none is judged by its price."""
-
-    document: Document
-    ranking: IntArray
-    answers: int
-    forced: BoolArray
-    prices: Float64Array
-    marker: float
+    document: Document  # the text to prune
+    ranking: IntArray  # [n], the rows with ink that may be taken, the best first
+    answers: int  # how many of them may answer; names are bound for these alone
+    forced: BoolArray  # [L], lines that are kept whatever they cost
+    prices: Float64Array  # [L], about how many tokens each line has
+    marker: float  # about how many tokens a marker has
+    # a function from a closed selection to the tokens of the finished text
     measure: Callable[[BoolArray], int]
-    always: Sequence[int] = ()
-    exact: bool = False
+    always: Sequence[int] = ()  # rows that are kept beside every selection, without what they stand under
+    exact: bool = False  # whether each selection is measured, and none is judged by its price
 
     def keep_always(self, rows: Sequence[int], limit: int) -> None:
         """Keep rows beside every selection, as many from the first on as at most `limit` tokens hold."""

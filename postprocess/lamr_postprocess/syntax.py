@@ -71,28 +71,22 @@ class MissingGrammarError(InvalidInputError):
 
 @dataclass(frozen=True, eq=False)
 class Grammar:
-    """A language's table in terms of its grammar's numbers.
+    """A language's table in terms of its grammar's numbers."""
 
-    Attributes:
-        parser: the grammar itself.
-        lists: for each kind id, the specification by the parent's kind id; the key -1 stands for any parent.
-        comments, companions, prefixes, labels, padded, opaque: the kind ids in the table's columns of these names; an
-            error is a prefix, too.
-        plain: the kind ids that no column names, of which the tree has most.
-        names: the name of each kind id.
-        language: the table."""
-
-    parser: tree_sitter.Language
+    parser: tree_sitter.Language  # the grammar itself
+    # for each kind id, the specification by the parent's kind id; the key -1 stands for any parent
     lists: dict[int, dict[int, ListKind]]
+    # comments, companions, prefixes, labels, padded, opaque: the kind ids in the table's columns of these names; an
+    # error is a prefix, too
     comments: frozenset[int]
     companions: frozenset[int]
     prefixes: frozenset[int]
     labels: frozenset[int]
     padded: frozenset[int]
     opaque: frozenset[int]
-    plain: frozenset[int]
-    names: dict[int, str]
-    language: Language
+    plain: frozenset[int]  # the kind ids that no column names, of which the tree has most
+    names: dict[int, str]  # the name of each kind id
+    language: Language  # the table
 
     @cached_property
     def joiners(self) -> bytes:
@@ -132,22 +126,16 @@ class Grammar:
 
 @dataclass(frozen=True, eq=False)
 class ParsedText:
-    """A parsed text.
+    """A parsed text."""
 
-    Attributes:
-        tree: its syntax tree.
-        data: the bytes that were parsed.
-        rows: int [L, 2], byte offsets of the rows.
-        grammar: the grammar that parsed it.
-        embedded: the parsed parts in other languages, by the byte in which the node begins that holds each. Their trees
-            have the text's own offsets and rows.
-        damage: what belongs to no tree, or was mended to be parsed; None where nothing was."""
-
-    tree: tree_sitter.Tree
-    data: bytes
-    rows: IntArray
-    grammar: Grammar
+    tree: tree_sitter.Tree  # its syntax tree
+    data: bytes  # the bytes that were parsed
+    rows: IntArray  # [L, 2], byte offsets of the rows
+    grammar: Grammar  # the grammar that parsed it
+    # the parsed parts in other languages, by the byte in which the node begins that holds each. Their trees have the
+    # text's own offsets and rows.
     embedded: Mapping[int, ParsedText] = field(default_factory=dict)
+    # what belongs to no tree, or was mended to be parsed; None where nothing was
     damage: Damage | None = None
 
     @property
@@ -158,17 +146,13 @@ class ParsedText:
 
 @dataclass(frozen=True, eq=False)
 class Damage:
-    """The rows of a text that its grammar couldn't read as they are.
+    """The rows of a text that its grammar couldn't read as they are."""
 
-    Attributes:
-        rows: those that belong to no tree.
-        frames: which rows those stand under, by indentation.
-        bonds: pairs of rows of which the first needs the second (a row of a conflict, and the conflict's marks).
-        told: the rows to be named where the damage is told of, first and last row of each run."""
-
-    rows: tuple[int, ...]
-    frames: Frames
+    rows: tuple[int, ...]  # those that belong to no tree
+    frames: Frames  # which rows those stand under, by indentation
+    # pairs of rows of which the first needs the second (a row of a conflict, and the conflict's marks)
     bonds: tuple[tuple[int, int], ...]
+    # the rows to be named where the damage is told of, first and last row of each run
     told: tuple[tuple[int, int], ...]
 
 

@@ -29,32 +29,19 @@ _MOST_JOINED = 6
 
 @dataclass(eq=False, slots=True)
 class ItemList:
-    """A list node.
+    """A list node."""
 
-    Attributes:
-        owner: the unit that the list stands in.
-        kind: the list's specification.
-        statement: the statement that its items belong to, or `NOBODY` where each is one.
-        markup: the comment syntax of its items.
-        items: the list's units in order, without comments.
-        last_kind: the name of the last item's kind.
-        counted: the last item that has its value by others, or `NOBODY`.
-        chained: up to which of the items each needs the one before it.
-        has_values: whether an item has a value of its own.
-        core: the last item that the others are nothing without, or `NOBODY`.
-        beside: those others."""
-
-    owner: int
-    kind: ListKind
-    statement: int
-    markup: int
-    items: list[int] = field(default_factory=list)
-    last_kind: str = ""
-    counted: int = NOBODY
-    chained: int = 1
-    has_values: bool = False
-    core: int = NOBODY
-    beside: list[int] = field(default_factory=list)
+    owner: int  # the unit that the list stands in
+    kind: ListKind  # the list's specification
+    statement: int  # the statement that its items belong to, or `NOBODY` where each is one
+    markup: int  # the comment syntax of its items
+    items: list[int] = field(default_factory=list)  # the list's units in order, without comments
+    last_kind: str = ""  # the name of the last item's kind
+    counted: int = NOBODY  # the last item that has its value by others, or `NOBODY`
+    chained: int = 1  # up to which of the items each needs the one before it
+    has_values: bool = False  # whether an item has a value of its own
+    core: int = NOBODY  # the last item that the others are nothing without, or `NOBODY`
+    beside: list[int] = field(default_factory=list)  # those others
 
 
 class _Place:
@@ -104,18 +91,13 @@ class _Place:
 
 @dataclass(eq=False, slots=True)
 class _CommentAbove:
-    """The last comment that begins a row.
+    """The last comment that begins a row."""
 
-    Attributes:
-        first: the first row of the comments that it goes on with.
-        last, column, parent: its last row, its first column, and the unit around it.
-        run: the units of the comments right above one another that it ends; its own is the last."""
-
-    first: int
-    last: int
+    first: int  # the first row of the comments that it goes on with
+    last: int  # last, column, parent: its last row, its first column, and the unit around it
     column: int
     parent: int
-    run: list[int]
+    run: list[int]  # the units of the comments right above one another that it ends; its own is the last
 
     def stands_on(self, row: int, column: int, parent: int) -> bool:
         """Whether what begins there begins right below the comment."""

@@ -22,12 +22,9 @@ from lamr_model.crf.maps import MOST_POTENTIAL
 
 @dataclass(frozen=True)
 class Packing:
-    """Sequences that lie end to end.
+    """Sequences that lie end to end."""
 
-    Attributes:
-        cu_seqlens: int64 [B+1], starts at 0, strictly increasing, ends at T."""
-
-    cu_seqlens: npt.NDArray[np.int64]
+    cu_seqlens: npt.NDArray[np.int64]  # [B+1], starts at 0, strictly increasing, ends at T
 
     @classmethod
     def of(cls, cu_seqlens: npt.ArrayLike, tokens: int) -> Packing:
@@ -107,16 +104,11 @@ class LinearChainCrf:
 
 @dataclass(frozen=True)
 class Chain:
-    """The chains of a packed batch.
+    """The chains of a packed batch."""
 
-    Attributes:
-        fields: float64 [T], h.
-        coupling: J. Positive where neighbours attract each other.
-        packing: where the chains begin and end."""
-
-    fields: npt.NDArray[np.float64]
-    coupling: float
-    packing: Packing
+    fields: npt.NDArray[np.float64]  # [T], h
+    coupling: float  # J. Positive where neighbours attract each other.
+    packing: Packing  # where the chains begin and end
 
     @classmethod
     def of(cls, emissions: Array, packing: Packing, crf: LinearChainCrf) -> Chain:

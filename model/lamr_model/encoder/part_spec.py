@@ -21,14 +21,10 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class PartSpec:
-    """The file that the graphs take their weights from, and where a query ends.
+    """The file that the graphs take their weights from, and where a query ends."""
 
-    Attributes:
-        model_sha256: the digest of `model.onnx`, whose places the graphs name.
-        separator: the token that ends a sequence's first part, the query's; the rest is the second."""
-
-    model_sha256: str
-    separator: int
+    model_sha256: str  # the digest of `model.onnx`, whose places the graphs name
+    separator: int  # the token that ends a sequence's first part, the query's; the rest is the second
 
     def __post_init__(self) -> None:
         if not (isinstance(self.model_sha256, str) and isinstance(self.separator, int)):

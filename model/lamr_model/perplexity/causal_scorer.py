@@ -18,16 +18,12 @@ IntArray = NDArray[np.int64]
 
 
 class CausalScorer(Protocol):
-    """A causal language model, as far as perplexities and likelihoods need it.
+    """A causal language model, as far as perplexities and likelihoods need it."""
 
-    Attributes:
-        name: what people call the model.
-        key: names the model's weights and how they are run, so that answers may be kept; None where they may not.
-        max_tokens: the longest sequence that the model takes."""
-
-    name: str
+    name: str  # what people call the model
+    # names the model's weights and how they are run, so that answers may be kept; None where they may not
     key: str | None
-    max_tokens: int
+    max_tokens: int  # the longest sequence that the model takes
 
     def encode(self, text: str) -> IntArray:
         """Return a text's token ids, int64 `[t]`.
@@ -62,12 +58,9 @@ class CausalScorer(Protocol):
 
 
 class Tokenized:
-    """`CausalScorer.encode` by a `tokenizers.Tokenizer`.
+    """`CausalScorer.encode` by a `tokenizers.Tokenizer`."""
 
-    Attributes:
-        tokenizer: the model's own; see `causal_tokenizer`."""
-
-    tokenizer: Tokenizer
+    tokenizer: Tokenizer  # the model's own; see `causal_tokenizer`
 
     def encode(self, text: str) -> IntArray:
         """See `CausalScorer.encode`."""

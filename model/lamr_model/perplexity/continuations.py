@@ -23,14 +23,11 @@ class Ask:
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """How likely one text is.
+    """How likely one text is."""
 
-    Attributes:
-        log_probs: float32 `[n]`, the natural logarithm of the probability of each of the text's n tokens.
-        cut: how many of the prefix's first tokens didn't fit into the model's window."""
-
+    # `[n]`, the natural logarithm of the probability of each of the text's n tokens
     log_probs: NDArray[np.float32]
-    cut: int
+    cut: int  # how many of the prefix's first tokens didn't fit into the model's window
 
     @property
     def tokens(self) -> int:

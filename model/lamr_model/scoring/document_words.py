@@ -24,21 +24,15 @@ MOST_USES, LEAST_LETTERS = 30, 5
 
 @dataclass(frozen=True, eq=False)
 class DocumentWords:
-    """The terms of L lines.
+    """The terms of L lines."""
 
-    Attributes:
-        layout: the lines.
-        terms: the T distinct terms.
-        term, line: int64 [n], which term stands in which line, without repeats; ascending by term, then by line.
-        count: int64 [n], how often it stands there.
-        lengths: float64 [L], how many terms of any kind each line has."""
-
-    layout: LineLayout
-    terms: tuple[str, ...]
+    layout: LineLayout  # the lines
+    terms: tuple[str, ...]  # the T distinct terms
+    # term, line: [n], which term stands in which line, without repeats; ascending by term, then by line
     term: NDArray[np.int64]
     line: NDArray[np.int64]
-    count: NDArray[np.int64]
-    lengths: Float64Array
+    count: NDArray[np.int64]  # [n], how often it stands there
+    lengths: Float64Array  # [L], how many terms of any kind each line has
 
     @classmethod
     def of(cls, index: TermIndex, layout: LineLayout) -> DocumentWords:

@@ -45,14 +45,10 @@ def encoded_logits(outputs: Outputs, rubrics: Sequence[str]) -> Float64Array:
 
 @dataclass(frozen=True, eq=False)
 class EncoderReading:
-    """What an encoder says of L lines.
+    """What an encoder says of L lines."""
 
-    Attributes:
-        logits: float64 [L, 4], the means of `encoded_logits` over each line's tokens that were read.
-        read: bool [L], of which lines any token was read."""
-
-    logits: Float64Array
-    read: NDArray[np.bool_]
+    logits: Float64Array  # [L, 4], the means of `encoded_logits` over each line's tokens that were read
+    read: NDArray[np.bool_]  # [L], of which lines any token was read
 
     @classmethod
     def of(cls, averages: Averages, lines: TokenLines) -> EncoderReading:

@@ -66,20 +66,13 @@ _BEGINS_IMPORT = np.array([any(sign[0] == chr(point) for sign in _IMPORT_SIGNS) 
 
 @dataclass(frozen=True, eq=False)
 class Positions:
-    """The I lines with ink among L, and how they belong together.
+    """The I lines with ink among L, and how they belong together."""
 
-    Attributes:
-        layout: the L lines.
-        lines: int64 [I], their numbers.
-        place: int64 [L], the position of each line; -1 for a blank one.
-        blocks: int64 [I], the number of each one's block, from 0 without gaps.
-        header: int64 [I], the position of the line that heads each one; -1 without one."""
-
-    layout: LineLayout
-    lines: NDArray[np.int64]
-    place: NDArray[np.int64]
-    blocks: NDArray[np.int64]
-    header: NDArray[np.int64]
+    layout: LineLayout  # the L lines
+    lines: NDArray[np.int64]  # [I], their numbers
+    place: NDArray[np.int64]  # [L], the position of each line; -1 for a blank one
+    blocks: NDArray[np.int64]  # [I], the number of each one's block, from 0 without gaps
+    header: NDArray[np.int64]  # [I], the position of the line that heads each one; -1 without one
 
     @classmethod
     def of(cls, words: DocumentWords) -> Positions:
@@ -116,23 +109,16 @@ class Positions:
 
 @dataclass(frozen=True, eq=False)
 class Matches:
-    """Which words of a query stand in which lines.
+    """Which words of a query stand in which lines."""
 
-    Attributes:
-        terms: the Q terms that are weighed.
-        features: float32 [Q, F], what is known of them, that of the file included.
-        rarity: float64 [Q], how rare each is in the file.
-        position, word: int64 [m], a position and a word that stands there, each pair once.
-        count: int64 [m], how often it stands there.
-        block: int64 [m], the block of each of these positions."""
-
-    terms: tuple[str, ...]
-    features: Float32Array
-    rarity: Float64Array
+    terms: tuple[str, ...]  # the Q terms that are weighed
+    features: Float32Array  # [Q, F], what is known of them, that of the file included
+    rarity: Float64Array  # [Q], how rare each is in the file
+    # position, word: [m], a position and a word that stands there, each pair once
     position: NDArray[np.int64]
     word: NDArray[np.int64]
-    count: NDArray[np.int64]
-    block: NDArray[np.int64]
+    count: NDArray[np.int64]  # [m], how often it stands there
+    block: NDArray[np.int64]  # [m], the block of each of these positions
 
     @cached_property
     def of_blocks(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -264,21 +250,16 @@ def _depths(layout: LineLayout) -> Float64Array:
 
 @dataclass(frozen=True, eq=False)
 class LineForms:
-    """The forms of L lines.
+    """The forms of L lines."""
 
-    Attributes:
-        comment: bool [L], whether the line begins like a comment in any usual language. What stands in the middle of a
-            docstring isn't found, because only a grammar would know.
-        marks: bool [L], whether the line has no letter, digit or underscore, but isn't blank.
-        imports: bool [L], whether the line begins like an import in any usual language.
-        length: float64 [L], the line's characters between its white space, as a share of `LONGEST`, in [0, 1].
-        repeats: float64 [L], the logarithm of how many lines are the same but for white space around them; 0 for blank
-            ones."""
-
+    # [L], whether the line begins like a comment in any usual language. What stands in the middle of a docstring
+    # isn't found, because only a grammar would know.
     comment: NDArray[np.bool_]
-    marks: NDArray[np.bool_]
-    imports: NDArray[np.bool_]
+    marks: NDArray[np.bool_]  # [L], whether the line has no letter, digit or underscore, but isn't blank
+    imports: NDArray[np.bool_]  # [L], whether the line begins like an import in any usual language
+    # [L], the line's characters between its white space, as a share of `LONGEST`, in [0, 1]
     length: Float64Array
+    # [L], the logarithm of how many lines are the same but for white space around them; 0 for blank ones
     repeats: Float64Array
 
 

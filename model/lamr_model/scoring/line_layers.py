@@ -115,21 +115,16 @@ def _grouped(
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """One layer: h + relu(C(h) + c), where C reads neighbours, means over blocks and over the file, and relations.
+    """One layer: h + relu(C(h) + c), where C reads neighbours, means over blocks and over the file, and relations."""
 
-    Attributes:
-        stride: how many lines the neighbours that are read lie apart.
-        own, block, file: float32 [2 reach + 1, W, W], what each neighbour's state, its block's mean and the file's mean
-            are multiplied by.
-        told: float32 [W, 4 W], what states are multiplied by for each of `RELATIONS`.
-        bias: float32 [W]."""
-
-    stride: int
+    stride: int  # how many lines the neighbours that are read lie apart
+    # own, block, file: [2 reach + 1, W, W], what each neighbour's state, its block's mean and the file's mean are
+    # multiplied by
     own: Float32Array
     block: Float32Array
     file: Float32Array
-    told: Float32Array
-    bias: Float32Array
+    told: Float32Array  # [W, 4 W], what states are multiplied by for each of `RELATIONS`
+    bias: Float32Array  # [W]
 
     def __call__(self, states: Float32Array, positions: Positions, relations: Relations) -> Float32Array:
         """Return states float32 [I, W] from states, without the relu's residual."""

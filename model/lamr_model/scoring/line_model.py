@@ -55,29 +55,21 @@ MOST_WEIGHT, LEAST_WEIGHT = 4.0, -6.0
 
 @dataclass(frozen=True, eq=False)
 class ScoredLines:
-    """What the model says of L lines.
+    """What the model says of L lines."""
 
-    Attributes:
-        logits: float64 [L], the log-odds of the fused chain's marginals; those of blank lines are the smallest.
-        dependency: bool [L], where the dependency rubric's marginal is above the semantic one's."""
-
+    # [L], the log-odds of the fused chain's marginals; those of blank lines are the smallest
     logits: Float64Array
-    dependency: NDArray[np.bool_]
+    dependency: NDArray[np.bool_]  # [L], where the dependency rubric's marginal is above the semantic one's
 
 
 @dataclass(frozen=True, eq=False)
 class FileLines:
-    """What the model reads of a file's lines, whatever is asked about them.
+    """What the model reads of a file's lines, whatever is asked about them."""
 
-    Attributes:
-        words: of all lines.
-        positions, relations: of those with ink.
-        forms: of all lines."""
-
-    words: DocumentWords
-    positions: Positions
+    words: DocumentWords  # of all lines
+    positions: Positions  # positions, relations: of those with ink
     relations: Relations
-    forms: LineForms
+    forms: LineForms  # of all lines
 
     @classmethod
     def of(cls, source: SourceFile) -> FileLines:
@@ -91,23 +83,15 @@ class FileLines:
 
 @dataclass(frozen=True, eq=False)
 class QueryLines:
-    """A query and a file's lines, ready for the model.
+    """A query and a file's lines, ready for the model."""
 
-    Attributes:
-        positions, relations: of the lines with ink.
-        vectors: what vectors of words say of them.
-        plain: float32 [I, P], their `INPUTS`.
-        terms: those of the query that are weighed.
-        together: the largest share of the query's words that one block has, in [0, 1].
-        understood: see `LineModel.understood`."""
-
-    positions: Positions
+    positions: Positions  # positions, relations: of the lines with ink
     relations: Relations
-    vectors: LineVectors
-    plain: Float32Array
-    terms: tuple[str, ...]
-    together: float
-    understood: float
+    vectors: LineVectors  # what vectors of words say of them
+    plain: Float32Array  # [I, P], their `INPUTS`
+    terms: tuple[str, ...]  # those of the query that are weighed
+    together: float  # the largest share of the query's words that one block has, in [0, 1]
+    understood: float  # see `LineModel.understood`
 
     def column(self, name: str) -> Float32Array:
         """Return one of the inputs that aren't of vectors, float32 [I], by its name in `INPUTS`."""

@@ -22,16 +22,12 @@ _HELD_TOKENS = 4096
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
-    """A model's outputs for the m code tokens of one or several chunks, one chunk after another.
+    """A model's outputs for the m code tokens of one or several chunks, one chunk after another."""
 
-    Attributes:
-        keep, keep_prob, rubric_prob: see `ChunkResult`.
-        relevance: float64 [m], the relevance of each token's chunk."""
-
-    keep: NDArray[np.uint8]
+    keep: NDArray[np.uint8]  # keep, keep_prob, rubric_prob: see `ChunkResult`
     keep_prob: NDArray[np.float32]
     rubric_prob: NDArray[np.float32] | None
-    relevance: Float64Array
+    relevance: Float64Array  # [m], the relevance of each token's chunk
 
     @classmethod
     def of(cls, results: Sequence[ChunkResult]) -> Outputs:
@@ -51,16 +47,11 @@ Values = Callable[[Outputs], NDArray[Any]]
 
 @dataclass(frozen=True, eq=False)
 class Averages:
-    """What is known of a document's n tokens, averaged over chunks.
+    """What is known of a document's n tokens, averaged over chunks."""
 
-    Attributes:
-        values: float64 [n, F], the averages; 0 for tokens that no chunk held.
-        read: bool [n], which tokens a chunk held.
-        relevances: the relevance of each chunk, in the order of their arrival."""
-
-    values: Float64Array
-    read: NDArray[np.bool_]
-    relevances: tuple[float, ...]
+    values: Float64Array  # [n, F], the averages; 0 for tokens that no chunk held
+    read: NDArray[np.bool_]  # [n], which tokens a chunk held
+    relevances: tuple[float, ...]  # the relevance of each chunk, in the order of their arrival
 
 
 class ScoreMerger:

@@ -42,14 +42,10 @@ _WRITES_DATA = np.array([chr(point) in _LETTERS for point in range(128)] + [Fals
 class EncodedData:
     """Where a text of c characters and L lines holds bytes that are written out as letters, as notebooks hold images.
 
-    Nobody reads them, and a model would make thousands of tokens of them, against which the rest would be judged.
+    Nobody reads them, and a model would make thousands of tokens of them, against which the rest would be judged."""
 
-    Attributes:
-        spans: int64 [k, 2], first and one-past-last character of each piece of data, ascending.
-        lines: bool [L], lines that hold hardly anything else."""
-
-    spans: NDArray[np.int64]
-    lines: NDArray[np.bool_]
+    spans: NDArray[np.int64]  # [k, 2], first and one-past-last character of each piece of data, ascending
+    lines: NDArray[np.bool_]  # [L], lines that hold hardly anything else
 
     @classmethod
     def of(cls, layout: LineLayout) -> EncodedData:
@@ -87,22 +83,15 @@ class EncodedData:
 
 @dataclass(frozen=True, eq=False)
 class QueryDocument:
-    """A file of L lines and a query.
+    """A file of L lines and a query."""
 
-    Attributes:
-        given: the query as the caller gave it.
-        source: the file; its text is read without the numbers of a listing.
-        reading: what the encoder reads of the query and its task.
-        query_ids: int64 [q], the tokens of the reading.
-        tokenize: makes the tokens of the text; it is called once, when they are first needed.
-        data: the encoded data that isn't judged and scores 0; None where all is judged."""
-
-    given: Query
-    source: SourceFile
-    reading: TruncatedQuery
-    query_ids: NDArray[np.int64]
+    given: Query  # the query as the caller gave it
+    source: SourceFile  # the file; its text is read without the numbers of a listing
+    reading: TruncatedQuery  # what the encoder reads of the query and its task
+    query_ids: NDArray[np.int64]  # [q], the tokens of the reading
+    # makes the tokens of the text; it is called once, when they are first needed
     tokenize: Callable[[], Tokens]
-    data: EncodedData | None
+    data: EncodedData | None  # the encoded data that isn't judged and scores 0; None where all is judged
 
     @classmethod
     def of(  # noqa: PLR0913  # keyword-only, each with a default

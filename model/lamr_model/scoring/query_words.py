@@ -36,14 +36,10 @@ _PATH_WORD = expression(r"\w+")
 
 @dataclass(frozen=True, eq=False)
 class QueryWords:
-    """The distinct terms of a query, in their order.
+    """The distinct terms of a query, in their order."""
 
-    Attributes:
-        terms: the Q terms (`lamr_model.words`), without stop words.
-        features: float32 [Q, F], see `FEATURES`."""
-
-    terms: tuple[str, ...]
-    features: Float32Array
+    terms: tuple[str, ...]  # the Q terms (`lamr_model.words`), without stop words
+    features: Float32Array  # [Q, F], see `FEATURES`
 
     @classmethod
     def of(cls, query: str, task: str, path: str, ranks: Mapping[str, int]) -> QueryWords:

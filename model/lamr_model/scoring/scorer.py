@@ -154,22 +154,17 @@ class Scorer:
 
 @dataclass(frozen=True, eq=False)
 class LineScores:
-    """What a document's L lines score.
+    """What a document's L lines score."""
 
-    Attributes:
-        scores: float32 [L], in [0, 1].
-        dependency: bool [L], whether the dependency rubric speaks for a line more than the semantic one does; None
-            where the model lacks either or gave no marginals of them.
-        relevance: P(the document holds what is looked for), if the rule knows `AnswerPrior`; else that of the most
-            relevant chunk. 0 without any.
-        rule: what gave the scores.
-        inked: bool [L], which lines aren't blank."""
-
-    scores: NDArray[np.float32]
+    scores: NDArray[np.float32]  # [L], in [0, 1]
+    # [L], whether the dependency rubric speaks for a line more than the semantic one does; None where the model lacks
+    # either or gave no marginals of them
     dependency: NDArray[np.bool_] | None
+    # P(the document holds what is looked for), if the rule knows `AnswerPrior`; else that of the most relevant chunk.
+    # 0 without any.
     relevance: float
-    rule: LineRule
-    inked: NDArray[np.bool_]
+    rule: LineRule  # what gave the scores
+    inked: NDArray[np.bool_]  # [L], which lines aren't blank
 
     def adapted(self, threshold: float) -> float:
         """Return the threshold that this document gets where the caller gives none (`threshold.adapted`).

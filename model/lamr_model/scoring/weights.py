@@ -33,14 +33,10 @@ _FUSION = "reader."
 
 @dataclass(frozen=True, eq=False)
 class LineWeights:
-    """What scores lines.
+    """What scores lines."""
 
-    Attributes:
-        model: scores the lines of a file by itself.
-        fusion: scores them with what an encoder has read."""
-
-    model: LineModel
-    fusion: ScoreFusion
+    model: LineModel  # scores the lines of a file by itself
+    fusion: ScoreFusion  # scores them with what an encoder has read
 
 
 def word_table(vectors: NDArray[np.floating[Any]], alone: NDArray[np.floating[Any]]) -> WordTable:

@@ -36,18 +36,13 @@ MOST_ROW_BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class RowFormat:
-    """One format.
+    """One format."""
 
-    Attributes:
-        ending: of a file's name, with its dot.
-        place: what a row is counted by in messages and in the ids of rows without one.
-        encode: makes a whole file of answers.
-        read: yields every row's number, from 1, and the row; for a row that is none, what is wrong with it. It raises
-            ValueError for a file that as a whole isn't of the format."""
-
-    ending: str
-    place: str
-    encode: Callable[[Sequence[Row]], bytes]
+    ending: str  # of a file's name, with its dot
+    place: str  # what a row is counted by in messages and in the ids of rows without one
+    encode: Callable[[Sequence[Row]], bytes]  # makes a whole file of answers
+    # yields every row's number, from 1, and the row; for a row that is none, what is wrong with it. It raises
+    # ValueError for a file that as a whole isn't of the format.
     read: Callable[[BinaryIO], Iterator[tuple[int, Row | str]]]
 
     def rows(self, stream: BinaryIO) -> Iterator[Row]:
