@@ -172,12 +172,9 @@ class Attempts:
         self.failure: ServerError | None = None
 
     def failed(self, error: ServerError) -> float:
-        """Take in a failure, and return the seconds to wait before the next attempt.
-
-        Raises:
-            DeadlineExceededError: the first attempt had too little time.
-            ServerError: there is no other attempt; that of the last one that ended before the time was
-                over."""
+        """Take in a failure, and return the seconds to wait before the next attempt. Raises `DeadlineExceededError`:
+        the first attempt had too little time. Raises `ServerError`: there is no other attempt; that of the last one
+        that ended before the time was over."""
         if isinstance(error, DeadlineExceededError):
             raise (self.failure or self._deadline.exceeded()) from error
         self._failures, self.failure = self._failures + 1, error
@@ -188,9 +185,7 @@ class Attempts:
 
 def until_answered(ask: Callable[[ServerError | None], Answer], attempts: Attempts) -> Answer:
     """Return the answer of the first attempt that succeeds, from a thread; each is told of the last one's failure.
-
-    Raises:
-        ServerError: see `Attempts.failed`."""
+    Raises `ServerError`: see `Attempts.failed`."""
     while True:
         try:
             return ask(attempts.failure)

@@ -65,11 +65,8 @@ class Dispatcher:
         """Ask about groups of chunks and hand each result to `on_result`, in the caller's thread and in any order.
 
         With `leave`, the run ends at the deadline whatever a call is at, which then goes on in its thread; calls that
-        can't end in time aren't begun.
-
-        Raises:
-            ServerError, ModelMismatchError: the first one that retries didn't cure; the others are dropped.
-            ClosedError: the dispatcher was closed."""
+        can't end in time aren't begun. Raises `ServerError`, `ModelMismatchError`: the first one that retries didn't
+        cure; the others are dropped. Raises `ClosedError`: the dispatcher was closed."""
         if self._closed:
             raise closed()
         groups = iter(groups)
@@ -119,11 +116,8 @@ class Dispatcher:
                 future.cancel()
 
     def warm(self) -> None:
-        """Load now what the first call would load.
-
-        Raises:
-            ModelMismatchError, MissingPackageError: see `Pruner.warm`.
-            ClosedError: the dispatcher was closed."""
+        """Load now what the first call would load. Raises `ModelMismatchError`, `MissingPackageError`: see
+        `Pruner.warm`. Raises `ClosedError`: the dispatcher was closed."""
         if self._closed:
             raise closed()
         self._transport.warm()

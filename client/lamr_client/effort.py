@@ -32,10 +32,8 @@ TIME, SETTLED, MOST = "time", "settled", "the most of auto"
 
 
 def check_effort(effort: str, within: float | None) -> None:
-    """Check what a caller says of the encoder's reading.
-
-    Raises:
-        InvalidInputError: the effort has no such name, or there is no time at all."""
+    """Check what a caller says of the encoder's reading. Raises `InvalidInputError`: the effort has no such name, or
+    there is no time at all."""
     if effort not in get_args(EffortName):
         efforts = ", ".join(get_args(EffortName))
         raise InvalidInputError(f"effort must be one of {efforts}, not {effort!r}", argument="effort")

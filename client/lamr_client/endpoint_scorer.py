@@ -120,11 +120,8 @@ class EndpointScorer(Closing):
             return np.array(answer["tokens"], np.int64).reshape(len(answer["tokens"]))
 
     def log_probs(self, sequences: Sequence[IntArray], firsts: Sequence[int] | None = None) -> list[Log]:
-        """See `CausalScorer.log_probs`.
-
-        Raises:
-            InvalidInputError: a sequence is empty or too long.
-            ServerError, ModelMismatchError: the server failed, or answers in another form than at first."""
+        """See `CausalScorer.log_probs`. Raises `InvalidInputError`: a sequence is empty or too long. Raises
+        `ServerError`, `ModelMismatchError`: the server failed, or answers in another form than at first."""
         check_sequences(sequences, self.max_tokens)
         asked = [max(first, 1) for first in firsts or [1] * len(sequences)]
         found = [np.zeros(len(ids), np.float32) for ids in sequences]
@@ -252,10 +249,8 @@ class EndpointScorer(Closing):
 
 
 def _checked(values: list[Any], count: int) -> Log:
-    """Numbers as float32 `[count]`.
-
-    Raises:
-        ValueError: there are others, or they are no logarithms of probabilities."""
+    """Numbers as float32 `[count]`. Raises `ValueError`: there are others, or they are no logarithms of
+    probabilities."""
     numbers = np.array(values, np.float32)
     if numbers.shape != (count,) or not np.isfinite(numbers).all() or numbers.max(initial=0) > 1e-3:
         raise ValueError(f"{len(values)} numbers for {count} tokens, or no logarithms of probabilities")

@@ -63,10 +63,8 @@ class GrpcChannel(abc.ABC, Generic[Request, Result, Endpoint]):
 
     @abc.abstractmethod
     def _read_config(self, config: Any) -> Endpoint:
-        """Read the model's `ModelConfig` message before anything is sent.
-
-        Raises:
-            ModelMismatchError: it is another model."""
+        """Read the model's `ModelConfig` message before anything is sent. Raises `ModelMismatchError`: it is another
+        model."""
 
     @abc.abstractmethod
     def _tensors(self, request: Request, endpoint: Endpoint) -> tuple[list[Any], list[Any]]:
@@ -74,16 +72,11 @@ class GrpcChannel(abc.ABC, Generic[Request, Result, Endpoint]):
 
     @abc.abstractmethod
     def read(self, answer: Any, request: Request, endpoint: Endpoint) -> Result:
-        """Read an `InferResult`.
-
-        Raises:
-            ModelMismatchError: it isn't an answer to the request."""
+        """Read an `InferResult`. Raises `ModelMismatchError`: it isn't an answer to the request."""
 
     def ask(self, requests: Sequence[Request], deadline: Deadline) -> list[Result]:
-        """Ask about several things; all are under way at once. Nobody reads what comes too late.
-
-        Raises:
-            ServerError, ModelMismatchError: see `lamr_base.errors`."""
+        """Ask about several things; all are under way at once. Nobody reads what comes too late. Raises
+        `ServerError`, `ModelMismatchError`: see `lamr_base.errors`."""
         endpoint = self.connect(deadline)
         answers: SimpleQueue[Answer] = SimpleQueue()
         results: dict[int, Result] = {}
@@ -152,9 +145,7 @@ class GrpcChannel(abc.ABC, Generic[Request, Result, Endpoint]):
 
     def connect(self, deadline: Deadline) -> Endpoint:
         """Return what requests must know of the model, and ask for its configuration first where that isn't known.
-
-        Raises:
-            ServerError, ModelMismatchError: see `lamr_base.errors`."""
+        Raises `ServerError`, `ModelMismatchError`: see `lamr_base.errors`."""
         if (endpoint := self.endpoint) is not None:
             return endpoint
         left = deadline.remaining()

@@ -255,10 +255,8 @@ class ChunkReading:
         return gains + _NEVER_SETTLED if self._job.options.effort == "full" else gains
 
     def add(self, tokens: tuple[int, int], result: ChunkResult) -> None:
-        """Take in the answer about the chunk of this token range, in any order.
-
-        Raises:
-            ModelMismatchError: the answer doesn't fit."""
+        """Take in the answer about the chunk of this token range, in any order. Raises `ModelMismatchError`: the
+        answer doesn't fit."""
         assert self._scorer is not None, "a reading is finished once"
         self._scorer.add(tokens, result)
         self._read += 1

@@ -26,9 +26,8 @@ from lamr_client.tracing import is_traceparent
 @own_errors()
 def decode_code(code: str | bytes | bytearray | memoryview | SourceFile) -> DecodedFile:
     """Return the code as text that can be encoded again byte for byte; a byte order mark of UTF-8 stays where it is.
-
-    Raises:
-        InvalidInputError: the bytes are no text in any known encoding, or the text has lone surrogates."""
+    Raises `InvalidInputError`: the bytes are no text in any known encoding, or the text has lone
+    surrogates."""
     code = code.text if isinstance(code, SourceFile) else code
     if isinstance(code, str):
         _refuse_surrogates(code, "code")
@@ -51,19 +50,13 @@ def decode_code(code: str | bytes | bytearray | memoryview | SourceFile) -> Deco
 
 
 def check_code(code: str) -> None:
-    """Refuse text that no source file holds.
-
-    Raises:
-        InvalidInputError: the text has a NUL character."""
+    """Refuse text that no source file holds. Raises `InvalidInputError`: the text has a NUL character."""
     _refuse_nul(code, "code", "binary files can't be pruned")
 
 
 def check_query(query: str) -> None:
-    """Refuse queries that ask nothing.
-
-    Raises:
-        InvalidInputError: the query isn't text, is empty or blank, or has a NUL character or lone
-            surrogates."""
+    """Refuse queries that ask nothing. Raises `InvalidInputError`: the query isn't text, is empty or blank, or has a
+    NUL character or lone surrogates."""
     check_words(query, "query")
     if not query.strip():
         raise InvalidInputError("the query is empty; say what you are looking for", argument="query")
@@ -108,11 +101,8 @@ def _refuse_nul(text: str, what: str, remedy: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class PruneOptions:
-    """The options of `Pruner.prune`, which explains them.
-
-    Raises:
-        InvalidInputError: a value lies outside its range, an expression is invalid, or a language is
-            unknown."""
+    """The options of `Pruner.prune`, which explains them. Raises `InvalidInputError`: a value lies outside its range,
+    an expression is invalid, or a language is unknown."""
 
     task: str = ""
     history: str = ""
@@ -224,10 +214,7 @@ class CallDefaults:
     def begin(
         self, timeout: float | None, on_error: OnError | None, within: float | None = None
     ) -> PruneCall:
-        """Start a call's clock.
-
-        Raises:
-            InvalidInputError: see the class."""
+        """Start a call's clock. Raises `InvalidInputError`: see the class."""
         own = CallDefaults(self.timeout if timeout is None else timeout, on_error or self.on_error)
         deadline = Deadline(own.timeout)
         return PruneCall(own.on_error, deadline, deadline.earlier(most=within))

@@ -250,10 +250,7 @@ class Pruner(Closing):
 
 
 def check_setup(server: str | None, transport: object | None, max_concurrency: int, retries: int) -> None:
-    """Refuse arguments that no pruner can be made of.
-
-    Raises:
-        InvalidInputError: names the argument."""
+    """Refuse arguments that no pruner can be made of. Raises `InvalidInputError`: names the argument."""
     if server is not None and transport is not None:
         raise InvalidInputError("give either a server or a transport, not both", argument="transport")
     if max_concurrency < 1:
@@ -270,11 +267,8 @@ def connect_to(
     cert: str | os.PathLike[str] | None,
     key: str | os.PathLike[str] | None,
 ) -> Connection | None:
-    """Return how to reach a server; None without one.
-
-    Raises:
-        InvalidInputError: see `parse_connection`; or there is something to show and no server to show it
-            to."""
+    """Return how to reach a server; None without one. Raises `InvalidInputError`: see `parse_connection`; or there is
+    something to show and no server to show it to."""
     if server is not None:
         return parse_connection(server, api_key=api_key, ca=ca, cert=cert, key=key)
     given = {"api_key": api_key, "ca": ca, "cert": cert, "key": key}

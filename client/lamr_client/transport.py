@@ -76,9 +76,7 @@ class _Ready:
 
     def check_time(self, deadline: Deadline) -> None:  # nothing holds a call up
         """Refuse a call that must be answered by a deadline, whatever the encoder does, if loading would hold it up.
-
-        Raises:
-            ServerError: there isn't the time, or somebody else is loading."""
+        Raises `ServerError`: there isn't the time, or somebody else is loading."""
 
 
 class Transport(_Ready, Closing, abc.ABC):

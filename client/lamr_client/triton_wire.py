@@ -173,10 +173,8 @@ def queue_timeout(left: float | None) -> int | None:
 
 
 def result_of(answer: Any, request: ChunkRequest, endpoint: ModelEndpoint) -> ChunkResult:
-    """Read an `InferResult`.
-
-    Raises:
-        ModelMismatchError: an output is missing, of another type or shape, or no probability."""
+    """Read an `InferResult`. Raises `ModelMismatchError`: an output is missing, of another type or shape, or no
+    probability."""
     m = request.document_span[1] - request.document_span[0]
 
     def read(name: str, *shape: int) -> NDArray[Any]:
@@ -200,9 +198,7 @@ def read_output(
     answer: Any, name: str, dtype: np.dtype[Any], shape: tuple[int, ...], endpoint: ModelEndpoint
 ) -> NDArray[Any]:
     """Read one tensor of an `InferResult`, which is checked before numpy sees a byte of it. A length of -1 is any.
-
-    Raises:
-        ModelMismatchError: it is missing, or of another type, shape or size."""
+    Raises `ModelMismatchError`: it is missing, or of another type, shape or size."""
     response = answer.get_response()
     places = [place for place, output in enumerate(response.outputs) if output.name == name]
     if len(places) != 1 or len(response.raw_output_contents) != len(response.outputs):

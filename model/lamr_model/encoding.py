@@ -160,10 +160,8 @@ class PromptEncoder:
 
     @classmethod
     def from_repository(cls, repository: Path) -> PromptEncoder:
-        """Return the encoder of a model repository.
-
-        Raises:
-            ModelMismatchError: `lamr.json` or `tokenizer.json` is missing or doesn't belong to the other."""
+        """Return the encoder of a model repository. Raises `ModelMismatchError`: `lamr.json` or `tokenizer.json` is
+        missing or doesn't belong to the other."""
         return cls(client_files(repository) / TOKENIZER_FILE, load_spec(repository))
 
     def encode_query(self, query: str) -> NDArray[np.int64]:
@@ -227,11 +225,8 @@ class PromptEncoder:
         return self._tables[name]
 
     def code_room(self, query_tokens: int, chunking: Chunking | None = None) -> int:
-        """Return how many code tokens a chunk holds beside the prompt and the query.
-
-        Raises:
-            InvalidInputError: the query leaves room for less than `MIN_CODE_TOKENS`, or than a chunk that is
-                smaller."""
+        """Return how many code tokens a chunk holds beside the prompt and the query. Raises `InvalidInputError`: the
+        query leaves room for less than `MIN_CODE_TOKENS`, or than a chunk that is smaller."""
         chunking = chunking or self.spec.chunking
         left = chunking.window - self.prompt_tokens - query_tokens
         least = self._least_code(chunking)

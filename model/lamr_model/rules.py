@@ -108,11 +108,8 @@ class LineRule:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> LineRule:
-        """Return the rule that `dataclasses.asdict` has made a dictionary of.
-
-        Raises:
-            TypeError: a field is unknown, or `shares` or `presence` of another form.
-            ValueError: see the class."""
+        """Return the rule that `dataclasses.asdict` has made a dictionary of. Raises `TypeError`: a field is unknown,
+        or `shares` or `presence` of another form. Raises `ValueError`: see the class."""
         shares = data.get("shares")
         parts: dict[str, Any] = {"shares": None if shares is None else tuple(map(float, shares))}
         for name in ("presence", "unread_presence"):
@@ -147,11 +144,8 @@ class Scoring:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Scoring:
-        """Return the scoring that `to_dict` has made a dictionary of.
-
-        Raises:
-            TypeError: a field is unknown or of another type.
-            ValueError: see the classes."""
+        """Return the scoring that `to_dict` has made a dictionary of. Raises `TypeError`: a field is unknown or of
+        another type. Raises `ValueError`: see the classes."""
         fields: dict[str, Any] = {**data}
         fields.pop("usual", None)  # which older models carry
         for name in {"asked", "told"} & data.keys():

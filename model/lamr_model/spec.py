@@ -200,11 +200,9 @@ _IS_OF_TYPE: dict[str, Callable[[Any], bool]] = {
 
 
 def typed(record: _Record) -> _Record:
-    """Return a record after checking that each field is of its type, and each number finite.
-
-    Raises:
-        ValueError: a field isn't.
-        KeyError: a field has a type that the table above doesn't list; that is a mistake of the class."""
+    """Return a record after checking that each field is of its type, and each number finite. Raises `ValueError`: a
+    field isn't. Raises `KeyError`: a field has a type that the table above doesn't list; that is a mistake of the
+    class."""
     for each in dataclasses.fields(record):
         value, (kind, optional, _) = getattr(record, each.name), str(each.type).partition(" | None")
         if not ((optional and value is None) or _IS_OF_TYPE[kind](value)):
@@ -213,10 +211,8 @@ def typed(record: _Record) -> _Record:
 
 
 def load_spec(repository: Path) -> ModelSpec:
-    """Read `lamr/1/lamr.json` of a model repository.
-
-    Raises:
-        ModelMismatchError: the file is missing or unreadable as a spec."""
+    """Read `lamr/1/lamr.json` of a model repository. Raises `ModelMismatchError`: the file is missing or unreadable
+    as a spec."""
     path = client_files(repository) / SPEC_FILE
     try:
         text = read_regular(path).decode("utf-8")
@@ -237,10 +233,8 @@ def client_files(repository: Path) -> Path:
 
 
 def bundled_repository() -> Path:
-    """Return the model repository that ships with this distribution (the package `lamr_model_repository`).
-
-    Raises:
-        ModelMismatchError: the distribution was installed without it."""
+    """Return the model repository that ships with this distribution (the package `lamr_model_repository`). Raises
+    `ModelMismatchError`: the distribution was installed without it."""
     package = importlib.util.find_spec("lamr_model_repository")
     places = list(package.submodule_search_locations or []) if package else []
     if not places:

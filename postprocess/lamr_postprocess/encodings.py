@@ -197,10 +197,7 @@ class Encoding:
         return not self.name.startswith(("utf-16", "utf-32"))
 
     def decode(self, data: bytes) -> str:
-        """Return the text.
-
-        Raises:
-            ValueError: the bytes aren't in this encoding."""
+        """Return the text. Raises `ValueError`: the bytes aren't in this encoding."""
         if self.strays:
             return _moved(_SURROGATES, data.decode("utf-8", "surrogateescape"), _TO_PRIVATE)
         return data[len(self.mark) :].decode(self.name)

@@ -44,9 +44,7 @@ _FEWEST_NODES = 8
 
 def parse_mended(text: str, language: Language) -> ParsedText:
     """Parse a text of a language that has a grammar; where it is damaged, the damage is kept as small as it can be.
-
-    Raises:
-        CostlySyntaxError: see `lamr_postprocess.syntax.parse`."""
+    Raises `CostlySyntaxError`: see `lamr_postprocess.syntax.parse`."""
     data = parser_text(text)
     source = parse_bytes(data, grammar_of(language))
     broken = source.tree.root_node.has_error

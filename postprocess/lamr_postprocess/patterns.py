@@ -217,10 +217,8 @@ class LineSearch:
         self._programs = {True: self._compiled(ascii_only=True)}
 
     def found(self, lines: Sequence[str]) -> Iterator[int]:
-        """Yield the places of the lines that it is found in, in order; lines may have their ends.
-
-        Raises:
-            InvalidInputError: the time is over, or a line is too long for the expression."""
+        """Yield the places of the lines that it is found in, in order; lines may have their ends. Raises
+        `InvalidInputError`: the time is over, or a line is too long for the expression."""
         if not lines:
             return
         data = "\n".join([line.rstrip("\r\n") for line in lines]).encode("utf-8", "surrogatepass")
@@ -274,10 +272,8 @@ class LineSearch:
 
 
 def check_expressions(patterns: Iterable[str], argument: str) -> None:
-    """Refuse what no call may search for.
-
-    Raises:
-        InvalidInputError: there are too many expressions, or one can't be searched for."""
+    """Refuse what no call may search for. Raises `InvalidInputError`: there are too many expressions, or one can't be
+    searched for."""
     given = list(islice(patterns, MOST_EXPRESSIONS + 1))
     if len(given) > MOST_EXPRESSIONS:
         raise InvalidInputError(

@@ -218,10 +218,8 @@ def _shown_lines(document: Document, line_numbers: bool) -> list[str]:
 
 
 def _overrun(used: int, limit: int, max_tokens: int | None) -> str | None:
-    """The note for a smallest output that is above the ratio's limit.
-
-    Raises:
-        BudgetError: the output is above `max_tokens`."""
+    """The note for a smallest output that is above the ratio's limit. Raises `BudgetError`: the output is above
+    `max_tokens`."""
     if max_tokens is not None and used > max_tokens:
         raise BudgetError(used, max_tokens)
     return (

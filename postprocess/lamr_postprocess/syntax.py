@@ -166,10 +166,8 @@ def spelled_out(query: str) -> str:
 @cache  # one entry a language: compiled queries are costly, and don't change
 def grammar_of(language: Language) -> Grammar:
     """Load a language's grammar wheel and put its table into numbers; its queries are compiled when they are used.
-
-    Raises:
-        ValueError: the table names a kind that the grammar doesn't have.
-        MissingGrammarError: the wheel isn't installed."""
+    Raises `ValueError`: the table names a kind that the grammar doesn't have. Raises `MissingGrammarError`: the wheel
+    isn't installed."""
     module, function = language.grammar.split(":")
     try:
         wheel = importlib.import_module(module)

@@ -34,10 +34,8 @@ class Trials:
         self._pipe: Connection | None = None
 
     def run(self, *parse: Any) -> int:
-        """Try a parse, by the arguments of `trial_process.parses`, and return how that ended.
-
-        Raises:
-            OutOfTimeError: see `clock`."""
+        """Try a parse, by the arguments of `trial_process.parses`, and return how that ended. Raises
+        `OutOfTimeError`: see `clock`."""
         while not self._lock.acquire(timeout=_LOOK_SECONDS):
             look()
         try:

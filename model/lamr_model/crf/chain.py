@@ -28,10 +28,8 @@ class Packing:
 
     @classmethod
     def of(cls, cu_seqlens: npt.ArrayLike, tokens: int) -> Packing:
-        """Check `cu_seqlens` against T = `tokens`.
-
-        Raises:
-            ValueError: not integers of rank 1, doesn't run from 0 to T, or holds an empty sequence."""
+        """Check `cu_seqlens` against T = `tokens`. Raises `ValueError`: not integers of rank 1, doesn't run from 0 to
+        T, or holds an empty sequence."""
         ends = np.asarray(cu_seqlens)
         if ends.ndim != 1 or ends.size < 2 or not np.issubdtype(ends.dtype, np.integer):
             raise ValueError(
@@ -112,10 +110,7 @@ class Chain:
 
     @classmethod
     def of(cls, emissions: Array, packing: Packing, crf: LinearChainCrf) -> Chain:
-        """From emissions [T, 2].
-
-        Raises:
-            ValueError: an emission is NaN or infinite."""
+        """From emissions [T, 2]. Raises `ValueError`: an emission is NaN or infinite."""
         transitions, start, end = (part.astype(np.float64) for part in (crf.transitions, crf.start, crf.end))
         after_prune = transitions[0, 1] - transitions[0, 0]
         before_prune = transitions[1, 0] - transitions[0, 0]

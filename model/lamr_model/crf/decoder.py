@@ -88,10 +88,8 @@ class Decoder:
         return keep, np.stack(rubrics, axis=1)
 
     def emissions(self, fused: Array) -> tuple[Array, Array]:
-        """Each rubric's emissions [T, K, 2] and the gate [T, K], float32, from `fused` [T, D].
-
-        Raises:
-            ValueError: `fused` has another shape."""
+        """Each rubric's emissions [T, K, 2] and the gate [T, K], float32, from `fused` [T, D]. Raises `ValueError`:
+        `fused` has another shape."""
         D, K = self.weights.fused_size, self.weights.rubrics
         if fused.ndim != 2 or fused.shape[1] != D:
             raise ValueError(

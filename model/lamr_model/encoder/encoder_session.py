@@ -88,10 +88,8 @@ def open_encoder(
 
 
 def _check(session: Any, file: Path, inputs: Sequence[str], outputs: Sequence[str]) -> None:
-    """Check that a session takes and gives what it must.
-
-    Raises:
-        ModelMismatchError: it is another model's."""
+    """Check that a session takes and gives what it must. Raises `ModelMismatchError`: it is another
+    model's."""
     taken = {node.name for node in session.get_inputs()}
     given = {node.name for node in session.get_outputs()}
     if taken != set(inputs) or not given >= set(outputs):

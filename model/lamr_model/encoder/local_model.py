@@ -61,10 +61,8 @@ class LocalModel:
         return cut_by_tokens([len(request.input_ids) for request in requests], self._max_batch_tokens)
 
     def infer_many(self, requests: Sequence[ChunkRequest]) -> list[ChunkResult]:
-        """Return the answers to any number of requests, in their order.
-
-        Raises:
-            ServerError, ModelMismatchError: see `run`."""
+        """Return the answers to any number of requests, in their order. Raises `ServerError`, `ModelMismatchError`:
+        see `run`."""
         results: dict[int, ChunkResult] = {}
         for batch in self.batches(requests):
             results.update(zip(batch, self.run([requests[place] for place in batch]), strict=True))

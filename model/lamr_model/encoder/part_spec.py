@@ -37,10 +37,8 @@ class PartSpec:
 
     @classmethod
     def load(cls, folder: Path) -> PartSpec | None:
-        """Return what a folder with a `model.onnx` says of its parts; None where the encoder is one graph.
-
-        Raises:
-            ModelMismatchError: the file is damaged, or `model.onnx` isn't the one that it was written for."""
+        """Return what a folder with a `model.onnx` says of its parts; None where the encoder is one graph. Raises
+        `ModelMismatchError`: the file is damaged, or `model.onnx` isn't the one that it was written for."""
         path = folder / PARTS_FILE
         try:
             data = json.loads(read_regular(path))

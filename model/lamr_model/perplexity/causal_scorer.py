@@ -28,11 +28,8 @@ class CausalScorer(Protocol):
     def encode(self, text: str) -> IntArray:
         """Return a text's token ids, int64 `[t]`.
 
-        Special tokens that the model puts around every text are among them; those that the text itself spells are read
-        as plain text.
-
-        Raises:
-            ServerError, ModelMismatchError: the model failed."""
+        Special tokens that the model puts around every text are among them; those that the text itself spells are
+        read as plain text. Raises `ServerError`, `ModelMismatchError`: the model failed."""
         ...
 
     def log_probs(
@@ -80,10 +77,8 @@ def only_asked(
 
 
 def causal_tokenizer(file: Path) -> Tokenizer:
-    """Read a causal model's `tokenizer.json`; see `tokenizer_of`.
-
-    Raises:
-        ModelMismatchError: the file is missing or no tokenizer."""
+    """Read a causal model's `tokenizer.json`; see `tokenizer_of`. Raises `ModelMismatchError`: the file is missing or
+    no tokenizer."""
     try:
         content = read_regular(file, MOST_TOKENIZER_BYTES)
     except OSError as error:

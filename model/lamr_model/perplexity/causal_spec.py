@@ -89,10 +89,8 @@ def causal_files(repository: Path) -> Path:
 
 
 def load_causal_spec(repository: Path) -> CausalSpec:
-    """Read `lamr_perplexity/1/lamr.json` of a model repository.
-
-    Raises:
-        ModelMismatchError: the file is missing or unreadable as a spec."""
+    """Read `lamr_perplexity/1/lamr.json` of a model repository. Raises `ModelMismatchError`: the file is missing or
+    unreadable as a spec."""
     path = causal_files(repository) / SPEC_FILE
     try:
         text = read_regular(path).decode("utf-8")

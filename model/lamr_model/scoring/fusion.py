@@ -139,11 +139,8 @@ class ScoreFusion:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> ScoreFusion:
-        """Return the network that `to_arrays` has made arrays of.
-
-        Raises:
-            KeyError: an array is missing.
-            ValueError: the network reads other features; or see the class."""
+        """Return the network that `to_arrays` has made arrays of. Raises `KeyError`: an array is missing. Raises
+        `ValueError`: the network reads other features; or see the class."""
         features = arrays["features"].astype(np.uint8).tobytes().decode("utf-8").split("\n")
         if features != list(FEATURES):
             raise ValueError(f"the network reads {features}, not {list(FEATURES)}")

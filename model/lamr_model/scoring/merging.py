@@ -70,11 +70,9 @@ class ScoreMerger:
         self._relevances: list[float] = []
 
     def add(self, tokens: tuple[int, int], result: ChunkResult) -> None:
-        """Take in one chunk. Its values are looked at together with others', a few thousand tokens at a time.
-
-        Raises:
-            ModelMismatchError: no model of these rubrics gives such shapes, or a value of this chunk or an earlier
-                one is NaN or infinite."""
+        """Take in one chunk. Its values are looked at together with others', a few thousand tokens at a time. Raises
+        `ModelMismatchError`: no model of these rubrics gives such shapes, or a value of this chunk or an earlier one
+        is NaN or infinite."""
         first, last = tokens
         self._check_shapes(result, last - first)
         self._spans.append(tokens)
@@ -84,10 +82,8 @@ class ScoreMerger:
             self._add_waiting()
 
     def merged(self) -> Averages:
-        """Return the averages over the chunks so far.
-
-        Raises:
-            ModelMismatchError: a value is NaN or infinite."""
+        """Return the averages over the chunks so far. Raises `ModelMismatchError`: a value is NaN or
+        infinite."""
         self._add_waiting()
         counts = self._counts()
         held = np.maximum(counts, 1)[:, None]

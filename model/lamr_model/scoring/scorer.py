@@ -192,10 +192,8 @@ class DocumentScorer:
         self._finished: LineScores | None = None
 
     def add(self, tokens: tuple[int, int], result: ChunkResult) -> None:
-        """Take in the answer about the chunk of this token range.
-
-        Raises:
-            ModelMismatchError: the answer doesn't fit the chunk or the model's rubrics."""
+        """Take in the answer about the chunk of this token range. Raises `ModelMismatchError`: the answer doesn't fit
+        the chunk or the model's rubrics."""
         self._begun, self._finished = True, None
         self._merger.add(tokens, result)
 
@@ -223,10 +221,8 @@ class DocumentScorer:
         return gains
 
     def finish(self) -> LineScores:
-        """Return the line scores by what was read so far, nothing included. Lines of encoded data score 0.
-
-        Raises:
-            ModelMismatchError: an answer holds NaN or infinity."""
+        """Return the line scores by what was read so far, nothing included. Lines of encoded data score 0. Raises
+        `ModelMismatchError`: an answer holds NaN or infinity."""
         if self._finished is None:
             self._finished = self._scored()
         return self._finished

@@ -77,10 +77,7 @@ def weights_bytes(weights: LineWeights) -> bytes:
 
 
 def load_weights(path: Path) -> LineWeights:
-    """Read what `weights_bytes` wrote.
-
-    Raises:
-        ModelMismatchError: the file is missing, or no such file."""
+    """Read what `weights_bytes` wrote. Raises `ModelMismatchError`: the file is missing, or no such file."""
     return _loaded(path, lambda arrays: LineWeights(_line_model(arrays), _fusion(arrays)))
 
 

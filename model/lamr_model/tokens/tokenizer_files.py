@@ -10,9 +10,7 @@ _TRIAL = "def a_b(x):\n\treturn 'é' + \"1\" * 23\r\n    # 漢字 <s>"
 
 def parse_tokenizer(text: str) -> Tokenizer:
     """Return the tokenizer of a file's text, without truncation and padding, after it was tried on a few characters.
-
-    Raises:
-        ValueError: it is none."""
+    Raises `ValueError`: it is none."""
     try:
         tokenizer = Tokenizer.from_str(text)
         tokenizer.no_truncation()

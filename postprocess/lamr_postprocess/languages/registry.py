@@ -42,10 +42,8 @@ _BY_NAME = {name: language for language in LANGUAGES for name in (language.name,
 
 
 def language_named(name: str) -> Language:
-    """The table of a language by its name or an alias, in any case.
-
-    Raises:
-        ValueError: there is no such language; the message lists the known names."""
+    """The table of a language by its name or an alias, in any case. Raises `ValueError`: there is no such language;
+    the message lists the known names."""
     language = _BY_NAME.get(name.strip().lower())
     if language is None:
         known = ", ".join(sorted(each.name for each in LANGUAGES))

@@ -46,10 +46,7 @@ class RowFormat:
     read: Callable[[BinaryIO], Iterator[tuple[int, Row | str]]]
 
     def rows(self, stream: BinaryIO) -> Iterator[Row]:
-        """Yield the rows of a file that we wrote.
-
-        Raises:
-            ValueError: the file is cut off or not ours."""
+        """Yield the rows of a file that we wrote. Raises `ValueError`: the file is cut off or not ours."""
         for number, row in self.read(stream):
             if not isinstance(row, dict):
                 raise ValueError(f"{self.place} {number} {row}")

@@ -40,11 +40,8 @@ _GO_ON = "the answers so far are written; run the same command to continue"
 
 
 def run_on_ray(jobs: Iterator[Job], rows: int, gathering: Gathering, options: BatchOptions) -> None:
-    """Run jobs, of which there are so many rows.
-
-    Raises:
-        MissingPackageError: Ray isn't installed.
-        ClusterError: the cluster can't be used, or gave up."""
+    """Run jobs, of which there are so many rows. Raises `MissingPackageError`: Ray isn't installed. Raises
+    `ClusterError`: the cluster can't be used, or gave up."""
     if not rows:
         return
     ray = _ray()

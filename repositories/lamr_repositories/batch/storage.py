@@ -147,11 +147,8 @@ Storage = _Folder | _Objects
 
 
 def open_storage(place: str | os.PathLike[str]) -> Storage:
-    """Return the storage at a path or URL, made and ours alone.
-
-    Raises:
-        MissingPackageError: the URL's library isn't installed.
-        RepositoryError: it can't be written, or another batch writes there."""
+    """Return the storage at a path or URL, made and ours alone. Raises `MissingPackageError`: the URL's library isn't
+    installed. Raises `RepositoryError`: it can't be written, or another batch writes there."""
     path = local_path(place)
     return _Objects(os.fspath(place)) if path is None else _Folder(path)
 

@@ -54,10 +54,8 @@ class Perplexity:
     def mean_losses(self, targets: Sequence[Target]) -> Float64Array:
         """Return the mean of -log p over each target's tokens that count, in nats, float64 `[n]`.
 
-        NaN stands where no token counts. A target that is longer than the model's window loses its beginning.
-
-        Raises:
-            ServerError, ModelMismatchError: see `CausalScorer.log_probs`."""
+        NaN stands where no token counts. A target that is longer than the model's window loses its beginning. Raises
+        `ServerError`, `ModelMismatchError`: see `CausalScorer.log_probs`."""
         most = self.scorer.max_tokens
         cut = [
             Target(each.ids[-most:], max(each.first - max(len(each.ids) - most, 0), 1)) for each in targets
