@@ -153,11 +153,8 @@ def _bare(text: str) -> list[str]:
 
 def renumbered(text: str, kept: Sequence[int], part: TextPart) -> str:
     """The text of a part that was pruned, with the file's numbers in its markers, or counts where nobody knows these.
-
-    Args:
-        text: the lines that are kept and a marker for each run of others, in their order.
-        kept: 1-based numbers of these lines within the part.
-        part: the part as it came."""
+    `text`: the lines that are kept and a marker for each run of others, in their order. `kept`: 1-based numbers of
+    these lines within the part."""
     if part.first == 1 or (part.listed and part.first is not None):
         return text
     shift = None if part.first is None else part.first - 1
@@ -217,7 +214,6 @@ def asked_for(  # noqa: PLR0913  # what a host knows of a call, one keyword a fa
     Args:
         text: the code that a tool showed, without what a host puts around it.
         read: the file, and the range that was asked for.
-        intent: what the agent is after.
         name, stated, whole, limits: see `ToolResult`."""
     lines = text.count("\n") + (not text.endswith("\n"))
     tokens = approximate_tokens(limits.above + limits.shown(text))

@@ -72,10 +72,8 @@ def sums_of_segments(rows: Float32Array, starts: NDArray[np.int64]) -> Float32Ar
     """Return the sums of segments of rows, float32 [S, d], with numpy's own order of additions.
 
     Segments are taken a few at a time: numpy reads their rows once for each column, so they should stay in the cache.
-
-    Args:
-        rows: float32 [n, d].
-        starts: int64 [S], the first row of each segment, from 0; each ends where the next one begins."""
+    `rows`: float32 [n, d]. `starts`: int64 [S], the first row of each segment, from 0; each ends where the next one
+    begins."""
     sums = np.empty((len(starts), rows.shape[1]), np.float32)
     for first in range(0, len(starts), _SEGMENTS_AT_ONCE):
         some = starts[first : first + _SEGMENTS_AT_ONCE + 1]

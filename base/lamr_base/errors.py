@@ -91,11 +91,9 @@ _DELETE, _PICTURES = 0x7F, 0x2400
 
 
 def visible(text: str, *, lines: bool = False) -> str:
-    """Return a text of somebody else's so that it can be shown: what can't be seen is replaced by pictures or numbers.
-
-    Args:
-        text: names, messages or code, of a repository, a server or whomever.
-        lines: whether tabs and the ends of lines stay as they are."""
+    """Return a text of somebody else's so that it can be shown: what can't be seen is replaced by pictures or
+    numbers. `text`: names, messages or code, of a repository, a server or whomever. `lines`: whether tabs and the
+    ends of lines stay as they are."""
     return (_UNSEEN_IN_LINES if lines else _UNSEEN).sub(_picture, text)
 
 

@@ -88,7 +88,6 @@ def private_file(path: Path, *, make: bool = True) -> bool:
     in this process.
 
     Args:
-        path: the file.
         make: whether a missing one is made.
 
     Returns:
@@ -111,13 +110,8 @@ def private_file(path: Path, *, make: bool = True) -> bool:
 
 def open_private(path: Path, flags: int = os.O_RDWR | os.O_CREAT) -> int:
     """Open a regular file of the user's and return its descriptor; one that is made is readable by the user alone.
-
-    Args:
-        path: the file.
-        flags: of `os.open`; links are never followed.
-
-    Raises:
-        OSError: it can't be opened, is a link or no regular file, or belongs to somebody else."""
+    `flags`: of `os.open`; links are never followed. Raises `OSError`: it can't be opened, is a link or no regular
+    file, or belongs to somebody else."""
     try:
         descriptor = os.open(path, flags | _NO_LINK | _NO_WAIT, 0o600)
     except OSError as error:

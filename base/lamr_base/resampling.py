@@ -80,10 +80,8 @@ def bootstrap_means(
     values: FloatArray, clusters: ArrayLike, bootstrap: Bootstrap
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Means of columns, and the bounds of their intervals, float64 `[columns]` each; see `metrics.summarize`.
-
-    Args:
-        values: float `[items, columns]`, at least one item; NaN where undefined.
-        clusters, bootstrap: as for `metrics.summarize`."""
+    `values`: float `[items, columns]`, at least one item; NaN where undefined. `clusters`, `bootstrap`: as for
+    `metrics.summarize`."""
     known = ~np.isnan(values)
     member, groups = members(clusters)
     sums, counts = np.zeros((groups, values.shape[1])), np.zeros((groups, values.shape[1]))

@@ -103,15 +103,8 @@ def users_file() -> Path | None:
 
 
 def read_settings(path: Path, *, follow: bool) -> dict[str, Any]:
-    """Return a file's values.
-
-    Args:
-        path: the file.
-        follow: whether it may be a link, as the user's own may.
-
-    Raises:
-        SettingsError: it is no regular file of a bounded size, no TOML, or has a key or a value that can't be
-            used."""
+    """Return a file's values. `follow`: whether it may be a link, as the user's own may. Raises `SettingsError`: it
+    is no regular file of a bounded size, no TOML, or has a key or a value that can't be used."""
     text = _text(path, follow)
     values = _parsed(path, text)
     for key, value in values.items():

@@ -22,10 +22,8 @@ class StallWatch:
     """Looks at the clocks from a thread, and before and after each answer; does nothing until it is started."""
 
     def __init__(self, end: Callable[[float], object] | None = None) -> None:
-        """Look at no clock yet.
-
-        Args:
-            end: takes the seconds that the process stood still; by default ends the process at once."""
+        """Look at no clock yet. `end`: takes the seconds that the process stood still; by default ends the process at
+        once."""
         self._end = end or end_process
         self._lock = threading.Lock()
         self._last: tuple[float, float] | None = None

@@ -31,21 +31,13 @@ class Deadline:
     """A point in time that the whole call must keep, retries included."""
 
     def __init__(self, timeout: float | None) -> None:
-        """Start the clock.
-
-        Args:
-            timeout: seconds; None and infinity never end."""
+        """Start the clock. `timeout`: seconds; None and infinity never end."""
         self.timeout = timeout
         self._end = None if timeout is None or timeout == math.inf else time.monotonic() + timeout
 
     def remaining(self, failure: ServerError | None = None) -> float | None:
-        """Return the seconds left, more than 0; None without an end.
-
-        Args:
-            failure: why the call has no answer yet, if that is known.
-
-        Raises:
-            ServerError: no time is left: `failure`, or else `DeadlineExceededError`."""
+        """Return the seconds left, more than 0; None without an end. `failure`: why the call has no answer yet, if
+        that is known. Raises `ServerError`: no time is left: `failure`, or else `DeadlineExceededError`."""
         if self._end is None:
             return None
         left = self._end - time.monotonic()
@@ -62,11 +54,8 @@ class Deadline:
         return math.inf if self._end is None else max(self._end, time.monotonic() + least)
 
     def earlier(self, spare: float = 0.0, most: float | None = None) -> Deadline:
-        """Return a deadline that ends so many seconds earlier than this one.
-
-        Args:
-            spare: seconds.
-            most: seconds from now that the new one ends in at the latest; None sets no such end."""
+        """Return a deadline that ends so many seconds earlier than this one. `most`: seconds from now that the new
+        one ends in at the latest; None sets no such end."""
         ends = [] if self._end is None else [self._end - spare]
         ends += [] if most is None else [time.monotonic() + most]
         sooner = Deadline(self.timeout)
@@ -94,12 +83,9 @@ class Retry:
     most: float = 2.0  # seconds that any pause takes at the most
 
     def pause(self, failures: int, error: ServerError, deadline: Deadline) -> float | None:
-        """Return the seconds to wait before the next attempt; None if there shall be none.
-
-        Args:
-            failures: how many attempts have failed, at least 1.
-            error: the last attempt's error.
-            deadline: the call's; there is no attempt after a pause that would outlast it."""
+        """Return the seconds to wait before the next attempt; None if there shall be none. `failures`: how many
+        attempts have failed, at least 1. `deadline`: the call's; there is no attempt after a pause that would outlast
+        it."""
         if failures > self.retries or not isinstance(error, RETRYABLE):
             return None
         bound = min(self.most, self.first * 2 ** (failures - 1))

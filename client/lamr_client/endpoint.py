@@ -71,7 +71,6 @@ class Endpoint:
         Args:
             url: begins with `base` or `root`.
             body: posted as JSON; None gets.
-            retries: how often it is asked again.
 
         Raises:
             ServerError: nothing answers, or no JSON, or it refuses."""

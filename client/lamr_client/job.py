@@ -105,7 +105,6 @@ class PruneJob:
 
         Args:
             shared: the time that the rest of the job needs is left for it, and measured.
-            query, code, options: what the caller gave.
             call: its deadlines are checked between slices of text and between steps: here and in the reading.
 
         Raises:

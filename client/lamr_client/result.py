@@ -175,14 +175,8 @@ def unjudged(
     tokens: int,
     count: Callable[[str], int],
 ) -> PruneResult:
-    """Return the result for code without lines to choose from, for too little of it, and for none.
-
-    Args:
-        encoder: the encoder of the model, for its name.
-        asked: the code as it was asked about.
-        options: the call's.
-        tokens: how many tokens the code has.
-        count: how many tokens a text has."""
+    """Return the result for code without lines to choose from, for too little of it, and for none. `tokens`: how many
+    tokens the code has. `count`: how many tokens a text has."""
     text = asked.source.text
     if asked.minified:
         return _parts_of_lines(_whole(encoder, text, options, tokens, asked.minified), asked, options, count)

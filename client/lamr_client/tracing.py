@@ -23,10 +23,7 @@ _NO_TRACE, _NO_SPAN, _NO_VERSION = "0" * 32, "0" * 16, "ff"
 
 @contextlib.contextmanager
 def in_trace(traceparent: str | None) -> Iterator[None]:
-    """Let the calls of a block belong to a trace. None leaves it to OpenTelemetry and the environment.
-
-    Args:
-        traceparent: see `is_traceparent`."""
+    """Let the calls of a block belong to a trace. None leaves it to OpenTelemetry and the environment."""
     token = _named.set(traceparent) if traceparent is not None else None
     try:
         yield

@@ -84,11 +84,8 @@ _MOST_TOKENS, _MOST_RUBRICS = 1 << 17, 16
 
 
 def channel_options(address: str, most_bytes: int) -> list[tuple[str, int]]:
-    """Return gRPC's options for a channel; nothing larger is read from it, compressed or not.
-
-    Args:
-        address: `host:port`.
-        most_bytes: of an answer, as `most_answer_bytes` gives it."""
+    """Return gRPC's options for a channel; nothing larger is read from it, compressed or not. `most_bytes`: of an
+    answer, as `most_answer_bytes` gives it."""
     proxied = ("grpc.enable_http_proxy", int(not is_loopback(address)))
     return [*_CHANNEL_OPTIONS, proxied, ("grpc.max_receive_message_length", most_bytes)]
 
@@ -129,16 +126,9 @@ class ModelEndpoint:
 
 
 def check_config(config: Any, address: str, model: str, spec: ModelSpec | None) -> ModelEndpoint:
-    """Read the ensemble's configuration before any code is sent.
-
-    Args:
-        config: the ensemble's `ModelConfig` message.
-        address: the server's.
-        model: the ensemble's name.
-        spec: what the client's files say of their model; None accepts whatever the server serves.
-
-    Raises:
-        ModelMismatchError: the served model's fingerprint is missing or another one."""
+    """Read the ensemble's configuration before any code is sent. `spec`: what the client's files say of their model;
+    None accepts whatever the server serves. Raises `ModelMismatchError`: the served model's fingerprint is missing or
+    another one."""
     parameters = config.parameters
     served = parameters[FINGERPRINT_PARAMETER].string_value if FINGERPRINT_PARAMETER in parameters else None
     if spec is not None and served != spec.fingerprint:
@@ -244,13 +234,8 @@ def is_unavailable(error: Exception) -> bool:
 
 def error_of(error: Exception, address: str, model: str, *, stopping: bool = False) -> LamrError:
     """Return the client's error for an `InferenceServerException`, or for whatever else gRPC raises in trouble.
-
-    Args:
-        error: what tritonclient raised.
-        address: the server's.
-        model: the ensemble's name.
-        stopping: whether a server without the model is one that has had it before, or that says that it isn't ready:
-            then it is being stopped or replaced, and there is one to wait for."""
+    `stopping`: whether a server without the model is one that has had it before, or that says that it isn't ready:
+    then it is being stopped or replaced, and there is one to wait for."""
     status = status_of(error)
     message = message_of(error)
     if status == "DEADLINE_EXCEEDED" or message == "Deadline Exceeded":

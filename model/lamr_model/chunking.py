@@ -80,11 +80,8 @@ class LineStarts:
 
     @classmethod
     def of(cls, offsets: NDArray[np.int64], layout: LineLayout) -> LineStarts:
-        """Find the line starts of a text.
-
-        Args:
-            offsets: int64 [n, 2], first and one-past-last character of each token; the first column ascends.
-            layout: the text's lines."""
+        """Find the line starts of a text. `offsets`: int64 [n, 2], first and one-past-last character of each token;
+        the first column ascends."""
         starts = layout.spans[:, 0]
         first, last = offsets[:, 0], offsets[:, 1]
         token = np.searchsorted(first, starts)

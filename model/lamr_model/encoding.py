@@ -94,11 +94,7 @@ class Chunks(Sequence[Chunk]):
         ranges: int64 [C, 2], the range of each one's tokens within the document."""
 
     def __init__(self, ranges: NDArray[np.int64], make: Callable[[int], Chunk]) -> None:
-        """Keep what makes a chunk.
-
-        Args:
-            ranges: see the class.
-            make: gives a chunk by its place, from 0."""
+        """Keep what makes a chunk. `ranges`: see the class. `make`: gives a chunk by its place, from 0."""
         self.ranges, self._make = ranges, make
 
     def __len__(self) -> int:

@@ -49,7 +49,6 @@ def read(asked: Query, index: Callable[[], TermIndex], count_each: CountEach, ro
     """Choose what is read of a query and its task.
 
     Args:
-        asked: the query.
         index: gives the document's words; it is called only where not all can be read.
         count_each: gives the number of tokens of texts.
         room: the most tokens that are read."""

@@ -52,25 +52,20 @@ class AnswerPrior:
             raise ValueError(f"the prior of presence must lie between 0 and 1, not be {self.prior}")
 
     def probability(self, features: Mapping[str, float], understood: float = 1.0) -> float:
-        """Return P(the document holds what is looked for).
-
-        Args:
-            features: the value of each feature, from `document_features`.
-            understood: how much the model understands of the query (`LineModel.understood`). Log-odds below 0 are
-                multiplied by it, since words that mean nothing to the model say nothing of what a document
-                lacks."""
+        """Return P(the document holds what is looked for). `features`: the value of each feature, from
+        `document_features`. `understood`: how much the model understands of the query (`LineModel.understood`).
+        Log-odds below 0 are multiplied by it, since words that mean nothing to the model say nothing of what a
+        document lacks."""
         odds = self.bias + sum(weight * features[name] for name, weight in self.weights.items())
         return float(sigmoid(np.array([odds if odds > 0 else understood * odds]))[0])
 
     def raised(self, threshold: float, probability: float) -> float:
         """Return the threshold for the lines of a document that holds what is looked for with some probability.
 
-        A line's score speaks of a document that holds it. Without that knowledge the line is needed with the product of
-        both probabilities, so the threshold is divided by the document's, after the prior.
-
-        Args:
-            threshold: that of a document which surely holds what is looked for, in [0, 1].
-            probability: `probability` of this one."""
+        A line's score speaks of a document that holds it. Without that knowledge the line is needed with the product
+        of both probabilities, so the threshold is divided by the document's, after the prior. `threshold`: that of a
+        document which surely holds what is looked for, in [0, 1]. `probability`: `probability` of this
+        one."""
         if self.prior is None:
             return threshold
         return min(1.0, threshold / float(sigmoid(logit(probability) + logit(self.prior))))
@@ -170,13 +165,8 @@ def adapted(threshold: float, rule: LineRule, scores: NDArray[np.float32], relev
     """Return the threshold that a document gets: the model's, unless it selects too few or too many lines.
 
     It is higher where the document hardly holds what is looked for (`AnswerPrior.raised`). Lines that score alike are
-    left together where taking all of them would exceed the least share.
-
-    Args:
-        threshold: the model's.
-        rule: what becomes of lines for the query at hand.
-        scores: float32 [I], the scores of the document's inked lines.
-        relevance: P(the document holds what is looked for)."""
+    left together where taking all of them would exceed the least share. `scores`: float32 [I], the scores of the
+    document's inked lines. `relevance`: P(the document holds what is looked for)."""
     if rule.presence is not None:
         threshold = rule.presence.raised(threshold, relevance)
     if rule.shares is None or not len(scores):

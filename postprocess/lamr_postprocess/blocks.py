@@ -95,12 +95,8 @@ class Blocks:
 
 
 def blocks_of(rows: Sequence[bytes], inside: frozenset[int], language: Language) -> Blocks:
-    """The blocks of a text.
-
-    Args:
-        rows: the text's rows, with their line ends.
-        inside: rows inside of comments and strings, which go on with the row before.
-        language: the text's; `frames` and `leading` of its table are used."""
+    """The blocks of a text. `inside`: rows inside of comments and strings, which go on with the row before.
+    `language`: the text's; `frames` and `leading` of its table are used."""
     pattern = re.compile((language.frames or NEVER).encode())
     leading = re.compile((language.leading or NEVER).encode())
     depths, closes, leads = [NO_DEPTH] * len(rows), [False] * len(rows), [False] * len(rows)

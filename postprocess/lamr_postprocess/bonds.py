@@ -24,14 +24,8 @@ Bonds = Iterator[tuple[int, int]]
 def bonds_of(
     lines: Sequence[str], blank: BoolArray, language: Language, frames: Frames, wholes: Wholes
 ) -> list[tuple[int, int]]:
-    """The pairs of rows of which the first needs the second, in L lines.
-
-    Args:
-        lines: the lines.
-        blank: bool [L], lines of white space alone, outside of what stands together.
-        language: the text's.
-        frames: which lines need which by indentation.
-        wholes: what stands together."""
+    """The pairs of rows of which the first needs the second, in L lines. `blank`: bool [L], lines of white space
+    alone, outside of what stands together."""
     remarks = {*wholes.remarks, *wholes.tags}
     rows = [row for row in np.flatnonzero(~blank).tolist() if row not in remarks]
     bonds = [

@@ -188,11 +188,8 @@ class Definitions:
 
 
 def definitions_of(source: ParsedText, indents: IntArray) -> Definitions | None:
-    """The definitions of a parsed file; None where the language's table has no query for them.
-
-    Args:
-        source: the parsed text.
-        indents: int [L], characters of leading white space of each row."""
+    """The definitions of a parsed file; None where the language's table has no query for them. `indents`: int [L],
+    characters of leading white space of each row."""
     queried = [(each, each.grammar.definitions) for each in source.all]
     if all(query is None for _, query in queried):
         return None

@@ -26,11 +26,8 @@ _ABOUT = expression(r"(?:Author|AuthorDate|Commit|CommitDate|Date|Merge|Subject|
 
 
 def diff_frames(lines: Sequence[str], blank: BoolArray) -> Frames:
-    """The frames of a diff.
-
-    Args:
-        lines: the L lines.
-        blank: bool [L], lines of white space alone; a diff's own empty context may be such."""
+    """The frames of a diff. `blank`: bool [L], lines of white space alone; a diff's own empty context may be
+    such."""
     above, opening = np.full(len(lines), _NONE, dtype=np.int64), np.full(len(lines), _NONE, dtype=np.int64)
     heads: list[tuple[int, int]] = []  # (rank, row), ranks rising
     row, told = 0, _NONE  # the last line of what is told about a commit

@@ -163,11 +163,8 @@ class Document:
     note: str | None  # what was not done as usual, in words; None when all was
 
     def repair(self, selected: BoolArray, bare: BoolArray | None = None) -> Codes:
-        """Close a selection under the rules; returns codes int8 [L], indices into `repair.REASONS`.
-
-        Args:
-            selected: bool [L].
-            bare: bool [L], lines that are selected as well and bring only what they need to parse."""
+        """Close a selection under the rules; returns codes int8 [L], indices into `repair.REASONS`. `selected`: bool
+        [L]. `bare`: bool [L], lines that are selected as well and bring only what they need to parse."""
         look()
         codes = np.zeros(selected.shape[0], dtype=np.int8)
         if selected.any():
@@ -228,7 +225,6 @@ def analyse(
     """Find the repair rules of a text. A text that can't be parsed is pruned line by line, never refused.
 
     Args:
-        source: the text.
         repair: whether there are rules; without them every selection is its own closure.
         named: whether cuts are to name the definitions that they hide; this needs the syntax tree, and so it needs
             `repair`.

@@ -85,10 +85,8 @@ _MOST_ODD = 0.1  # of the runs of a text of such pairs
 
 
 def likely_pages(data: bytes) -> Iterator[str]:
-    """Yield names of encodings that a text may be in, the likeliest first.
-
-    Args:
-        data: the text, which isn't UTF-8 and has no NUL."""
+    """Yield names of encodings that a text may be in, the likeliest first. `data`: the text, which isn't UTF-8 and
+    has no NUL."""
     yield from _said(data[:_HEAD_BYTES])
     sample = b" ".join(_words(data))
     yield from (page.name for page in _PAIRS if _fits(page, sample))

@@ -45,7 +45,6 @@ def frames_of(  # noqa: PLR0913, PLR0917  # what is known of the lines
     """Return the frames of a text.
 
     Args:
-        lines: the L lines.
         indents: int [L], how far each is indented.
         blank: bool [L], lines of white space alone, and others whose indentation says nothing; they need nothing.
         closing: a regular expression of how a line begins that closes or goes on with a block.

@@ -112,12 +112,9 @@ def line_layout(text: str) -> LineLayout:
 def token_lines(offsets: NDArray[np.int64], layout: LineLayout) -> NDArray[np.int64]:
     """Return the line that each token belongs to where it can be only one, int64 [n].
 
-    It is the line of the token's first ink. A token of white space alone belongs to the line of its last character, so
-    a line end with its indentation belongs to the line that it opens.
-
-    Args:
-        offsets: int64 [n, 2], first and one-past-last character of each token.
-        layout: the text's lines."""
+    It is the line of the token's first ink. A token of white space alone belongs to the line of its last character,
+    so a line end with its indentation belongs to the line that it opens. `offsets`: int64 [n, 2], first and
+    one-past-last character of each token."""
     inked, (first, last) = layout.inked, offsets.T
     held = np.append(np.zeros(1, np.int64), np.cumsum(inked))
     place = np.where(inked[np.minimum(first, len(inked) - 1)] if len(inked) else False, first, last - 1)

@@ -107,12 +107,8 @@ class TokenLines:
 
     def means(self, scores: ArrayLike) -> FloatArray:
         """The mean score of each line, float32 [L], over the characters that tokens cover (paper section 3.4).
-
-        Args:
-            scores: float [n], one score a token.
-
-        Raises:
-            ValueError: there is another number of scores, or one of them isn't finite."""
+        `scores`: float [n], one score a token. Raises `ValueError`: there is another number of scores, or one of them
+        isn't finite."""
         values = self._checked(scores)
         if not self._known.shape[0]:
             return np.zeros(self._lines, dtype=np.float32)

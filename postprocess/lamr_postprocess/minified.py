@@ -26,9 +26,7 @@ _RARE = 200
 
 def minified(spans: IntArray) -> str:
     """Say what a text is whose characters are mostly in lines too long to be chosen; empty for any other text.
-
-    Args:
-        spans: int [L, 2], the lines that count."""
+    `spans`: int [L, 2], the lines that count."""
     lengths = spans[:, 1] - spans[:, 0]
     long, total = lengths[lengths > LONGEST_LINE], int(lengths.sum())
     if 2 * int(long.sum()) <= total:

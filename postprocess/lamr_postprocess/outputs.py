@@ -163,11 +163,8 @@ def output_blocks(lines: Sequence[str]) -> list[Block]:
 
 
 def output_frames(lines: Sequence[str], blank: BoolArray) -> Frames:
-    """What the L lines of a command's output need: the rest of their block, and what it stands under.
-
-    Args:
-        lines: the L lines.
-        blank: bool [L], lines of white space alone."""
+    """What the L lines of a command's output need: the rest of their block, and what it stands under. `blank`: bool
+    [L], lines of white space alone."""
     above, opening = np.full(len(lines), _NONE, dtype=np.int64), np.full(len(lines), _NONE, dtype=np.int64)
     for block in output_blocks(lines):
         above[block.rows[0]] = block.under

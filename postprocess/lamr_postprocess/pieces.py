@@ -20,11 +20,8 @@ _AROUND = 2
 
 
 def pieces_of(blank: BoolArray, spans: Iterable[DefinitionSpan]) -> IntArray:
-    """The number of each row's piece, int [L].
-
-    Args:
-        blank: bool [L], rows of white space alone.
-        spans: the definitions of the file, outer ones before those inside."""
+    """The number of each row's piece, int [L]. `blank`: bool [L], rows of white space alone. `spans`: the definitions
+    of the file, outer ones before those inside."""
     begins = ~blank & np.concatenate(([True], blank[:-1]))
     pieces: IntArray = np.cumsum(begins)
     last = len(blank)

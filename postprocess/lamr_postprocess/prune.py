@@ -179,11 +179,9 @@ class _Budget:
         """The best selection, its tokens, and the style that it has: names of cuts give way where they don't fit.
 
         Args:
-            document: the text.
             scores: float [L].
             wanted: bool [L], lines that are kept whatever they cost.
-            first: rows that go before all others, in their order.
-            style: how the text is to be written."""
+            first: rows that go before all others, in their order."""
         ranking, answers = self._ranked(document, scores, wanted, style.repaired)
         lines = _shown_lines(document, style.line_numbers)
         prices = [self.count(line) for line in lines] if self.price_lines is None else self.price_lines(lines)

@@ -99,12 +99,8 @@ class Needs:
 
     @classmethod
     def of(cls, groups: int, *triples: IntArray | Sequence[tuple[int, int, int]]) -> Needs:
-        """The needs of so many groups.
-
-        Args:
-            groups: G.
-            triples: int [n, 3] each, a group, what it needs, and why; what comes first of a group stays
-                first."""
+        """The needs of so many groups. `triples`: int [n, 3] each, a group, what it needs, and why; what comes first
+        of a group stays first."""
         table = np.concatenate([np.array(each, np.int64).reshape(-1, 3) for each in ((), *triples)])
         user, needed, why = table[np.argsort(table[:, 0], kind="stable")].T
         return cls(user, needed, why, np.searchsorted(user, np.arange(groups + 1)))

@@ -63,14 +63,9 @@ class BudgetError(InvalidInputError):
 
 
 def keep_list(keep: Iterable[Keep]) -> tuple[Keep, ...]:
-    """What a caller wants kept, as a tuple of its parts.
-
-    Args:
-        keep: line numbers, (first, last) ranges and regular expressions.
-
-    Raises:
-        InvalidInputError: it is one part in place of a list of parts, can be read in two ways, or has another
-            part."""
+    """What a caller wants kept, as a tuple of its parts. `keep`: line numbers, (first, last) ranges and regular
+    expressions. Raises `InvalidInputError`: it is one part in place of a list of parts, can be read in two ways, or
+    has another part."""
     if isinstance(keep, (str, re.Pattern, SupportsIndex)) or not isinstance(keep, Iterable):
         meant = f"; write keep=[{keep!r:.80}]" if isinstance(keep, (str, int, re.Pattern)) else ""
         raise InvalidInputError(f"{_KEEP_TAKES}, not {type(keep).__name__}{meant}", argument="keep")
@@ -104,7 +99,6 @@ def kept_by_request(document: Document, keep: Iterable[Keep]) -> BoolArray:
     """The lines that the caller asks for, bool [L].
 
     Args:
-        document: the text, of L lines.
         keep: line numbers, ranges (1-based, inclusive, clipped to the file), and regular expressions, which are
             searched in each line without its newline.
 
@@ -144,10 +138,7 @@ def highest_thresholds(document: Document, scores: Float64Array) -> Float64Array
     The more is kept already, the likelier a line must be: the odds of its value (`values_of`) must reach those of the
     threshold times the tokens of all better lines and its own, in 900s, and three quarters at the least. So a small
     answer is kept whole, and a large file doesn't give all that looks a little like one (docs/lab/selection.md).
-
-    Args:
-        document: the text, of L lines.
-        scores: float [L], in [0, 1]."""
+    `scores`: float [L], in [0, 1]."""
     values = np.clip(values_of(scores, document.pieces, document.blank), 0, 1)
     ranking = np.argsort(-values, kind="stable")
     ranking = ranking[~document.blank[ranking]]

@@ -123,10 +123,8 @@ class SourceFiles:
     """The texts that were asked about last. Safe to share between threads."""
 
     def __init__(self, most_chars: int = MOST_CHARS) -> None:
-        """Begin with none.
-
-        Args:
-            most_chars: the most characters of all texts, each with `EXTRA_CHARS`; a longer text isn't kept."""
+        """Begin with none. `most_chars`: the most characters of all texts, each with `EXTRA_CHARS`; a longer text
+        isn't kept."""
         self._most = most_chars
         self._chars = 0
         self._kept: OrderedDict[tuple[str, str, Language | None, bool], SourceFile] = OrderedDict()

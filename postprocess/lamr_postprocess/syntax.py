@@ -250,15 +250,8 @@ class Allowance:
 
 
 def parse_bytes(data: bytes, grammar: Grammar, allowance: Allowance | None = None) -> ParsedText:
-    """Parse a text in the form that `parser_text` gives, and its parts in other languages.
-
-    Args:
-        data: the text.
-        grammar: its grammar.
-        allowance: what is left of it is less afterwards; None for one of the text's own.
-
-    Raises:
-        CostlySyntaxError: see `parse`."""
+    """Parse a text in the form that `parser_text` gives, and its parts in other languages. `allowance`: what is left
+    of it is less afterwards; None for one of the text's own. Raises `CostlySyntaxError`: see `parse`."""
     tree = tree_of(data, grammar, allowance or Allowance(len(data)))
     whole = ParsedText(tree, data, spans_of(np.frombuffer(data, dtype=np.uint8)), grammar)
     return whole if grammar.embedded is None else replace(whole, embedded=_embedded(whole, grammar.embedded))

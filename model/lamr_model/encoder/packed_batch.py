@@ -17,14 +17,9 @@ def sequence_bounds(lengths: Sequence[int]) -> NDArray[np.int64]:
 
 
 def encoder_feed(sequences: Sequence[NDArray[np.int64]]) -> dict[str, NDArray[np.generic]]:
-    """The encoder's inputs for one batch, by name.
-
-    Args:
-        sequences: token ids, int64 `[t]` each; at least one sequence, and none of them empty.
-
-    Returns:
-        `input_ids` int64 `[T]`, `cu_seqlens` int32 `[B + 1]`, and `max_len` float32 `[L]`, where L is the longest
-        sequence's length; only the shape of `max_len` is read."""
+    """The encoder's inputs for one batch, by name. `sequences`: token ids, int64 `[t]` each; at least one sequence,
+    and none of them empty. Returns `input_ids` int64 `[T]`, `cu_seqlens` int32 `[B + 1]`, and `max_len` float32
+    `[L]`, where L is the longest sequence's length; only the shape of `max_len` is read."""
     lengths = [len(ids) for ids in sequences]
     return {
         INPUT_IDS: np.concatenate(sequences),

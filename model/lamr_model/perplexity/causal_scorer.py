@@ -90,14 +90,8 @@ def tokenizer_of(content: bytes, source: str) -> Tokenizer:
     """Read the content of a causal model's `tokenizer.json`, without truncation and padding.
 
     Special tokens that the file puts before every text (a beginning of text) are added; those that the text itself
-    spells are read as plain text.
-
-    Args:
-        content: the file's bytes.
-        source: the file or server that they come from, for errors.
-
-    Raises:
-        ModelMismatchError: it is no tokenizer."""
+    spells are read as plain text. `source`: the file or server that they come from, for errors. Raises
+    `ModelMismatchError`: it is no tokenizer."""
     try:
         tokenizer = parse_tokenizer(content.decode("utf-8"))
     except ValueError as error:
@@ -118,7 +112,6 @@ def check_sequences(sequences: Sequence[IntArray], max_tokens: int, vocabulary: 
     """Check what a scorer is asked.
 
     Args:
-        sequences: token ids.
         max_tokens: the longest that a sequence may be.
         vocabulary: the number of token ids; None where it isn't known.
 

@@ -63,15 +63,8 @@ class CausalSpec:
 
     @classmethod
     def from_json(cls, text: str, source: str = SPEC_FILE) -> CausalSpec:
-        """Read a spec.
-
-        Args:
-            text: the file's text.
-            source: the file or server that it comes from, for errors.
-
-        Raises:
-            ModelMismatchError: the text isn't JSON, has another format number, or a field is missing, unknown or of
-                another type."""
+        """Read a spec. `source`: the file or server that it comes from, for errors. Raises `ModelMismatchError`: the
+        text isn't JSON, has another format number, or a field is missing, unknown or of another type."""
         try:
             data = json.loads(text)
             if (number := data.pop("format")) != FORMAT:
@@ -107,15 +100,8 @@ def to_parameter(tokenizer: bytes) -> str:
 
 
 def from_parameter(text: str, spec: CausalSpec, source: str) -> bytes:
-    """Return the content of the `tokenizer.json` that a configuration carries.
-
-    Args:
-        text: the parameter.
-        spec: of the same model.
-        source: the server or file that it comes from, for errors.
-
-    Raises:
-        ModelMismatchError: it isn't the spec's tokenizer."""
+    """Return the content of the `tokenizer.json` that a configuration carries. `source`: the server or file that it
+    comes from, for errors. Raises `ModelMismatchError`: it isn't the spec's tokenizer."""
     try:
         content = zlib.decompressobj().decompress(
             base64.b64decode(text, validate=True), MOST_SERVED_TOKENIZER_BYTES

@@ -52,8 +52,6 @@ def continuations(scorer: CausalScorer, asks: Sequence[Ask]) -> list[list[Scored
     loses its beginning for all of them.
 
     Args:
-        scorer: the model.
-        asks: the questions.
 
     Returns:
         what is known of each text of each question.

@@ -36,11 +36,7 @@ class DocumentWords:
 
     @classmethod
     def of(cls, index: TermIndex, layout: LineLayout) -> DocumentWords:
-        """Read the terms of a text's lines.
-
-        Args:
-            index: the terms.
-            layout: the lines."""
+        """Read the terms of a text's lines."""
         terms, term, line = index.occurrences()
         lines = max(1, len(layout.blank))
         pairs, count = np.unique(term * lines + line, return_counts=True)

@@ -48,11 +48,8 @@ class LexicalViews:
 
 
 def lexical_views(counts: TermCounts, layout: LineLayout) -> LexicalViews:
-    """Return the evidence of each line, view by view.
-
-    Args:
-        counts: the terms of what is looked for (`words.query_terms`) in each line.
-        layout: the document's L lines."""
+    """Return the evidence of each line, view by view. `counts`: the terms of what is looked for (`words.query_terms`)
+    in each line."""
     count = len(layout.spans)
     if not count:
         return LexicalViews(*(np.zeros(0),) * 4)

@@ -148,12 +148,7 @@ class ScoreFusion:
         return cls(reach, tuple(strides), width, arrays["weights"].astype(np.float16))
 
     def logits(self, asked: QueryLines, lines: Float64Array, reading: EncoderReading) -> Float64Array:
-        """Return the log-odds of L lines, float64 [L].
-
-        Args:
-            asked: the query and the lines, as the line model read them.
-            lines: float64 [L], the line model's log-odds.
-            reading: what the encoder says."""
+        """Return the log-odds of L lines, float64 [L]. `lines`: float64 [L], the line model's log-odds."""
         if not len(lines):
             return np.zeros(0)
         values = features_of_lines(asked, lines, reading).astype(np.float32)
@@ -222,12 +217,8 @@ def _rectified(values: Float32Array) -> Float32Array:
 
 
 def _with_means(states: Float32Array, inked: Float32Array, layout: LineLayout) -> Float32Array:
-    """Return states [L, width] with the means over each line's block and over the file, [L, 3 width].
-
-    Args:
-        states: float32 [L, width].
-        inked: float32 [L, 1], 0 for blank lines.
-        layout: the L lines."""
+    """Return states [L, width] with the means over each line's block and over the file, [L, 3 width]. `states`:
+    float32 [L, width]. `inked`: float32 [L, 1], 0 for blank lines."""
     shown = states * inked
     starts = layout.block_starts
     of_block = np.add.reduceat(shown, starts) / np.maximum(np.add.reduceat(inked, starts), 1)

@@ -161,13 +161,8 @@ def _telling(present: NDArray[np.bool_], rarity: Float64Array, counts: Float32Ar
 def line_features(
     forms: LineForms, words: DocumentWords, positions: Positions, named: Float64Array, query: QueryWords
 ) -> Float32Array:
-    """Return `FORMS` of the positions, float32 [I, F].
-
-    Args:
-        forms: of the text's lines.
-        words, positions: of these.
-        named: float64 [L], how near each line is to one that the query names.
-        query: its words."""
+    """Return `FORMS` of the positions, float32 [I, F]. `named`: float64 [L], how near each line is to one that the
+    query names."""
     layout, lines = positions.layout, positions.lines
     count = len(layout.blank)
     sizes = np.bincount(words.line, minlength=count)
@@ -185,12 +180,7 @@ def _asks(query: QueryWords) -> float:
 
 
 def lexical(matches: Matches, positions: Positions, weights: Float64Array) -> Float64Array:
-    """Return `LEXICAL` of the positions, float64 [I, 7].
-
-    Args:
-        matches: the query's words.
-        positions: the lines.
-        weights: float64 [Q], what each word weighs."""
+    """Return `LEXICAL` of the positions, float64 [I, 7]. `weights`: float64 [Q], what each word weighs."""
     count, blocks = len(positions), int(positions.blocks[-1]) + 1 if len(positions) else 0
     total = weights.sum() + LEAST_SUM
     own: Float64Array = np.bincount(matches.position, weights[matches.word], count).astype(np.float64)
@@ -204,11 +194,7 @@ def lexical(matches: Matches, positions: Positions, weights: Float64Array) -> Fl
 
 
 def evidence(matches: Matches, words: DocumentWords, positions: Positions) -> Float64Array:
-    """Return `EVIDENCE` of the positions, float64 [I, 9].
-
-    Args:
-        matches: the query's words.
-        words, positions: of the text's lines."""
+    """Return `EVIDENCE` of the positions, float64 [I, 9]."""
     there = np.unique(matches.word)
     rarest = np.sort(there[np.argsort(-matches.rarity[there], kind="stable")[:MOST_EVIDENCE]])
     column = np.full(len(matches.terms), -1, np.int64)
@@ -226,11 +212,7 @@ def evidence(matches: Matches, words: DocumentWords, positions: Positions) -> Fl
 
 
 def together(query: QueryWords, matches: Matches) -> float:
-    """Return the largest share of a query's words that one block has, in [0, 1]; longer words count more.
-
-    Args:
-        query: all words of the query.
-        matches: those that are weighed."""
+    """Return the largest share of a query's words that one block has, in [0, 1]; longer words count more."""
     block, word = matches.of_blocks
     of_block = np.bincount(block, _letters(matches.terms)[word])
     return float(of_block.max(initial=0.0)) / max(1, int(_letters(query.terms).sum()))

@@ -45,11 +45,8 @@ class Relations:
 
     @classmethod
     def of(cls, positions: Positions, defined: NDArray[np.int64], using: NDArray[np.int64]) -> Relations:
-        """Return the relations of lines.
-
-        Args:
-            positions: the lines.
-            defined, using: int64 [u] both, the positions that define a name and use it."""
+        """Return the relations of lines. `defined`, `using`: int64 [u] both, the positions that define a name and use
+        it."""
         inside = np.flatnonzero(positions.header >= 0)
         header = positions.header[inside]
         pairs = ((header, inside), (inside, header), (using, defined), (defined, using))
@@ -79,12 +76,8 @@ class Relations:
         return parts
 
     def add(self, states: Float32Array, told: Float32Array, sums: Float32Array) -> None:
-        """Add to sums [I, W], in place, the mean of the sources' states [I, W] times each relation's part of `told`.
-
-        Args:
-            states: float32 [I, W].
-            told: float32 [W, 4 W].
-            sums: float32 [I, W]."""
+        """Add to sums [I, W], in place, the mean of the sources' states [I, W] times each relation's part of
+        `told`."""
         width = sums.shape[1]
         for number, (given, parts) in enumerate(self._parts):
             weights = told[:, number * width : (number + 1) * width]
@@ -204,11 +197,8 @@ class LineLayers:
     def states(
         self, inputs: Iterable[Float32Array], positions: Positions, relations: Relations
     ) -> Iterator[Float32Array]:
-        """Yield the fused states float32 [n, W + P] of one stretch of lines after another.
-
-        Args:
-            inputs: float32 [n, N] of each stretch; those of all lines take too much memory.
-            positions, relations: of the lines."""
+        """Yield the fused states float32 [n, W + P] of one stretch of lines after another. `inputs`: float32 [n, N]
+        of each stretch; those of all lines take too much memory."""
         width, last = len(self.bias), 0
         states = np.empty((len(positions), width), np.float32)
         beside: list[Float32Array] = []

@@ -150,12 +150,8 @@ class LineModel:
     def ask(
         self, queries: Sequence[Query], source: SourceFile, near_named: Float64Array
     ) -> tuple[QueryLines, ...]:
-        """Prepare a file for some queries: its words are read once.
-
-        Args:
-            queries: what is looked for, and what for; of any length.
-            source: the file.
-            near_named: float64 [L], how near each line is to one that the query names by number."""
+        """Prepare a file for some queries: its words are read once. `near_named`: float64 [L], how near each line is
+        to one that the query names by number."""
         lines = source.kept("lines", None, lambda: FileLines.of(source))
         sums = source.kept(
             "sums", self.line, lambda: WordSums.of(lines.words, lines.positions, self.place, self.line)
@@ -188,10 +184,7 @@ class LineModel:
         )
 
     def score(self, asked: QueryLines) -> ScoredLines:
-        """Score a file's lines.
-
-        Args:
-            asked: from `ask`."""
+        """Score a file's lines."""
         positions = asked.positions
         count = len(positions.layout.blank)
         logits, dependency = np.full(count, -np.inf), np.zeros(count, np.bool_)

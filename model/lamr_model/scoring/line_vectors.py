@@ -85,9 +85,7 @@ class QueryVectors:
         Args:
             known: int64 [Q], their numbers; -1 for one that is unknown.
             importance: float32 [Q], the logarithms of what their matches weigh.
-            shares: float32 [Q], what they weigh in the query's vector.
-            table: the vectors of words in queries.
-            matching: how they match."""
+            shares: float32 [Q], what they weigh in the query's vector."""
         chosen = np.flatnonzero(known >= 0)
         worth = table.alone[known[chosen]] + importance[chosen]
         if len(chosen) > MOST_VECTORS:
@@ -161,12 +159,9 @@ class LineVectors:
         return vector_inputs(self.lines.sums.shape[1])
 
     def write(self, first: int, last: int, columns: Float32Array) -> None:
-        """Write what is said of a stretch of lines.
-
-        Args:
-            first, last: the first line, and the one past the last.
-            columns: float32 [last - first, 7 + 2 d]: how each view matches the query's vector; the prior; how each view
-                matches the query's words; the products of the near view with the query's; the own view."""
+        """Write what is said of a stretch of lines. `columns`: float32 [last - first, 7 + 2 d]: how each view matches
+        the query's vector; the prior; how each view matches the query's words; the products of the near view with the
+        query's; the own view."""
         query, lines, count = self.query, self.lines, len(self.blocks)
         near_asked, own = np.split(columns[:, 2 * VIEWS + 1 :], 2, axis=1)
         np.multiply(lines.sums[first:last], lines.scale[first:last], out=own)

@@ -46,12 +46,7 @@ _CLOCK = expression(r"(?<![\d:])(\d{1,2}):(\d{2})(?::(\d{2}))?(?!\d)|(?<=\d{4}:)
 
 
 def named_text(words: str, text: str, spans: IntArray) -> BoolArray:
-    """Return which of a text's L lines a query names, bool [L].
-
-    Args:
-        words: the query, and the task if there is one.
-        text: the text, as it was given.
-        spans: int [L, 2], its lines."""
+    """Return which of a text's L lines a query names, bool [L]. `spans`: int [L, 2], its lines."""
     words, lines = words[:_MOST_CHARACTERS], spans.shape[0]
     if not lines:
         return np.zeros(0, np.bool_)
@@ -189,12 +184,9 @@ def nearness(named: NDArray[np.bool_]) -> Float64Array:
 
 
 def named_ranges(words: str, path: str, *, bare: bool = True) -> Iterator[tuple[int, int]]:
-    """Yield the first and the last number of lines of a file that are named together, as they are written.
-
-    Args:
-        words: what was said.
-        path: the file's; where it is empty, only numbers without a path count.
-        bare: whether numbers without a path count."""
+    """Yield the first and the last number of lines of a file that are named together, as they are written. `path`:
+    the file's; where it is empty, only numbers without a path count. `bare`: whether numbers without a path
+    count."""
     name = _name(path)
     for line in words.splitlines():
         taken: set[int] = set()  # where numbers stand that have a path

@@ -64,10 +64,8 @@ class EncodedData:
         return cls(spans, lengths > _LEAST_SHARE * sizes)
 
     def outside(self, offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which of n tokens begin outside all data, bool [n].
-
-        Args:
-            offsets: int64 [n, 2], first and one-past-last character of each token."""
+        """Return which of n tokens begin outside all data, bool [n]. `offsets`: int64 [n, 2], first and one-past-last
+        character of each token."""
         begun = np.searchsorted(self.spans[:, 0], offsets[:, 0], side="right")
         ended = np.searchsorted(self.spans[:, 1], offsets[:, 0], side="right")
         outside: NDArray[np.bool_] = begun == ended

@@ -120,14 +120,8 @@ class Scorer:
 
     @classmethod
     def from_repository(cls, repository: Path, spec: ModelSpec) -> Scorer:
-        """Return the scorer of a model repository.
-
-        Args:
-            repository: a model repository.
-            spec: its description.
-
-        Raises:
-            ModelMismatchError: the line model is missing or damaged, or doesn't belong to the model."""
+        """Return the scorer of a model repository. Raises `ModelMismatchError`: the line model is missing or damaged,
+        or doesn't belong to the model."""
         lines = spec.scoring.kind == LINES
         return cls(
             spec.scoring,
@@ -167,10 +161,7 @@ class LineScores:
     inked: NDArray[np.bool_]  # [L], which lines aren't blank
 
     def adapted(self, threshold: float) -> float:
-        """Return the threshold that this document gets where the caller gives none (`threshold.adapted`).
-
-        Args:
-            threshold: the model's."""
+        """Return the threshold that this document gets where the caller gives none (`rules.adapted`)."""
         return adapted(threshold, self.rule, self.scores[self.inked], self.relevance)
 
 
@@ -180,11 +171,7 @@ class DocumentScorer:
     Tokens are made when there is an answer to take in, or a chunk's gain to tell."""
 
     def __init__(self, scorer: Scorer, document: QueryDocument) -> None:
-        """Begin without an answer.
-
-        Args:
-            scorer: what becomes of the answers; the document's query picks its part.
-            document: the document and its query."""
+        """Begin without an answer."""
         self._scorer, self._document = scorer, document
         self._rule = scorer.scoring.for_query(document.query)
         self._by_token = TOKEN_RULES.get(scorer.scoring.kind)
@@ -203,11 +190,7 @@ class DocumentScorer:
         """Return what reading each of some chunks is expected to bring, float64 [C]; 0 where all is settled.
 
         It is the sum over a chunk's lines of how open it is whether the line reaches the threshold, as far as its
-        tokens haven't been read.
-
-        Args:
-            ranges: int64 [C, 2], the range of each chunk's tokens.
-            threshold: gives the threshold that scores are compared with."""
+        tokens haven't been read. `ranges`: int64 [C, 2], the range of each chunk's tokens."""
         scores = self.finish()
         cut = logit(min(max(threshold(scores), 0.0), 1.0))
         open_lines = np.maximum(0.0, 1.0 - np.abs(logit(scores.scores) - cut) / SETTLED) * scores.inked

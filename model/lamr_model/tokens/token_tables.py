@@ -110,12 +110,8 @@ class TokenTable:
     """Counts tokens by one table. Threads may share one."""
 
     def __init__(self, name: str, parts: Callable[[list[str]], Iterable[int]]) -> None:
-        """Begin with nothing remembered.
-
-        Args:
-            name: one of `TABLES`, or `ANY`.
-            parts: gives how many of the pruning model's tokens each of several words has, which tells rare
-                words."""
+        """Begin with nothing remembered. `name`: one of `TABLES`, or `ANY`. `parts`: gives how many of the pruning
+        model's tokens each of several words has, which tells rare words."""
         self.name, self._parts = name, parts
         self._weights: dict[str, float] = _weights(name)
         self._pieces: dict[str, int] = {}
@@ -175,11 +171,7 @@ def _of_line(line: str) -> list[str]:
 
 
 def features(pieces: Sequence[str], parts: Callable[[list[str]], Iterable[int]]) -> list[Features]:
-    """What is counted of each piece: names of a table's rows, and how often each stands there.
-
-    Args:
-        pieces: see `pieces_of`.
-        parts: see `TokenTable`."""
+    """What is counted of each piece: names of a table's rows, and how often each stands there."""
     words = [_WORD.fullmatch(piece) for piece in pieces]
     bare = list({word[2]: None for word in words if word})
     counts = dict(zip(bare, parts(bare), strict=True))
