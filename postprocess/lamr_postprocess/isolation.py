@@ -69,7 +69,8 @@ def isolate(blocks: Blocks, grammar: Grammar, span: Span, head: bytes) -> Mendin
         blocks: the text's.
         grammar: the text's; `stand_ins`, `ending` and the fillers of lists of its table are used.
         span: the first row, and the one after the last.
-        head: what every text begins with (`<?php`)."""
+        head: what every text begins with (`<?php`).
+    """
     isolation = _Isolation(blocks, grammar, span, head)
     isolation.find(blocks.split(*span), b"", b"")
     return isolation.mending
