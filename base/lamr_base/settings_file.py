@@ -6,7 +6,6 @@ to write it."""
 import os
 import re
 import stat
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
@@ -14,6 +13,7 @@ from typing import Any, get_args
 from lamr_base.choices import EffortName, ProfileName
 from lamr_base.errors import LamrError
 from lamr_base.expressions import expression
+from lamr_base.lazy import toml_parser
 from lamr_base.private_files import config_folder
 from lamr_base.records import dataclass
 
@@ -153,9 +153,8 @@ def _check_owner(path: Path, status: os.stat_result) -> None:
 
 
 def _parsed(path: Path, text: str) -> dict[str, Any]:
-    toml = __import__("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:
-        values: dict[str, Any] = toml.loads(text)
+        values: dict[str, Any] = toml_parser().loads(text)
     except ValueError as error:  # TOMLDecodeError is one, and a number of thousands of digits is another
         place = _LINE.search(str(error))
         line = int(place[1]) if place and place[1] else len(text.splitlines()) if place else None

@@ -18,6 +18,8 @@ from functools import lru_cache, partial
 from pathlib import Path
 from xml.parsers import expat
 
+from lamr_base.lazy import toml_parser
+
 Parses = Callable[[str], "bool | None"]
 SECONDS = 20.0
 MOST_SQL = 30_000  # characters; sqlglot is slow
@@ -82,11 +84,7 @@ def _python(text: str) -> None:
 
 
 def _toml(text: str) -> None:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    tomllib.loads(text.removeprefix("\ufeff"))
+    toml_parser().loads(text.removeprefix("\ufeff"))
 
 
 def _xml(text: str) -> None:

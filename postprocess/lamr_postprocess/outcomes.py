@@ -5,14 +5,12 @@ They are kept before anything is ranked, since no question about a run is answer
 end."""
 
 import re
-import sys
 from collections.abc import Sequence
 from functools import lru_cache
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from lamr_base.expressions import expression
+from lamr_base.lazy import toml_parser
 from lamr_base.records import dataclass
 
 from lamr_postprocess.clock import in_time
@@ -76,7 +74,7 @@ class OutcomeRows:
 @lru_cache(maxsize=1)
 def tools() -> dict[str, dict[str, list[str]]]:
     """The columns of each tool; see the head of the table."""
-    toml: Any = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    toml = toml_parser()
     text = (Path(__file__).parent / "data" / "outcomes.toml").read_text(encoding="utf-8")
     for name, part in toml.loads(text)["parts"].items():
         text = text.replace(f"<{name}>", part)
