@@ -109,14 +109,9 @@ def write_logs(folder: Path, words: str, calls: range) -> None:
         "claude.jsonl": json.loads(said(words)),
         "codex.jsonl": {"timestamp": "t", "type": "response_item", "payload": message},
         "tmp/chats/gemini.jsonl": {"id": "1", "type": "user", "content": [{"text": words}]},
-        **{
-            f"copilot/session-state/s{number}/events.jsonl": {
-                "type": "user.message",
-                "data": {"content": words},
-            }
-            for number in calls
-        },
     }
+    copilot = {"type": "user.message", "data": {"content": words}}
+    logs |= {f"copilot/session-state/s{number}/events.jsonl": copilot for number in calls}
     for name, record in logs.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(json.dumps(record) + "\n", encoding="utf-8")
@@ -147,9 +142,8 @@ def call(socket: Path, data: bytes) -> Run:
 def _run(command: Sequence[str], data: bytes, **environment: str) -> Run:
     """Run the hook's process from its start to its end."""
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    done = subprocess.run(
-        command, input=data, capture_output=True, check=True, env={**os.environ, **environment}
-    )
+    environment = {**os.environ, **environment}
+    done = subprocess.run(command, input=data, capture_output=True, check=True, env=environment)
     wall, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return Run(1e3 * wall, 1e3 * cpu, done.stdout)
@@ -197,14 +191,13 @@ def shared_figures(repository: Path, calls: int) -> Iterator[Figure]:
             command = [*program, "--socket", str(socket), "--limit", "120", "--host", "claude-code"]
             runs = [_run(command, payload(n, folder / "claude.jsonl", code)) for n in range(-1, calls)][1:]
     assert all(_is_cut(run.printed) for run in runs)
-    yield from _spread(
-        f"lamr-hook: the whole, {TYPING_LINES} lines", [run.wall for run in runs], WHOLE_MILLISECONDS
-    )
+    title = f"lamr-hook: the whole, {TYPING_LINES} lines"
+    yield from _spread(title, [run.wall for run in runs], WHOLE_MILLISECONDS)
 
 
 def javascript_figures(repository: Path, calls: int) -> Iterator[Figure]:
     """The whole as a host whose plugins are JavaScript waits for it."""
-    from tests.agents.javascript.played import GENERATIONS, command, play
+    from tests.agents.javascript.test_javascript import GENERATIONS, command, play
 
     code = "".join(split_lines(library_module("typing.py"))[:TYPING_LINES])
     with (
@@ -273,7 +266,6 @@ def _parses(text: str) -> bool:
 
 
 def measure(options: argparse.Namespace) -> Iterator[Figure | str]:
-    """All figures."""
     yield from naming_figures(options.files)
     yield from hook_figures(options.repository, options.calls)
     yield from shared_figures(options.repository, options.calls)
@@ -281,4 +273,4 @@ def measure(options: argparse.Namespace) -> Iterator[Figure | str]:
 
 
 if __name__ == "__main__":
-    sys.exit(run(PARSER, measure))
+    raise SystemExit(run(PARSER, measure))

@@ -51,10 +51,9 @@ def import_figures() -> Iterator[Figure]:
 
     def milliseconds(statement: str) -> float:
         code = f"import time; begin = time.perf_counter(); {statement}; print(time.perf_counter() - begin)"
-        runs = [
-            subprocess.run([sys.executable, "-c", code], capture_output=True, check=True) for _ in range(7)
-        ]
-        return 1e3 * statistics.median(float(run.stdout) for run in runs)
+        command = [sys.executable, "-c", code]
+        printed = [subprocess.run(command, capture_output=True, check=True).stdout for _ in range(7)]
+        return 1e3 * statistics.median(map(float, printed))
 
     statement = "from lamr_client import Pruner"
     yield Figure(statement, milliseconds(statement), "ms", 150)
@@ -127,9 +126,8 @@ def concurrency_figures(repository: Path) -> Iterator[Figure]:
     times = {}
     for limit in (1, 8):
         with Pruner(model=repository, transport=InstantTransport(0.02), max_concurrency=limit) as pruner:
-            times[limit] = statistics.median(
-                pruner.prune(QUERY, code, effort="full").timings.infer for _ in range(3)
-            )
+            results = [pruner.prune(QUERY, code, effort="full") for _ in range(3)]
+            times[limit] = statistics.median(result.timings.infer for result in results)
     yield Figure("speed-up of 8 requests at once over 1", times[1] / times[8], "x", 6, at_least=True)
 
 
@@ -155,7 +153,6 @@ def prune_five_megabytes(repository: str, path: str) -> None:
 
 
 def measure(options: argparse.Namespace) -> Iterator[Figure]:
-    """All figures in turn."""
     encoder = PromptEncoder.from_repository(options.repository)
     yield from import_figures()
     yield from encoding_figures(encoder)
@@ -168,4 +165,4 @@ def measure(options: argparse.Namespace) -> Iterator[Figure]:
 PARSER = model_options(__doc__)
 
 if __name__ == "__main__":
-    sys.exit(run(PARSER, measure))
+    raise SystemExit(run(PARSER, measure))

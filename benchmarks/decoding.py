@@ -11,7 +11,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy starts its threads
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
-import sys
 from collections.abc import Iterator
 from functools import partial
 
@@ -125,7 +124,6 @@ def head_figures() -> Iterator[Figure]:
 
 
 def measure(_: argparse.Namespace) -> Iterator[Figure]:
-    """All figures in turn, in one thread."""
     torch.set_num_threads(1)
     yield from decoding_figures(512, 10, None)
     yield from decoding_figures(4096, 25, 50)
@@ -136,4 +134,4 @@ def measure(_: argparse.Namespace) -> Iterator[Figure]:
 PARSER = option_parser(__doc__)
 
 if __name__ == "__main__":
-    sys.exit(run(PARSER, measure))
+    raise SystemExit(run(PARSER, measure))

@@ -8,7 +8,6 @@ weights. Times are CPU seconds over threads, medians of calls that take turns, s
 little."""
 
 import argparse
-import sys
 import tempfile
 from collections.abc import Iterator
 from functools import partial
@@ -50,9 +49,7 @@ def build(backbone: Path | None, fused_width: int) -> LamrModel:
 def write_graphs(model: LamrModel, folder: Path) -> dict[str, Path]:
     """Write the four graphs; each is named as its figures are."""
     fp32 = encoder_to_onnx(model)
-    calibration = [
-        encoder_feed(samples(lengths, seed)) for seed, lengths in enumerate(BATCHES.values(), start=1)
-    ]
+    calibration = [encoder_feed(samples(each, seed)) for seed, each in enumerate(BATCHES.values(), start=1)]
     onnx.save(fp32, folder / "fp32.onnx")
     onnx.save(quantize_encoder(fp32, calibration), folder / "int8.onnx")
     onnx.save(quantize_encoder(fp32), folder / "int8, scales by row.onnx")
@@ -109,7 +106,6 @@ def compare(paths: dict[str, Path], batch: str, threads: int) -> Iterator[Figure
 
 
 def measure(options: argparse.Namespace) -> Iterator[Figure]:
-    """The figures of every batch."""
     with tempfile.TemporaryDirectory() as folder:
         paths = write_graphs(build(options.backbone, options.fused_width), Path(folder))
         for name, path in paths.items():
@@ -124,4 +120,4 @@ PARSER.add_argument("--fused-width", type=int, default=384, help="fused features
 PARSER.add_argument("--threads", type=int, default=2, help="threads of a run (%(default)s)")
 
 if __name__ == "__main__":
-    sys.exit(run(PARSER, measure))
+    raise SystemExit(run(PARSER, measure))

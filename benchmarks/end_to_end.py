@@ -9,7 +9,6 @@ which takes minutes."""
 
 import argparse
 import statistics
-import sys
 from collections.abc import Iterator
 from functools import partial
 
@@ -61,7 +60,6 @@ def microseconds_a_token(pruner: Pruner, size: int, runs: int) -> tuple[int, flo
 
 
 def measure(options: argparse.Namespace) -> Iterator[Figure]:
-    """Prune in turn, in process and served; then prune texts of growing size."""
     code = source()
     # Every round reads all chunks anew.
     transport = InProcessTransport(bundled_repository(), kept=KeptStates(0))
@@ -95,4 +93,4 @@ PARSER.add_argument("--runs", type=int, default=3, help="prunes to take the medi
 PARSER.add_argument("--full", action="store_true", help=f"growth up to {FULL:,} tokens")
 
 if __name__ == "__main__":
-    sys.exit(run(PARSER, measure))
+    raise SystemExit(run(PARSER, measure))

@@ -9,7 +9,6 @@ the share of it that the linear layers reach. Without a GPU nothing is measured,
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -99,4 +98,4 @@ PARSER = option_parser(__doc__)
 PARSER.add_argument("--tokens", type=int, default=16384, help="tokens of a batch (%(default)s)")
 
 if __name__ == "__main__":
-    sys.exit(run(PARSER, measure))
+    raise SystemExit(run(PARSER, measure))

@@ -145,7 +145,6 @@ def _child(program: str, *arguments: str) -> list[str]:
 
 
 def measure(options: argparse.Namespace) -> Iterator[Figure | str]:
-    """All figures."""
     load, python = os.getloadavg()[0], platform.python_version()
     yield f"-- {platform.machine()}, {usable_cpus()} CPUs, load {load:.1f}, Python {python}"
     with Pruner() as pruner:
@@ -161,4 +160,4 @@ PARSER.add_argument("--rounds", type=int, default=20, help="calls of each kind (
 PARSER.add_argument("--no-hook", action="store_true", help="leave out the hook and its server")
 
 if __name__ == "__main__":
-    sys.exit(run(PARSER, measure))
+    raise SystemExit(run(PARSER, measure))

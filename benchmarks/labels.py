@@ -9,7 +9,6 @@ little."""
 import argparse
 import ast
 import statistics
-import sys
 import time
 from collections.abc import Callable, Iterator
 
@@ -57,7 +56,6 @@ def milliseconds(call: Callable[[str], object], codes: list[str]) -> float:
 
 
 def measure(options: argparse.Namespace) -> Iterator[Figure]:
-    """Label records, then some of them alone."""
     made = records(options.records)
     begun, cpu = time.perf_counter(), time.process_time()
     for code, kept in made:
@@ -79,4 +77,4 @@ PARSER = option_parser(__doc__)
 PARSER.add_argument("--records", type=int, default=1000, help="how many records (%(default)s)")
 
 if __name__ == "__main__":
-    sys.exit(run(PARSER, measure))
+    raise SystemExit(run(PARSER, measure))

@@ -6,13 +6,12 @@ Random weights; by default 4 of the 28 layers, at full width, and the fusion blo
 `lamr_serving.engines` names for this machine and a wide encoder, through the session that a server would open; where
 that engine isn't installed it runs on the next one, and a note says so. The time of 28 layers is that of the layers
 that ran, times 28 over their number, plus the fusion block's. Operations are those of the products
-(`qwen_shape.Operations`). Beside them stands the rate of bare products of the layers' own shapes, measured in turn with
+(`qwen_shape.operations`). Beside them stands the rate of bare products of the layers' own shapes, measured in turn with
 the encoder: PyTorch's in bf16 where the processor has it and in fp32 elsewhere, or the engine's own where that is
 faster and not int8. The decoder on features of this width and four copies of them are timed as well."""
 
 import argparse
 import gc
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -32,7 +31,7 @@ from lamr_serving.onnx_backend.session import PROVIDERS
 from onnx import helper, numpy_helper
 
 from benchmarks import random_models
-from benchmarks.qwen_shape import ATTENDED, FUSED, INNER, LAYERS, WIDTH, Operations, build, linear
+from benchmarks.qwen_shape import ATTENDED, FUSED, INNER, LAYERS, WIDTH, build, linear, operations
 from benchmarks.report import Figure, option_parser, run
 from benchmarks.sessions import server_session
 from benchmarks.timing import time_in_turns
@@ -46,9 +45,8 @@ CHAIN = 2 * (
     *((WIDTH, INNER), (INNER, WIDTH), (WIDTH, INNER), (INNER, WIDTH)),
 )
 
-Products = dict[
-    str, Callable[[int], Callable[[], object]]
-]  # by name, from the number of tokens to the action
+Action = Callable[[int], Callable[[], object]]  # for a number of tokens
+Products = dict[str, Action]  # by name
 
 
 def pick(precision: str | None) -> tuple[Engine, str | None]:
@@ -101,7 +99,7 @@ def write_chain(folder: Path) -> Path:
     return folder / "products.onnx"
 
 
-def torch_chain(dtype: torch.dtype) -> Callable[[int], Callable[[], object]]:
+def torch_chain(dtype: torch.dtype) -> Action:
     """PyTorch's products, as an action for each number of tokens."""
     weights = [(torch.randn(out, width) / width**0.5).to(dtype) for width, out in CHAIN]
 
@@ -119,7 +117,7 @@ def torch_chain(dtype: torch.dtype) -> Callable[[int], Callable[[], object]]:
     return action
 
 
-def engine_chain(path: Path, engine: Engine, threads: int) -> Callable[[int], Callable[[], object]]:
+def engine_chain(path: Path, engine: Engine, threads: int) -> Action:
     """The engine's own products, as an action for each number of tokens."""
     session = server_session(path, threads, engine.accelerators)
 
@@ -144,7 +142,7 @@ def length_figures(
     seconds = {name: timing.wall_median for name, timing in timings.items()}
     layer, fusion = seconds["backbone"] / layers, seconds["whole"] - seconds["backbone"]
     whole = LAYERS * layer + fusion
-    rate = Operations.of(tokens).whole() / whole
+    rate = operations(tokens) / whole
     fastest = min(products, key=seconds.__getitem__)
     product = linear(CHAIN, tokens) / seconds[fastest]
     yield f"{tokens:,} tokens, beside products of {fastest}"
@@ -187,11 +185,8 @@ def measure(options: argparse.Namespace) -> Iterator[Figure | str]:
             name: server_session(path, options.threads, engine.accelerators) for name, path in paths.items()
         }
         has_bf16 = {"amx_bf16", "avx512_bf16"} & cpu_features()
-        products: Products = {
-            f"PyTorch, {'bf16' if has_bf16 else 'fp32'}": torch_chain(
-                torch.bfloat16 if has_bf16 else torch.float32
-            )
-        }
+        kind = torch.bfloat16 if has_bf16 else torch.float32
+        products: Products = {f"PyTorch, {'bf16' if has_bf16 else 'fp32'}": torch_chain(kind)}
         if engine.precision != "int8":
             products[str(engine)] = engine_chain(write_chain(folder), engine, options.threads)
         for tokens in TARGETS:
@@ -205,4 +200,4 @@ PARSER.add_argument("--precision", choices=PRECISIONS, help="instead of this mac
 PARSER.add_argument("--threads", type=int, default=usable_cpus(), help="threads of a run (%(default)s)")
 
 if __name__ == "__main__":
-    sys.exit(run(PARSER, measure))
+    raise SystemExit(run(PARSER, measure))

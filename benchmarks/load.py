@@ -1,7 +1,4 @@
-"""Load on a served model: random chunks, a closed and an open loop, and the server's processes and their memory.
-
-A library for `memory.py`, `overload.py`, `serving.py`, `throughput.py` and `end_to_end.py`. It starts no
-server."""
+"""Load on a served model: random chunks, a closed and an open loop, and the server's processes and their memory."""
 
 import sys
 import threading
@@ -50,14 +47,9 @@ def closed_loop(transport: GrpcTransport, work: list[ChunkRequest]) -> float:
     return time.perf_counter() - begun
 
 
-def arrivals(rate: float, seconds: float, even: bool) -> np.ndarray:
-    """Seconds from the start at which requests arrive, `rate` times `seconds` of them.
-
-    They come at even intervals, or at random times (a Poisson process, given their number)."""
-    count = max(1, round(rate * seconds))
-    if even:
-        return np.arange(count) / rate
-    return np.sort(np.random.default_rng(1).uniform(0, seconds, count))
+def arrivals(rate: float, seconds: float) -> np.ndarray:
+    """Seconds from the start at which `rate` times `seconds` requests arrive: a Poisson process, given their number."""
+    return np.sort(np.random.default_rng(1).uniform(0, seconds, max(1, round(rate * seconds))))
 
 
 def open_loop(transport: GrpcTransport, work: list[ChunkRequest], times: np.ndarray) -> Load:

@@ -1,11 +1,7 @@
 """What benchmarks and tests of post-processing share: a mask like a model's, and counts of errors."""
 
-from pathlib import Path
-
 import numpy as np
 import tree_sitter
-from lamr_postprocess import LANGUAGES, Language
-from lamr_postprocess.syntax import parse
 from numpy.typing import NDArray
 
 Mask = NDArray[np.bool_]
@@ -18,11 +14,6 @@ def model_like(lines: int, rng: np.random.Generator) -> Mask:
         start = int(rng.integers(lines))
         mask[start : start + int(rng.integers(3, 16))] = True
     return mask
-
-
-def error_nodes(text: str, language: Language) -> int:
-    """The number of ERROR and MISSING nodes in a text's tree."""
-    return errors(parse(text, language).tree)
 
 
 def errors(tree: tree_sitter.Tree) -> int:
@@ -38,9 +29,3 @@ def errors(tree: tree_sitter.Tree) -> int:
         while not cursor.goto_next_sibling():
             if not cursor.goto_parent():
                 return count
-
-
-def language_of(path: Path) -> Language | None:
-    """The language with a grammar that a file name tells, Python apart."""
-    suffix = path.suffix.lower()
-    return next((each for each in LANGUAGES if each.grammar and suffix in each.suffixes - {".py"}), None)

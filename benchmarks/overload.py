@@ -1,16 +1,15 @@
 """What happens under more load than the server can take.
 
-    python -m benchmarks.overload [--repository DIR] [--seconds 60] [--queue N] [--wait SECONDS] [--even] [--json]
+    python -m benchmarks.overload [--repository DIR] [--seconds 60] [--queue N] [--wait SECONDS] [--json]
 
 Finds the server's capacity in chunks a second with 16 always in flight, then offers 0.8 times as much and twice as
-much, whether answers come or not, at random times as many independent callers would (`--even`: at even intervals).
+much, whether answers come or not, at random times as many independent callers would.
 Every request must end: it is answered, or refused with the overloaded error. `--queue` and `--wait` try
 another `max_queue_size` and `default_timeout_microseconds` of the encoder than the repository's."""
 
 import argparse
 import re
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -45,7 +44,6 @@ def with_policy(repository: Path, changes: dict[str, int]) -> Iterator[tuple[Pat
 
 
 def measure(options: argparse.Namespace) -> Iterator[Figure]:
-    """Find the capacity, then offer less and more than it."""
     changes = {QUEUE: options.queue, WAIT: options.wait and round(options.wait * 1e6)}
     changes = {name: value for name, value in changes.items() if value is not None}
     with with_policy(options.repository, changes) as (repository, settings):
@@ -60,7 +58,7 @@ def measure(options: argparse.Namespace) -> Iterator[Figure]:
             yield Figure("capacity", capacity, "/s")
             loads = {}
             for share in (0.8, 2):
-                times = arrivals(share * capacity, options.seconds, options.even)
+                times = arrivals(share * capacity, options.seconds)
                 load = loads[share] = open_loop(transport, work, times)
                 yield Figure(f"  offered at {share:g} x", load.offered)
                 yield Figure(f"  answered at {share:g} x", load.answered)
@@ -79,10 +77,7 @@ def measure(options: argparse.Namespace) -> Iterator[Figure]:
 PARSER = model_options(__doc__)
 PARSER.add_argument("--seconds", type=float, default=60, help="length of each rate (%(default)g)")
 PARSER.add_argument("--queue", type=int, help="max_queue_size of the encoder (default: as it is)")
-PARSER.add_argument(
-    "--wait", type=float, help="seconds that a chunk may wait for the encoder (default: as it is)"
-)
-PARSER.add_argument("--even", action="store_true", help="arrivals at even intervals")
+PARSER.add_argument("--wait", type=float, help="seconds that a chunk may wait (default: as it is)")
 
 if __name__ == "__main__":
-    sys.exit(run(PARSER, measure))
+    raise SystemExit(run(PARSER, measure))

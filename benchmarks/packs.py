@@ -85,7 +85,6 @@ def figures(runs: Sequence[Run], budget: int) -> Iterator[Figure]:
 
 
 def measure(options: argparse.Namespace) -> Iterator[Figure | str]:
-    """Figures by repository."""
     yield f"load of the machine at the start: {os.getloadavg()[0]:.1f} on {usable_cpus()} CPUs"
     for repository in options.repositories:
         with tempfile.TemporaryDirectory() as folder:

@@ -6,7 +6,6 @@ Times are of one core (CPU time). The texts are made of installed Python files, 
 3 to 15 lines anywhere."""
 
 import argparse
-import sys
 import warnings
 from collections.abc import Iterator
 from functools import partial
@@ -56,4 +55,4 @@ def joined(parts: list[str], lines: int) -> str:
 PARSER = option_parser(__doc__)
 
 if __name__ == "__main__":
-    sys.exit(run(PARSER, measure))
+    raise SystemExit(run(PARSER, measure))

@@ -3,10 +3,6 @@
 `gpu.py` and `large_encoder.py` use it. Fewer layers of the true width and a smaller vocabulary save memory: all layers
 are alike, and a look-up takes no longer in a large table of embeddings than in a small one."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-
 import torch
 from lamr_export import LamrModel
 from transformers import Qwen3Config, Qwen3Model
@@ -49,29 +45,15 @@ def build(layers: int = LAYERS, vocabulary: int = VOCABULARY) -> LamrModel:
     )
 
 
-@dataclass(frozen=True)
-class Operations:
+def operations(tokens: int, layers: int = LAYERS) -> float:
     """Floating-point operations of a run over one sequence, a multiply-add counted as two.
 
     The products with weights and those of attention count (queries by keys and probabilities by values). The backbone
     attends to the pairs that a causal mask leaves, the fusion block to all pairs. Norms, rotations, softmax and
     activations don't count."""
-
-    layer: float  # operations of one layer of the backbone
-    fusion: float  # operations of the fusion block
-
-    @classmethod
-    def of(cls, tokens: int) -> Operations:
-        """The operations for one sequence of so many tokens."""
-        pairs = tokens * (tokens + 1) / 2
-        return cls(
-            layer=linear(LAYER_PRODUCTS, tokens) + 4 * pairs * ATTENDED,
-            fusion=linear(FUSION_PRODUCTS, tokens) + 4 * tokens**2 * FUSED,
-        )
-
-    def whole(self, layers: int = LAYERS) -> float:
-        """The operations of an encoder of so many layers and its fusion block."""
-        return layers * self.layer + self.fusion
+    pairs = tokens * (tokens + 1) / 2
+    layer = linear(LAYER_PRODUCTS, tokens) + 4 * pairs * ATTENDED
+    return layers * layer + linear(FUSION_PRODUCTS, tokens) + 4 * tokens**2 * FUSED
 
 
 def linear(products: tuple[tuple[int, int], ...], tokens: int) -> float:

@@ -38,18 +38,10 @@ def minilm(positions: int = 512) -> BertModel:
 def decoder(width: int) -> tuple[Decoder, DecoderWeights]:
     """A decoder for fused features of a width, and its weights."""
     rng = np.random.default_rng(2)
-
-    def draw(*shape: int) -> np.ndarray:
-        return (rng.normal(size=shape) * shape[-1] ** -0.5).astype(np.float32)
-
-    mlp = (
-        draw(width),
-        draw(width),
-        draw(HIDDEN, width),
-        draw(HIDDEN),
-        draw(2 * RUBRICS, HIDDEN),
-        draw(2 * RUBRICS),
+    mlp = (width,), (width,), (HIDDEN, width), (HIDDEN,), (2 * RUBRICS, HIDDEN), (2 * RUBRICS,)
+    chains = (RUBRICS, 2, 2), (RUBRICS, 2), (RUBRICS, 2), (2, 2), (2,), (2,)
+    shapes = (*mlp, (RUBRICS, width), (RUBRICS,), *chains)
+    weights = DecoderWeights(
+        *((rng.normal(size=shape) * shape[-1] ** -0.5).astype(np.float32) for shape in shapes)
     )
-    chains = draw(RUBRICS, 2, 2), draw(RUBRICS, 2), draw(RUBRICS, 2), draw(2, 2), draw(2), draw(2)
-    weights = DecoderWeights(*mlp, draw(RUBRICS, width), draw(RUBRICS), *chains)
     return Decoder(weights), weights

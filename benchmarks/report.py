@@ -63,15 +63,9 @@ def option_parser(documentation: str | None) -> argparse.ArgumentParser:
 def model_options(documentation: str | None) -> argparse.ArgumentParser:
     """A parser for programs that run a model repository: adds `--repository` and `--threads`."""
     parser = option_parser(documentation)
-    parser.add_argument(
-        "--repository",
-        type=Path,
-        default=bundled_repository(),
-        help="model repository (default: the bundled one)",
-    )
-    parser.add_argument(
-        "--threads", type=int, default=usable_cpus(), help="threads of the encoder (%(default)s)"
-    )
+    bundled = bundled_repository()
+    parser.add_argument("--repository", type=Path, default=bundled, help="default: the bundled model")
+    parser.add_argument("--threads", type=int, default=usable_cpus(), help="of the encoder (%(default)s)")
     return parser
 
 

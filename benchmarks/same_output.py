@@ -10,7 +10,6 @@ scores, so that a difference in the last digit of a score shows as well."""
 import argparse
 import hashlib
 import json
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -53,7 +52,6 @@ def rows(paths: list[Path]) -> list[str]:
 
 
 def main() -> int:
-    """Print the rows, or compare them with those of another version."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -74,4 +72,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -17,7 +17,6 @@ import argparse
 import json
 import math
 import os
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -127,7 +126,6 @@ def plan(kind: str, wanted: int, rate: float, options: argparse.Namespace) -> It
 
 
 def measure(options: argparse.Namespace) -> Iterator[Figure | str]:
-    """Rates by kind, runner and workers, then plans."""
     yield f"load of the machine at the start: {os.getloadavg()[0]:.1f} on {usable_cpus()} CPUs"
     if options.jobs is None:
         kinds = {"files": file_rows(options.rows), "repositories": repository_rows(max(4, options.rows // 6))}
@@ -157,14 +155,10 @@ PARSER.add_argument("--files", type=int, default=1_000_000, help="to plan for (%
 PARSER.add_argument("--repositories", type=int, default=100_000, help="to plan for (%(default)s)")
 PARSER.add_argument("--hours", type=float, default=8.0, help="in which they are to be done (%(default)s)")
 PARSER.add_argument("--cpus", type=int, default=32, help="of one machine of the plan (%(default)s)")
-PARSER.add_argument(
-    "--price", type=float, default=1.5, help="of such a machine's hour, in any currency (%(default)s)"
-)
+PARSER.add_argument("--price", type=float, default=1.5, help="of a machine's hour (%(default)s)")
 PARSER.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4], help="to measure (%(default)s)")
-PARSER.add_argument(
-    "--rows", type=int, default=120, help="files of each run, and a sixth as many repositories (%(default)s)"
-)
+PARSER.add_argument("--rows", type=int, default=120, help="files; a sixth as many repositories (%(default)s)")
 PARSER.add_argument("--jobs", type=Path, help="JSONL with rows of your own, which count as files")
 
 if __name__ == "__main__":
-    sys.exit(run(PARSER, measure))
+    raise SystemExit(run(PARSER, measure))

@@ -9,7 +9,6 @@ run."""
 
 import argparse
 import statistics
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -107,7 +106,6 @@ class Remote:
 
 
 def source_ids(repository: Path) -> np.ndarray:
-    """Token ids of a real source file."""
     tokenizer = Tokenizer.from_file(str(client_files(repository) / names.TOKENIZER_FILE))
     tokenizer.no_padding()
     tokenizer.no_truncation()
@@ -166,7 +164,6 @@ def memory_figures(server: int) -> Iterator[Figure]:
 
 
 def measure(options: argparse.Namespace) -> Iterator[Figure | str]:
-    """All figures of one repository."""
     repository, requests = options.repository, options.requests
     ids = source_ids(repository)
     longest = min(LENGTH, load_spec(repository).chunking.window)
@@ -181,4 +178,4 @@ PARSER = model_options(__doc__)
 PARSER.add_argument("--requests", type=int, default=200, help="how many to measure (%(default)s)")
 
 if __name__ == "__main__":
-    sys.exit(run(PARSER, measure))
+    raise SystemExit(run(PARSER, measure))

@@ -14,13 +14,8 @@ def server_session(
     accelerators: dict[str, dict[str, dict[str, str]]] | None = None,
     entries: dict[str, str] | None = None,
 ) -> onnxruntime.InferenceSession:
-    """Open an ONNX file with the backend's own options.
-
-    Args:
-        path: the ONNX file.
-        threads: threads of one run.
-        accelerators: execution providers as in `OnnxModelConfig`; none means onnxruntime's own on the CPU.
-        entries: further `session.*` entries."""
+    """Open an ONNX file with the backend's own options; `accelerators` as in `OnnxModelConfig`, `entries` are further
+    `session.*` ones."""
     parameters = {"intra_op_thread_count": str(threads), **(entries or {})}
     config = OnnxModelConfig("", "", (), (), (), {}, parameters, accelerators or {})
     providers = choose_providers(config, "CPU", 0, onnxruntime.get_available_providers())

@@ -11,7 +11,6 @@ encoder's are measured as well."""
 import argparse
 import math
 import statistics
-import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -100,15 +99,12 @@ def packing_gain(repository: Path, threads: int) -> float:
 
 
 def encoder_seconds(server: int) -> float:
-    """CPU time of the server's encoder processes so far.
-
-    Triton's own times can't serve: those of two instances overlap."""
+    """CPU time of the server's encoder processes so far; in Triton's own times two instances overlap."""
     times = [process.cpu_times() for process in model_processes(server)[ENCODER]]
     return sum(each.user + each.system for each in times)
 
 
 def measure(options: argparse.Namespace) -> Iterator[Figure | str]:
-    """The baseline, the served trace, the baseline again, and the encoder alone."""
     repository, threads = options.repository, options.threads
     torch.set_num_threads(threads)
     work = trace(PromptEncoder.from_repository(repository), options.requests)
@@ -121,11 +117,8 @@ def measure(options: argparse.Namespace) -> Iterator[Figure | str]:
         padded = [baseline()]
         busy, begun = encoder_seconds(server.pid), time.perf_counter()
         with ThreadPoolExecutor(CLIENTS) as pool:
-            list(
-                pool.map(
-                    lambda request: pruner.prune(QUERY, request[0], language="python", effort="full"), work
-                )
-            )
+            codes = [code for code, _ in work]
+            list(pool.map(lambda code: pruner.prune(QUERY, code, language="python", effort="full"), codes))
         served = time.perf_counter() - begun
         busy = encoder_seconds(server.pid) - busy
         padded.append(baseline())
@@ -147,4 +140,4 @@ PARSER = model_options(__doc__)
 PARSER.add_argument("--requests", type=int, default=15, help="requests of the trace (%(default)s)")
 
 if __name__ == "__main__":
-    sys.exit(run(PARSER, measure))
+    raise SystemExit(run(PARSER, measure))

@@ -20,7 +20,6 @@ class Timing:
 
     @property
     def wall_median(self) -> float:
-        """Median wall-clock seconds."""
         return statistics.median(self.wall)
 
 

@@ -8,7 +8,6 @@ place of figures: by least squares of relative errors, with a little pull toward
 
 import argparse
 import json
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import lru_cache
@@ -50,7 +49,6 @@ def _parts(words: list[str]) -> list[int]:
 
 
 def measure(arguments: argparse.Namespace) -> Iterator[Figure]:
-    """Compare each table with its tokenizer, or fit all."""
     texts = [path.read_text("utf-8") for path in arguments.texts]
     endings = np.array([path.suffix for path in arguments.texts])
     for name in TABLES:
@@ -100,4 +98,4 @@ PARSER.add_argument("--tokenizers", type=Path, default=Path(), help="folder of o
 PARSER.add_argument("--fit", action="store_true", help="print tables that are fitted to the texts")
 
 if __name__ == "__main__":
-    sys.exit(run(PARSER, measure))
+    raise SystemExit(run(PARSER, measure))

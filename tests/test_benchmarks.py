@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as bench
+from benchmarks.__main__ import Missing, rows
 from benchmarks.report import Figure, option_parser, read_figures, run
-from benchmarks.table import Missing, rows
 
 ROOT = Path(__file__).resolve().parents[1]
 ALONE = {
@@ -142,6 +142,6 @@ def test_operations_are_those_of_the_layers_weights():
     tokens = 10
     counted = 2 * shape.linear(shape.LAYER_PRODUCTS, tokens) + shape.linear(shape.FUSION_PRODUCTS, tokens)
     assert counted == 2 * tokens * weights
-    attention = shape.Operations.of(tokens).whole(2) - counted
+    attention = shape.operations(tokens, 2) - counted
     # 55 of 100 pairs in two causal layers of 16 heads of 128, all 100 in fusion's 3,072 features
     assert attention == 4 * (2 * 55 * 16 * 128 + 100 * 3072)

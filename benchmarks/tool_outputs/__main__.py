@@ -12,7 +12,6 @@ in every result; in one that states "k of n failures shown", failures may be mis
 import argparse
 import dataclasses
 import json
-import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -92,13 +91,11 @@ def measure(options: argparse.Namespace) -> Iterator[Figure | str]:
 
 PARSER = option_parser(__doc__)
 PARSER.add_argument("--only", nargs="+", default=[], metavar="TOOL", help="tools by name: see tools.toml")
-PARSER.add_argument(
-    "--effort", default="auto", choices=("instant", "auto", "full"), help="of `prune` (%(default)s)"
-)
+PARSER.add_argument("--effort", default="auto", choices=("instant", "auto", "full"), help="(%(default)s)")
 PARSER.add_argument("--keep", type=Path, help="a folder for the outputs and what must survive of each")
 PARSER.add_argument("--unchecked", action="store_true", help="make outputs only")
 PARSER.add_argument("--like", type=Path, help="check the outputs of such a folder instead of new ones")
 PARSER.add_argument("--lines", type=int, default=40, help="faulty results to be listed (%(default)s)")
 
 if __name__ == "__main__":
-    sys.exit(run(PARSER, measure))
+    raise SystemExit(run(PARSER, measure))

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lamr_postprocess import (
+    LANGUAGES,
     Language,
     PrunedCode,
     SourceFile,
@@ -22,7 +23,12 @@ from lamr_postprocess import (
 from lamr_postprocess.definitions import DefinitionSpan, definition_spans
 from lamr_postprocess.document import analyse
 
-from benchmarks.material import language_of
+
+def language_of(path: Path) -> Language | None:
+    """The language with a grammar that a file name tells, Python apart."""
+    suffix = path.suffix.lower()
+    return next((each for each in LANGUAGES if each.grammar and suffix in each.suffixes - {".py"}), None)
+
 
 FIXTURES = sorted((Path(__file__).parent / "fixtures").iterdir())
 FILES = [

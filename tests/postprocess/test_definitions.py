@@ -19,9 +19,9 @@ from lamr_postprocess import (
     restore,
 )
 from lamr_postprocess.definitions import LONGEST_NAME, MOST_CHARACTERS, MOST_TOKENS, definition_spans
-from lamr_postprocess.syntax import grammar_of
+from lamr_postprocess.syntax import grammar_of, parse
 
-from benchmarks.material import error_nodes
+from benchmarks.material import errors
 
 FIXTURES = sorted((Path(__file__).parent / "fixtures").iterdir())
 IDS = [path.name for path in FIXTURES]
@@ -268,7 +268,7 @@ def test_every_language_with_a_grammar_names_its_cuts(path: Path) -> None:
         bare = prune_lines(code, mask, path=path.name)
         named = prune_lines(code, mask, path=path.name, markers="named")
         assert (named.kept_lines, named.cuts) == (bare.kept_lines, bare.cuts)
-        assert error_nodes(named.text, detect_language(code, path.name)) == 0
+        assert errors(parse(named.text, detect_language(code, path.name)).tree) == 0
         assert restore(named, cut_texts(code, named)) == code
         for label in LABEL.findall(named.text):
             assert approximate_tokens(label) <= MOST_TOKENS

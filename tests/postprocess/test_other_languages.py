@@ -27,10 +27,10 @@ from lamr_postprocess.document import analyse
 from lamr_postprocess.mending import parse_mended
 from lamr_postprocess.render import Style, render
 from lamr_postprocess.repair import MEANING, close
-from lamr_postprocess.syntax import grammar_of
+from lamr_postprocess.syntax import grammar_of, parse
 from numpy.typing import NDArray
 
-from benchmarks.material import error_nodes
+from benchmarks.material import errors
 
 from .conftest import TINY_CUT
 
@@ -43,6 +43,11 @@ IDS = [path.name for path in FIXTURES]
 
 NEVER_EMPTY = {"xml", "json", "jsonc", "notebook"}
 """A text of these is no text of theirs if nothing is left."""
+
+
+def error_nodes(text: str, language: Language) -> int:
+    """The number of ERROR and MISSING nodes in a text's tree."""
+    return errors(parse(text, language).tree)
 
 
 def test_every_language_with_a_grammar_has_a_fixture() -> None:
