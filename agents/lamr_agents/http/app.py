@@ -65,6 +65,7 @@ ASK_SECONDS, KEPT_SECONDS = 2.0, 2.0
 MOST_DOCUMENTS = 1000
 MOST_KEPT = 10_000
 MOST_PACKED = 200_000  # tokens
+MOST_PACKS = 2  # at once, so that prunes go on
 MOST_LISTED = 200  # folders that the page offers
 PAGE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -451,11 +452,14 @@ def _add_paths(app: FastAPI, metrics: _Metrics, texts: Texts) -> None:
 
 
 def _add_packs(app: FastAPI, root: Path, using: Using) -> None:
+    room = asyncio.Semaphore(MOST_PACKS)
+
     @app.post("/v1/pack", summary="Pack a repository below the root, with every field of the result")
     async def packed(body: PackBody) -> JSONResponse:
         folder = await asyncio.to_thread(_below, root, body.folder)
         options = PackOptions(task=body.task, form=body.format)
-        result = await pack_async(folder, body.query, body.max_tokens, **(using | {"options": options}))
+        async with room:
+            result = await pack_async(folder, body.query, body.max_tokens, **(using | {"options": options}))
         return JSONResponse(result.to_dict())
 
 
