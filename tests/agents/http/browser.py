@@ -130,7 +130,7 @@ def _pictures(page: Browser, url: str) -> None:
     )
     took = first_scores(page)
     print(f"first score of 2,000 lines: {statistics.median(took):.0f} ms, {min(took):.0f} to {max(took):.0f}")
-    retries = (ROOT / "client/lamr_client/dispatch.py").read_text(encoding="utf-8")
+    code = (ROOT / "client/lamr_client/deadline.py").read_text(encoding="utf-8")
     for name, width, dark in (("light", 1120, False), ("dark", 1120, True), ("narrow", 360, False)):
         scheme = {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]}
         page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", scheme)
@@ -139,11 +139,9 @@ def _pictures(page: Browser, url: str) -> None:
         page.driver.get(url)
         if dark:
             page["repository"].click()
-            page.ask(query="Where is a request repeated?", folder="client")
+            page.ask(query="Where is a request repeated?", folder="")
         else:
-            page.ask(
-                query="How long is waited before a request is repeated?", code=retries, path="dispatch.py"
-            )
+            page.ask(query="How long is waited before a request is repeated?", code=code, path="deadline.py")
             page.drag(62)
             page["fold"].click()
             assert eventually(lambda: page.run("return answer.tokens_out <= budget()"))
@@ -154,5 +152,5 @@ def _pictures(page: Browser, url: str) -> None:
 if __name__ == "__main__":
     from tests.agents.http.test_http import site
 
-    with site(root=ROOT) as served, browser() as own:
+    with site(root=ROOT / "client") as served, browser() as own:
         _pictures(own, served.url)

@@ -279,3 +279,10 @@ def test_the_pages_of_commands_are_the_same_and_ask_nobody(opened: Browser, tmp_
     opened.drag(last)
     assert opened["status"].text == f"0 of {TOTAL} lines"
     assert opened.requested() <= {"file://"}
+
+
+def test_without_a_root_no_repository_can_be_asked(opened: Browser) -> None:
+    with site() as rootless:
+        opened.driver.get(rootless.url)
+        assert not opened["repository"].is_enabled()
+        assert opened["repository"].get_attribute("title") == "Start lamr http with --root DIR."
