@@ -49,8 +49,7 @@ def http(  # one flag an argument
 
     lamr http --port 8080 --root ~/src
 
-    lamr http --server 127.0.0.1:8001 --max-requests 16
-    """
+    lamr http --server 127.0.0.1:8001 --max-requests 16"""
     end_well_on_sigterm()
     with needs_extra("http"):
         import uvicorn
@@ -100,8 +99,7 @@ def mcp(
 
     lamr mcp --root .
 
-    lamr mcp --transport http --port 8081
-    """
+    lamr mcp --transport http --port 8081"""
     end_well_on_sigterm(at_once=transport == "stdio")
     with needs_extra("mcp"):
         import uvicorn

@@ -2,8 +2,7 @@
 
 The page is one file, `data/page.html`, that loads nothing from elsewhere; its content security policy forbids it. With
 a pruned file or a pack as its data it shows that, and a file's slider is exact, because what repair adds is computed
-here for each of its steps. `lamr http` answers with the same page, which then asks that server.
-"""
+here for each of its steps. `lamr http` answers with the same page, which then asks that server."""
 
 import base64
 import hashlib
@@ -83,8 +82,7 @@ def render_html(  # noqa: PLR0913  # one keyword an option is what callers of a 
         dependency: bool [L], lines whose own reason is `dependency`.
 
     Raises:
-        ValueError: the language is unknown, or there is another number of scores.
-    """
+        ValueError: the language is unknown, or there is another number of scores."""
     given = None if language is None else language_named(language)
     source = SourceFile(code, path or "", given, listed)
     document = analyse(source)

@@ -2,8 +2,7 @@
 
 A grammar's own code can end its process or take what memory there is, and nothing inside of it stops that. Texts are
 unusual that are larger or nested deeper than what people write; the rest is parsed once, as ever. If such a parse never
-comes back, the system ends the process, so that whoever watches over it can start it again.
-"""
+comes back, the system ends the process, so that whoever watches over it can start it again."""
 
 from __future__ import annotations
 
@@ -43,11 +42,8 @@ class Trials:
         self._pipe: Connection | None = None
 
     def run(self, *parse: Any) -> int:
-        """Try a parse, by the arguments of `trial_process.parses`, and return how that ended.
-
-        Raises:
-            OutOfTimeError: see `clock`.
-        """
+        """Try a parse, by the arguments of `trial_process.parses`, and return how that ended. Raises
+        `OutOfTimeError`: see `clock`."""
         while not self._lock.acquire(timeout=_LOOK_SECONDS):
             look()
         try:

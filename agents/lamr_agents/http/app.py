@@ -255,8 +255,7 @@ def create_app(
         using: the model of packs and what keeps their indexes, as for `lamr_repositories.pack`.
 
     Raises:
-        RepositoryError: the root is no folder.
-    """
+        RepositoryError: the root is no folder."""
     limits = limits or HttpLimits()
     metrics = _Metrics()
 

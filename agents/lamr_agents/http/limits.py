@@ -1,8 +1,8 @@
 """Limits of `lamr http` for requests and for connections, which uvicorn doesn't limit.
 
 Two ASGI middlewares spare the application web pages of other places, bodies that are too large or too slow, and more
-requests at once than it can do. A connection may be kept without asking for so long, and there may be so many of them.
-"""
+requests at once than it can do. A connection may be kept without asking for so long, and there may be so many of
+them."""
 
 import asyncio
 import ipaddress
