@@ -23,6 +23,7 @@ from lamr_postprocess import (
 )
 from lamr_postprocess.languages import language_named
 from lamr_postprocess.nesting import is_too_deep
+from lamr_postprocess.syntax import parser_text
 
 
 def halves(code: str) -> np.ndarray:
@@ -380,3 +381,10 @@ def test_parts_in_other_languages_are_looked_through_once(monkeypatch: pytest.Mo
     prune_lines(text, [1.0] * text.count("\n"), path="a.html")
     assert len(seen) > 100
     assert sum(seen) <= 3 * len(text)
+
+
+@pytest.mark.parametrize("text", ["", "a", "a\n", "a\r", "a\r\n", "a\n\n"])
+def test_a_parser_gets_whole_lines(text: str) -> None:
+    whole = parser_text(text)
+    assert whole.endswith((b"\n", b"\r")) == bool(text)
+    assert len(whole.splitlines()) == len(text.splitlines())

@@ -66,7 +66,9 @@ class HostMiddleware:
         host, origin = headers.get("host", ""), headers.get("origin", "")
         if host and not (_HOST.fullmatch(host) and self._is_here(f"//{host}", self._any_address)):
             why = f"{host!r:.80} isn't a name of this server; --allowed-host makes it one"
-        elif origin.startswith(("http://", "https://", "null")) and not self._is_here(origin):
+        elif origin.startswith(("http://", "https://", "null")) and not (
+            (host and origin.endswith(f"://{host}")) or self._is_here(origin)
+        ):
             why = f"{origin!r:.80} is a web page of another place, and those aren't answered"
         else:
             await self._app(scope, receive, send)
