@@ -1,8 +1,8 @@
 """The words of queries and code, and how often a query's words occur in each line.
 
 What is counted are terms: an identifier as a whole and its words (`parse_URL` gives `parse_url`, `parse`, `url`). Words
-lose their English endings, and a query loses its stop words. The module knows characters and lines; it scores nothing.
-"""
+lose their English endings, and a query loses its stop words. The module knows characters and lines; it scores
+nothing."""
 
 from __future__ import annotations
 
@@ -69,8 +69,7 @@ def split_words(identifier: str) -> list[str]:
 def stem(word: str) -> str:
     """Return a word without its plural or verb ending, if at least four letters stay: `parsing` gives `pars`.
 
-    The rule is crude, because it only has to give the same for a query and for code; `uses` stays `uses`.
-    """
+    The rule is crude, because it only has to give the same for a query and for code; `uses` stays `uses`."""
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 4:
             word = word[: -len(ending)]
@@ -93,22 +92,17 @@ def query_terms(query: str) -> list[str]:
 
 @dataclass(frozen=True)
 class TermCounts:
-    """How often each term of a query occurs in each line.
+    """How often each term of a query occurs in each line."""
 
-    Attributes:
-        lines: float64 [L, Q], the occurrences of each of Q terms in each of L lines.
-        lengths: float64 [L], how many terms of any kind a line has.
-    """
-
-    lines: Float64Array
-    lengths: Float64Array
+    lines: Float64Array  # [L, Q], the occurrences of each of Q terms in each of L lines
+    lengths: Float64Array  # [L], how many terms of any kind a line has
 
 
 class TermIndex:
     """A text's identifiers, ready for counting the terms of any query.
 
-    The kinds of characters tell where words begin; only words that begin like one of a query's are looked at.
-    """
+    The kinds of characters tell where words begin; only words that begin like one of a query's are looked
+    at."""
 
     def __init__(self, text: str, lines: int, layout: LineLayout | None = None) -> None:
         """Find the identifiers of a text.
@@ -116,8 +110,7 @@ class TermIndex:
         Args:
             text: the text.
             lines: L, how many of its lines count; what stands beyond them is left out.
-            layout: `line_layout(text)`, where it is at hand.
-        """
+            layout: `line_layout(text)`, where it is at hand."""
         layout = layout or line_layout(text)
         self._text, self._count, self._layout = text, lines, layout
         kinds = np.zeros(len(text) + 2, np.uint8)
@@ -149,8 +142,7 @@ class TermIndex:
     def occurrences(self) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
         """Return all distinct terms of the text, and of each of n occurrences its term's place and its line, int64 [n].
 
-        Counting them by piece once serves every later query, which is what an index of many files needs.
-        """
+        Counting them by piece once serves every later query, which is what an index of many files needs."""
         column = _numbers()
         line = self._line[self._line < self._count]
         term, line = _occurrences(self._identifiers()[: len(line)], line, column.__getitem__)
@@ -175,8 +167,8 @@ class TermIndex:
         """Return the identifiers that may hold a term of a query, ascending.
 
         They have a word with the first letters of a term, because a term is the beginning of a word or of an identifier
-        that begins with a word. Beyond ASCII a small letter may be longer than its capital, so such words all count.
-        """
+        that begins with a word. Beyond ASCII a small letter may be longer than its capital, so such words all
+        count."""
         wanted = np.zeros((32, 32, 32), np.bool_)
         for term in query:
             wanted[tuple(ord(letter) & 31 for letter in term[:3])] = True
@@ -203,8 +195,7 @@ def _occurrences(
     Args:
         identifiers: their texts.
         line: int64 [I], the line of each.
-        column: the column of a term; asked for the terms of each distinct identifier.
-    """
+        column: the column of a term; asked for the terms of each distinct identifier."""
     rows = _numbers()
     row = np.fromiter(map(rows.__getitem__, identifiers), np.int64, len(identifiers))
     terms_of = list(map(terms, rows))
@@ -223,8 +214,7 @@ def _places(marks: NDArray[np.uint8], mark: int) -> NDArray[np.int64]:
 def _identifiers(marks: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return where identifiers and numbers begin and end.
 
-    They are runs of word characters, but digits at the beginning of a run are a number of their own.
-    """
+    They are runs of word characters, but digits at the beginning of a run are a number of their own."""
     starts, ends = _places(marks, _BEGINS), _places(marks, _ENDS) + 1
     numbers = _places(marks, _NUMBER)
     if not len(numbers):

@@ -27,13 +27,9 @@ _CODES = "abcdefghijklmnopqrstuvwxyz"  # one letter a reason, in the order of RE
 
 
 def page(data: dict[str, Any]) -> str:
-    """Return the page with its data in JSON's types.
-
-    Args:
-        data: `file`, a pruned file as `render_html` writes it; `pack`, a pack's `to_dict()`; or, for a page that asks a
-            server, `root` and `folders`: the name of the folder that repositories lie below (None: there is none), and
-            folders in it.
-    """
+    """Return the page with its data in JSON's types. `data`: `file`, a pruned file as `render_html` writes it;
+    `pack`, a pack's `to_dict()`; or, for a page that asks a server, `root` and `folders`: the name of the folder that
+    repositories lie below (None: there is none), and folders in it."""
     shown = json.dumps(data, ensure_ascii=True).replace("<", "\\u003c")
     return _template().replace("@POLICY@", policy()).replace("@DATA@", shown)
 

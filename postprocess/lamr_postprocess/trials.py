@@ -102,8 +102,7 @@ def try_first() -> None:
     """Have another process try unusual texts from now on: for a process that serves others, and not on Windows.
 
     The system ends this one by SIGPROF, with a traceback on standard error, when it has used `HELD_SECONDS` of CPU time
-    and none of its threads could run Python.
-    """
+    and none of its threads could run Python."""
     if not _trials and os.name == "posix":
         _trials.append(Trials())
         faulthandler.register(signal.SIGPROF, file=_STDERR, chain=True)

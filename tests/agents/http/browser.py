@@ -1,7 +1,7 @@
 """Debian's Chromium, driven by selenium, which downloads nothing.
 
-`python -m tests.agents.http.browser` makes the page's pictures in docs/images and says how soon scores are shown.
-"""
+`python -m tests.agents.http.browser` makes the page's pictures in docs/images and says how soon scores are
+shown."""
 
 import io
 import json
