@@ -33,8 +33,7 @@ def http(  # one flag an argument
         float, Option(help="Seconds for requests under way when the server stops.", min=0)
     ] = 10.0,
     root: Annotated[
-        Path | None,
-        Option(help="A folder whose repositories may be packed; default: none."),
+        Path | None, Option(help="A folder whose repositories may be packed; default: none.")
     ] = None,
     texts: Annotated[
         Path | None, Option(help="File that keeps originals if a request asks for that; default: your own.")

@@ -76,8 +76,7 @@ def prune(
     repair: Annotated[
         bool,
         Option(
-            "--repair/--no-repair",
-            help="Add lines that the selected ones need, so that the code parses.",
+            "--repair/--no-repair", help="Add lines that the selected ones need, so that the code parses."
         ),
     ] = True,
     markers: Annotated[

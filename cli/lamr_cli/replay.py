@@ -35,8 +35,7 @@ def replay(  # one argument an option
     limit: Annotated[int, Option(help="The most sessions to replay, the latest first.", min=1)] = 50,
     profile: Profile = None,
     effort: Annotated[
-        EffortName | None,
-        Option(help=f"{EFFORT_HELP} Default: instant, as in hooks; auto with --server."),
+        EffortName | None, Option(help=f"{EFFORT_HELP} Default: instant, as in hooks; auto with --server.")
     ] = None,
     server: Server = None,
     model: Model = None,

@@ -13,12 +13,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
 from lamr_base.admission import fingerprint_metadata
-from lamr_base.errors import (
-    LamrError,
-    ModelMismatchError,
-    ServerError,
-    ServerUnavailableError,
-)
+from lamr_base.errors import LamrError, ModelMismatchError, ServerError, ServerUnavailableError
 from lamr_model.model_io import ChunkRequest, ChunkResult
 from lamr_model.names import ENSEMBLE
 from lamr_model.spec import ModelSpec
@@ -51,8 +46,7 @@ class GrpcChannel(abc.ABC, Generic[Request, Result, Endpoint]):
         self._metadata = connection.metadata | fingerprint_metadata(fingerprint)
         self._model = model
         self._client = InferenceServerClient(
-            **connection.client_arguments(),
-            channel_args=wire.channel_options(connection.address, most_bytes),
+            **connection.client_arguments(), channel_args=wire.channel_options(connection.address, most_bytes)
         )
         self._endpoint: Endpoint | None = None
         self._lock = threading.Lock()
@@ -168,9 +162,7 @@ class GrpcChannel(abc.ABC, Generic[Request, Result, Endpoint]):
         """Ask for the model's configuration anew; see `connect`."""
         with self._errors():
             answer = self._client.get_model_config(
-                self._model,
-                headers=self._metadata | trace_metadata(),
-                client_timeout=deadline.remaining(),
+                self._model, headers=self._metadata | trace_metadata(), client_timeout=deadline.remaining()
             )
             self._patience.reached()
             return self._read_config(answer.config)

@@ -32,10 +32,7 @@ class Pace:
     The beginning of a piece of work costs something, too: so many units are added to each."""
 
     def __init__(
-        self,
-        overhead: float = 0.0,
-        guess: float | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        self, overhead: float = 0.0, guess: float | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
         """Begin unmeasured: a piece costs `overhead` units beside its own, and until then a unit `guess` seconds."""
         self._overhead, self._guess, self._clock = overhead, guess, clock

@@ -19,14 +19,7 @@ from lamr_model.counters import DEFAULT, counted_by, token_counter
 from lamr_model.encoding import PromptEncoder
 from lamr_model.scoring.query_document import QueryDocument
 from lamr_model.words import query_terms
-from lamr_postprocess import (
-    Cut,
-    Encoding,
-    PrunedCode,
-    approximate_tokens,
-    line_spans,
-    prune_lines,
-)
+from lamr_postprocess import Cut, Encoding, PrunedCode, approximate_tokens, line_spans, prune_lines
 from lamr_postprocess.minified import parts_around
 
 from lamr_client.effort import Effort
@@ -222,21 +215,12 @@ def _parts_of_lines(
         words = query_terms(asked.given.text)
         most = min(limit, MOST_EXCERPT_TOKENS)
         parts = parts_around(
-            text,
-            asked.source.spans,
-            words,
-            language.comment,
-            lambda it: count(title + it) <= most,
+            text, asked.source.spans, words, language.comment, lambda it: count(title + it) <= most
         )
         cut = PrunedCode(title + parts, (), {}, (Cut(1, len(lines)),), language.name, None)
         why = why if parts else f"{why}; nothing that fits matches the query"
     elif tokens > limit:
-        cut = prune_lines(
-            asked.source,
-            [0.0] * len(lines),
-            count_tokens=count,
-            **options.cutting,
-        )
+        cut = prune_lines(asked.source, [0.0] * len(lines), count_tokens=count, **options.cutting)
         why = f"{why}; excerpts would show the parts around what is looked for"
     else:
         return whole

@@ -11,13 +11,7 @@ from lamr_base.errors import ModelMismatchError, ServerError
 from lamr_base.records import dataclass
 from lamr_model.encoder.packed_batch import cut_by_tokens
 from lamr_model.names import INPUT_IDS, LOG_PROB, PERPLEXITY, SPEC_PARAMETER, TOKENIZER_PARAMETER
-from lamr_model.perplexity.causal_scorer import (
-    IntArray,
-    Tokenized,
-    check_sequences,
-    only_asked,
-    tokenizer_of,
-)
+from lamr_model.perplexity.causal_scorer import IntArray, Tokenized, check_sequences, only_asked, tokenizer_of
 from lamr_model.perplexity.causal_spec import CausalSpec, from_parameter
 from numpy.typing import NDArray
 

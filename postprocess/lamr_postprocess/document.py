@@ -23,11 +23,7 @@ from lamr_postprocess.disputes import Disputes, disputes_of
 from lamr_postprocess.frames import Frames, frames_of, no_frames
 from lamr_postprocess.headings import headings_of
 from lamr_postprocess.languages import Comment, Language
-from lamr_postprocess.lines import (
-    BOM,
-    BoolArray,
-    IntArray,
-)
+from lamr_postprocess.lines import BOM, BoolArray, IntArray
 from lamr_postprocess.listing import Listing
 from lamr_postprocess.mending import parse_mended, runs_of
 from lamr_postprocess.outcomes import OutcomeRows, outcome_of

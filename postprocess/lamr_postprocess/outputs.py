@@ -56,8 +56,7 @@ KINDS = (
         under=_ANYTHING,
     ),
     Kind(  # pytest, before it has collected any test
-        r"ImportError while loading conftest",
-        rf"[ \t]+\S|{_FILE}:\d+: in |E(?: |$)",
+        r"ImportError while loading conftest", rf"[ \t]+\S|{_FILE}:\d+: in |E(?: |$)"
     ),
     Kind(
         r"panic: |fatal error: |goroutine \d+ \[",

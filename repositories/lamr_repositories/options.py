@@ -47,10 +47,7 @@ class PackOptions:
     tokenizer: str | Path | None = None
 
     def __post_init__(self) -> None:
-        for name, value, known in (
-            ("form", self.form, FORMATS),
-            ("order", self.order, ORDERS),
-        ):
+        for name, value, known in (("form", self.form, FORMATS), ("order", self.order, ORDERS)):
             if value not in known:
                 raise InvalidInputError(
                     f"{name} must be one of {', '.join(known)}, not {value!r}", argument=name

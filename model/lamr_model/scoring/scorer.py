@@ -39,13 +39,7 @@ from lamr_model.rules import (
     adapted,
 )
 from lamr_model.scoring.evidence import going_on, is_code, lexical_views
-from lamr_model.scoring.fusion import (
-    ENCODED,
-    RUBRICS,
-    EncoderReading,
-    encoded_logits,
-    features_of_lines,
-)
+from lamr_model.scoring.fusion import ENCODED, RUBRICS, EncoderReading, encoded_logits, features_of_lines
 from lamr_model.scoring.line_model import QueryLines, ScoredLines
 from lamr_model.scoring.merging import Outputs, ScoreMerger
 from lamr_model.scoring.query_document import QueryDocument

@@ -168,10 +168,7 @@ CONTESTED: Mapping[str, Contest] = {
         },
     ),
     ".ftl": Contest(
-        "freemarker",
-        {"fluent": (r"^-?[a-zA-Z][\w-]* *=",)},
-        r"<#--[\s\S]*?-->",
-        r"(?:</?[#@]|\$\{)[\s\S]*",
+        "freemarker", {"fluent": (r"^-?[a-zA-Z][\w-]* *=",)}, r"<#--[\s\S]*?-->", r"(?:</?[#@]|\$\{)[\s\S]*"
     ),
     ".json": Contest("json", {"jsonc": (r"^[ \t]*//|^[ \t]*/\*",)}),
 }

@@ -10,10 +10,7 @@ CSS = with_grammar(
     "css",
     scan=scans.CSS,
     grammar="tree_sitter_css:language",
-    lists={
-        "stylesheet|block": _DECLARATIONS,
-        "keyframe_block_list": ListKind(),
-    },
+    lists={"stylesheet|block": _DECLARATIONS, "keyframe_block_list": ListKind()},
     comments=name_set("comment js_comment"),
     opaque=frozenset({"string_value"}),
     definitions="(rule_set (selectors) @name)",
