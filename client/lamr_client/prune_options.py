@@ -188,17 +188,11 @@ class PruneCall:
 
 @dataclass(frozen=True)
 class CallDefaults:
-    """What a pruner does in calls that don't say otherwise.
+    """What a pruner does in calls that don't say otherwise. Raises `InvalidInputError`: the timeout isn't more than
+    0, or `on_error` is another word."""
 
-    Attributes:
-        timeout: seconds; infinity for no end.
-        on_error: see `PruneCall`.
-
-    Raises:
-        InvalidInputError: the timeout isn't more than 0, or `on_error` is another word."""
-
-    timeout: float
-    on_error: OnError
+    timeout: float  # seconds; infinity for no end
+    on_error: OnError  # see `PruneCall`
 
     def __post_init__(self) -> None:
         if not self.timeout > 0:

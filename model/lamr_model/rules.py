@@ -29,19 +29,15 @@ query's words that one block has; the share of the file's name that the query ha
 
 @dataclass(frozen=True)
 class AnswerPrior:
-    """A logistic regression over a document's features.
+    """A logistic regression over a document's features. Raises `ValueError`: a weight's feature is unknown, or the
+    prior doesn't lie between 0 and 1."""
 
-    Attributes:
-        weights: the weight of each feature, by its name in `FEATURES`.
-        bias: added to what they weigh. They are fitted where half of the documents hold what is looked for.
-        prior: the share of documents that hold what is looked for, among those that are read for it; None if
-            presence says nothing about what is kept.
-
-    Raises:
-        ValueError: a weight's feature is unknown, or the prior doesn't lie between 0 and 1."""
-
+    # the weight of each feature, by its name in `FEATURES`
     weights: dict[str, float] = field(default_factory=dict)
+    # added to what they weigh. They are fitted where half of the documents hold what is looked for.
     bias: float = 0.0
+    # the share of documents that hold what is looked for, among those that are read for it; None if presence says
+    # nothing about what is kept
     prior: float | None = None
 
     def __post_init__(self) -> None:
@@ -74,27 +70,19 @@ class AnswerPrior:
 @dataclass(frozen=True)
 class LineRule:
     """What becomes of the line model's log-odds of lines, for one sort of query. It is fitted on validation projects.
+    Raises `ValueError`: a share lies outside [0, 1]."""
 
-    Attributes:
-        bias: is added to the log-odds of all lines, where the encoder has read some.
-        unread: is added instead where it has read none.
-        named: is added to those of lines that the query names by number, and less to lines around them
-            (`named_lines`).
-        shares: the least and the largest share of a document's inked lines that the model's threshold may select;
-            beyond them it adapts, so that a query that says little isn't answered by the hardest cut. None sets no
-            bounds.
-        presence: what makes a document's relevance out of its chunks', and how much it has to say about what is kept;
-            None takes the largest of theirs, and it says nothing.
-        unread_presence: the same by the best lines, where the encoder has read nothing.
-
-    Raises:
-        ValueError: a share lies outside [0, 1]."""
-
-    bias: float = 0.0
-    unread: float = 0.0
+    bias: float = 0.0  # is added to the log-odds of all lines, where the encoder has read some
+    unread: float = 0.0  # is added instead where it has read none
+    # is added to those of lines that the query names by number, and less to lines around them (`named_lines`)
     named: float = 0.0
+    # the least and the largest share of a document's inked lines that the model's threshold may select; beyond them
+    # it adapts, so that a query that says little isn't answered by the hardest cut. None sets no bounds.
     shares: tuple[float, float] | None = None
+    # what makes a document's relevance out of its chunks', and how much it has to say about what is kept; None takes
+    # the largest of theirs, and it says nothing
     presence: AnswerPrior | None = None
+    # the same by the best lines, where the encoder has read nothing
     unread_presence: AnswerPrior | None = None
 
     def __post_init__(self) -> None:

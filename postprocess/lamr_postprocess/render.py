@@ -72,19 +72,12 @@ STYLES = (COMMENT, NAMED, SWE_PRUNER)
 
 @dataclass(frozen=True)
 class Style:
-    """How a result is written.
+    """How a result is written. Raises `ValueError`: the marker style is unknown."""
 
-    Attributes:
-        markers: one of STYLES.
-        line_numbers: whether the original number and a tab stand before each kept line, and a tab before each marker.
-        repaired: whether the selection was repaired.
-
-    Raises:
-        ValueError: the marker style is unknown."""
-
-    markers: str = COMMENT
+    markers: str = COMMENT  # one of STYLES
+    # whether the original number and a tab stand before each kept line, and a tab before each marker
     line_numbers: bool = False
-    repaired: bool = True
+    repaired: bool = True  # whether the selection was repaired
 
     @property
     def is_swe_pruners(self) -> bool:

@@ -26,23 +26,13 @@ MOST_SERVED_TOKENIZER_BYTES = 128 * MIB
 
 @dataclass(frozen=True)
 class CausalSpec:
-    """One causal language model, as a client sees it.
+    """One causal language model, as a client sees it. Raises `ValueError`: a number is too small."""
 
-    Attributes:
-        name: what people and logs call the model.
-        version: names its weights: a digest of them.
-        vocabulary: the number of token ids.
-        max_tokens: the longest sequence that is served.
-        tokenizer_sha256: the digest of its `tokenizer.json`.
-
-    Raises:
-        ValueError: a number is too small."""
-
-    name: str
-    version: str
-    vocabulary: int
-    max_tokens: int
-    tokenizer_sha256: str
+    name: str  # what people and logs call the model
+    version: str  # names its weights: a digest of them
+    vocabulary: int  # the number of token ids
+    max_tokens: int  # the longest sequence that is served
+    tokenizer_sha256: str  # the digest of its `tokenizer.json`
 
     def __post_init__(self) -> None:
         typed(self)

@@ -28,18 +28,13 @@ _COUNTS_AT_ONCE = 200_000
 
 @dataclass(frozen=True, eq=False)
 class LexicalViews:
-    """The evidence of L lines from each view, float64 [L], scaled to a maximum of 1; 0 where no word of a query occurs.
+    """The evidence of L lines from each view, float64 [L], scaled to a maximum of 1; 0 where no word of a query
+    occurs."""
 
-    Attributes:
-        windows: BM25 of the windows that hold the line.
-        around: the rarity of the query's words in the lines around it.
-        passages: BM25 of the line's block.
-        own: the rarity of the query's words in the line itself."""
-
-    windows: Float64Array
-    around: Float64Array
-    passages: Float64Array
-    own: Float64Array
+    windows: Float64Array  # BM25 of the windows that hold the line
+    around: Float64Array  # the rarity of the query's words in the lines around it
+    passages: Float64Array  # BM25 of the line's block
+    own: Float64Array  # the rarity of the query's words in the line itself
 
     def mean(self) -> Float64Array:
         """Return the evidence of all views together, float64 [L]; 0 everywhere where no word of the query occurs."""

@@ -92,26 +92,18 @@ class ScoreFusion:
     """The network over lines and its weights.
 
     With `FEATURES` x [L, F] of L lines and their first states h = relu(x A + a), [L, width], each layer adds
-    relu(C(h) + c) to h. C is a convolution over lines of the states, the means over blocks and the mean over the file;
-    it reads `reach` lines before and after each line, `strides[i]` lines apart. In place of blank lines and beyond the
-    ends it reads zeros, so that blank lines at the end change nothing, and means are those of the other lines. The
-    log-odds are [h, x] o. Networks that began differently rank better together than one does, so there may be several
-    members; the log-odds are their mean.
+    relu(C(h) + c) to h. C is a convolution over lines of the states, the means over blocks and the mean over the
+    file; it reads `reach` lines before and after each line, `strides[i]` lines apart. In place of blank lines and
+    beyond the ends it reads zeros, so that blank lines at the end change nothing, and means are those of the other
+    lines. The log-odds are [h, x] o. Networks that began differently rank better together than one does, so there may
+    be several members; the log-odds are their mean. Raises `ValueError`: the weights aren't as many as the sizes say,
+    or one isn't finite; or a size is less than 1."""
 
-    Attributes:
-        reach: how many lines before and after each line a layer reads.
-        strides: for each layer, how far apart these lines are.
-        width: the numbers that a line's state has.
-        weights: float16 [members, n], each row the weights of one member: A, a, then C and c of each layer, then o.
-            They have the shapes [F, width], [width], [(2 reach + 1) 3 width, width], [width] and [width + F].
-
-    Raises:
-        ValueError: the weights aren't as many as the sizes say, or one isn't finite; or a size is less than
-            1."""
-
-    reach: int
-    strides: tuple[int, ...]
-    width: int
+    reach: int  # how many lines before and after each line a layer reads
+    strides: tuple[int, ...]  # for each layer, how far apart these lines are
+    width: int  # the numbers that a line's state has
+    # float16 [members, n], each row the weights of one member: A, a, then C and c of each layer, then o. They have
+    # the shapes [F, width], [width], [(2 reach + 1) 3 width, width], [width] and [width + F].
     weights: NDArray[np.float16]
 
     def __post_init__(self) -> None:

@@ -147,23 +147,14 @@ class Layer:
 
 @dataclass(frozen=True, eq=False)
 class LineLayers:
-    """The layers, and what stands before and after them.
+    """The layers, and what stands before and after them. Raises `ValueError`: shapes don't fit together, or a weight
+    isn't finite."""
 
-    Attributes:
-        first: float32 [N, W], from the N inputs of a line to its first state.
-        bias: float32 [W].
-        layers: the layers.
-        last: float32 [W + N, P], what of states and inputs stands beside the states at the end.
-        last_bias: float32 [P].
-
-    Raises:
-        ValueError: shapes don't fit together, or a weight isn't finite."""
-
-    first: Float32Array
-    bias: Float32Array
-    layers: tuple[Layer, ...]
-    last: Float32Array
-    last_bias: Float32Array
+    first: Float32Array  # [N, W], from the N inputs of a line to its first state
+    bias: Float32Array  # [W]
+    layers: tuple[Layer, ...]  # the layers
+    last: Float32Array  # [W + N, P], what of states and inputs stands beside the states at the end
+    last_bias: Float32Array  # [P]
 
     def __post_init__(self) -> None:
         inputs, width = self.first.shape

@@ -66,14 +66,11 @@ _LEAST_EVIDENCE = 0.05
 
 @dataclass(frozen=True)
 class TokenRule:
-    """A rule that gives each token one of the model's outputs as its score, and each line the mean over its characters.
+    """A rule that gives each token one of the model's outputs as its score, and each line the mean over its
+    characters."""
 
-    Attributes:
-        value: the scores [m] of the tokens that outputs are about.
-        lines: how means over lines are taken."""
-
-    value: Callable[[Outputs], NDArray[Any]]
-    lines: type[TokenLines] = TokenLines
+    value: Callable[[Outputs], NDArray[Any]]  # the scores [m] of the tokens that outputs are about
+    lines: type[TokenLines] = TokenLines  # how means over lines are taken
 
 
 TOKEN_RULES = {
@@ -87,19 +84,12 @@ fused emission, because its decoder is exported without a chain."""
 @dataclass(frozen=True, eq=False)
 class Scorer:
     """How one model's answers become line scores: the rule that its description names, and what was learned for it.
+    Raises `ModelMismatchError`: the rule needs a line model and there is none, or it reads rubrics that there
+    aren't."""
 
-    Attributes:
-        scoring: the rule.
-        rubrics: the names of the encoder's rubrics, in the order of the K axis.
-        weights: what scores lines; None for a rule over tokens.
-
-    Raises:
-        ModelMismatchError: the rule needs a line model and there is none, or it reads rubrics that there
-            aren't."""
-
-    scoring: Scoring
-    rubrics: tuple[str, ...]
-    weights: LineWeights | None = None
+    scoring: Scoring  # the rule
+    rubrics: tuple[str, ...]  # the names of the encoder's rubrics, in the order of the K axis
+    weights: LineWeights | None = None  # what scores lines; None for a rule over tokens
 
     def __post_init__(self) -> None:
         if (self.weights is None) == (self.scoring.kind == LINES):
