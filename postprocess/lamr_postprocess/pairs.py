@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +37,9 @@ Token = tuple[str, str, int, int, str]
 
 Other roles part branches of a preprocessor, of which each may open the same block.
 """
+
+_Open = tuple[str, int, int, str, list[int]]
+"""A block that isn't closed: what closes it, the opening's row, offset and sign, and the rows of its branches."""
 
 
 class Pair(NamedTuple):
@@ -158,41 +162,39 @@ def paired(
 ) -> Pairs:
     """Pair tokens, in the order of a text of so many rows. What closes nothing or isn't closed is in no pair."""
     scan = scan or _NOTHING
-    opened: list[
-        tuple[str, Token, list[int]]
-    ] = []  # what closes it, what it is, and the rows of its branches
-    waiting, states = Counter[str](), list[list[tuple[str, Token, list[int]]]]()
+    opened: list[_Open] = []
+    waiting, states = Counter[str](), list[list[_Open]]()
     pairs: list[Pair] = []
     lone = 0
-    for token in in_time(tokens):
-        role, name, row, at, sign = token
+    for role, name, row, at, sign in in_time(tokens):
         if role == OPENS:
-            if sign in scan.headed and opened and opened[-1][1][4] in scan.heads and opened[-1][1][2] == row:
+            if sign in scan.headed and opened and opened[-1][3] in scan.heads and opened[-1][1] == row:
                 continue
-            opened.append((name, token, []))
+            opened.append((name, row, at, sign, []))
             waiting[name] += 1
         elif role == CLOSES:
             last = opened[-1][0] if opened else ""
             if last and scan.loose.get(name) == last:
                 continue
-            name = last if name == _ANY else name
-            lone += not waiting[name]
-            while waiting[name]:
-                closing, (_, _, first, opening, _), branches = opened.pop()
+            wanted = last if name == _ANY else name
+            lone += not waiting[wanted]
+            while waiting[wanted]:
+                closing, first, opening, _, branches = opened.pop()
                 waiting[closing] -= 1
-                if closing == name:
+                if closing == wanted:
                     if first < row:
                         pairs.append(Pair(first, row, opening, at, tuple(branches)))
                     break
                 lone += 1
         elif role == GOES_ON and opened:
-            opened[-1][2].append(row)
+            opened[-1][4].append(row)
         elif role == _IF:
             states.append(opened[-_MOST_OPEN:])
         elif role == _ENDIF and states:
             states.pop()
         elif role == _ELSE and states:  # what the branch before it has opened is opened by this one
             opened = list(states[-1])
-            waiting = Counter(name for name, _, _ in opened)
-    pairs.sort(key=lambda pair: (pair.first, -pair.last))
+            waiting = Counter(each[0] for each in opened)
+    pairs.sort(key=itemgetter(1), reverse=True)
+    pairs.sort(key=itemgetter(0))
     return Pairs(rows, tuple(pairs), not (lone or opened), texts)

@@ -87,7 +87,7 @@ _BRACED_TEXT = AtomicSpan(
 )
 _LIKE_KOTLIN = (*_NESTED_COMMENTS, _TRIPLE, _BRACED_TEXT, _LETTER, AtomicSpan(r"`[^`\n]*`"))
 AFTER_HASH = remark(r"#[^\n]*")
-IN_RUST = (*_NESTED_COMMENTS, AtomicSpan(r'\br(?P<tag>#*)"', r'"{tag}'), LONG_TEXT, _LETTER)
+IN_RUST = (*_NESTED_COMMENTS, AtomicSpan(r'(?<=\br)(?P<tag>#*)"', r'"{tag}'), LONG_TEXT, _LETTER)
 _WORD_OF_HASH = remark(r"(?<![^\s;&|()])#[^\n]*")
 _HASHES = (AFTER_HASH, *_TEXTS)
 IN_PYTHON = (*TRIPLES, *_HASHES)

@@ -13,7 +13,7 @@ _SLASHED = _SIGNS + "/"
 _EXPRESSION = r"/(?![*/\s])(?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.){0,200}\]){1,500}/"
 _OF_ECMA = rf"(?:(?<=[(,=:\[!&|?{{}};+\n])|(?<=[(,=:\[!&|?{{}};+>]\s)|(?<=return\s)){_EXPRESSION}"
 _DEFINES = r"#[ \t]*(?:define|error|warning|pragma|(?:end)?region)\b(?:[^\n\\]|\\(?s:.))*"
-_RAW_OF_C = r'R"(?P<tag>[^()\\\s]{0,16})\((?s:.*?)(?:\)(?P=tag)"|\Z)'
+_RAW_OF_C = r'(?<=R)"(?P<tag>[^()\\\s]{0,16})\((?s:.*?)(?:\)(?P=tag)"|\Z)'
 _TRIPLE = r'"""(?s:.*?)(?:"""|\Z)'
 _BRANCHES_OF_C = r"#[ \t]*(?:if|el|endif)"
 
@@ -22,11 +22,11 @@ SLASHED = Scan(_SLASHED)
 TICKED = Scan(_SLASHED + "`")
 JAVASCRIPT = Scan(_SLASHED + "`", (_OF_ECMA,))
 GO = Scan(_SLASHED + "`", (r"`[^`]*`?",))
-C = Scan(_SLASHED + "#R", (_DEFINES, _RAW_OF_C), conditions=_BRANCHES_OF_C)
+C = Scan(_SLASHED + "#", (_DEFINES, _RAW_OF_C), conditions=_BRANCHES_OF_C)
 CSHARP = Scan(
     _SLASHED + "#@$", (_DEFINES, r'\$?@\$?"[^"]*(?:""[^"]*)*"?', _TRIPLE), conditions=_BRANCHES_OF_C
 )
-RUST = Scan(_SLASHED + "r")
+RUST = Scan(_SLASHED + "#")
 SWIFT = Scan(
     _SLASHED + "#",
     (
@@ -38,7 +38,7 @@ SWIFT = Scan(
 ZIG = Scan(_SLASHED + r"\\", (r"\\\\[^\n]*",))
 PHP = Scan(_SLASHED + "#?", (r"(?:\A|\?>)(?s:.*?)(?:<\?(?:php\b|=)?|\Z)",))
 TERRAFORM = Scan(_SLASHED + "#")
-CSS = Scan(_SLASHED + "u", (r"url\([^)\"'\n]{0,2000}\)",))
+CSS = Scan(_SLASHED, (r"(?<=url)\([^)\"'\n]{0,2000}\)",))
 LUA = Scan(
     _SIGNS + r"\-",
     pairs={**BRACKETS, "do": "end", "function": "end", "if": "end", "repeat": "until"},
