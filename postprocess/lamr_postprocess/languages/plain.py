@@ -372,7 +372,7 @@ nested = partial(by_lines, frames=BRANCHES, filled=True, goes_back=PIPES, docume
 """A language of indentation."""
 
 PLAIN: tuple[Language, ...] = (
-    by_lines(_NONE, "text", ".txt .text .log .out .err", "plain plaintext log", blocks=output_frames),
+    by_lines(_NONE, "text", ".txt .text .log .out .err .stdout .stderr", "plain plaintext log", blocks=output_frames),
     by_lines(_NONE, "csv", ".csv .tsv .psv", wholes=(_CELL_TEXT,), directives=r"\A.*"),
     by_lines(_NONE, "other", "", "", "Earthfile", frames=ENDS, wholes=_TEXTS, heads=HEADS, calls=True, goes_on=OPERATOR,
         goes_back=CHAINS, words=(conditions(r"[!%.$@`]|#(?! )"),), documents=_ATTRIBUTE,
@@ -421,7 +421,7 @@ PLAIN: tuple[Language, ...] = (
         goes_on=rf"{OPERATOR}|(?:\|>|<>|\+\+)[ \t]*$",
         goes_back=PIPES, clauses=r"defp?[ \t]+(?P<name>\w+)"),
     nested(_HASH, "nix", ".nix", wholes=(_BLOCK_OF_C, _TEXT_OF_NIX, AFTER_HASH, LONG_TEXT), words=(_LET_OF_NIX,),
-        documents=r"(?:with|assert)\b.*;[ \t]*$|.*:[ \t]*$", filled=False),
+        documents=r"(?:with|assert)\b.*;[ \t]*$|.*(?:[:=]|\bin)[ \t]*$", filled=False),
     _hash("terraform", ".tf .tfvars .hcl .nomad .tofu", "hcl", frames=BRACKETS,
         wholes=(HEREDOC, AFTER_HASH, *_COMMENTS_OF_C, _BRACED_TEXT)),
     _hash("graphql", ".graphql .gql .graphqls", frames=BRACKETS, wholes=(_TRIPLE, AFTER_HASH, _TEXT),
@@ -486,7 +486,7 @@ PLAIN: tuple[Language, ...] = (
     by_lines(_SLASHES, "scss", ".scss .sass .less .styl", "sass less", frames=rf"{BRACKETS}|@?else\b",
         wholes=(_BLOCK_OF_C, remark(r"(?<!:)//[^\n]*"), *_TEXTS), goes_on=r",[ \t]*$"),
     by_lines(Comment('"//": "', '",', '"'), "json",
-        ".json .webmanifest .geojson .har .avsc .tfstate .topojson .code-snippets .jsonld", "",
+        ".json .map .webmanifest .geojson .har .avsc .tfstate .topojson .code-snippets .jsonld", "",
         ".eslintrc .babelrc .prettierrc composer.lock Pipfile.lock .swcrc .jshintrc", frames=CLOSERS,
         wholes=(_TEXT,)),
     by_lines(Comment('"//": "', '",', '"'), "notebook", ".ipynb", "ipynb", frames=CLOSERS, wholes=(_TEXT,)),
