@@ -96,6 +96,8 @@ def _ends(scan: Scan) -> re.Pattern[bytes] | None:
     """An expression of how the end of a block is written, where that is no bracket."""
     words = [each for each in dict.fromkeys(scan.pairs.values()) if each not in _BRACKETS]
     before = r"\n[ \t]*" if words and words[0].isalpha() else ""
+    if not scan.pairs:  # of a tag alone in its row
+        return re.compile(rb"\n[ \t]*</[\w:.-]+>[ \t\r]*$", re.MULTILINE)
     return re.compile(rf"{before}(?:{'|'.join(words)})\b".encode()) if words else None
 
 
@@ -143,7 +145,7 @@ class _Comparison:
         opens = np.zeros(pairs.rows + 1, np.bool_)  # the last one for rows without a block around
         opens[[pair.first for pair in parted]] = True
         held = opens[pairs.around]
-        held[[*self._broken]] = True
+        held[[row for row in self._broken if row < pairs.rows]] = True
         held &= pairs.around >= 0
         scopes = zip(np.flatnonzero(held).tolist(), pairs.around[held].tolist(), strict=True)
         told = tuple(pair[:2] for pair in parted if not self._broken.intersection(pair[:2]))

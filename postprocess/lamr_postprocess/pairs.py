@@ -13,6 +13,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
+from lamr_base.expressions import expression
 from lamr_base.records import dataclass
 
 from lamr_postprocess.atomic import Found, found_in, masked
@@ -25,6 +26,7 @@ _FAR, _NEAR = 100, 30
 _MOST_OPEN = 200
 """What is open where a preprocessor's branch begins: a bound on the time taken."""
 _NONE = -1
+_NAME = expression(r"[\w:.-]+")
 
 OPENS, GOES_ON, CLOSES = "opens", "goes on", "closes"
 _IF, _ELSE, _ENDIF = "if", "else", "endif"
@@ -104,8 +106,11 @@ def pairs_in(text: str, spans: IntArray, scan: Scan, wholes: tuple[AtomicSpan, .
         wholes: its language's texts and comments.
     """
     text = text.replace("\r\n", " \n").replace("\r", "\n")  # expressions know one end of a line; offsets stay
-    below = tuple(each for each in wholes if each.waits)
-    texts = list(found_in(text, below)) if "<<" in text else []
+    if any("{indent}" in each.closing for each in wholes):  # which one expression can't say
+        below, wholes = wholes, ()
+    else:
+        below = tuple(each for each in wholes if each.waits) if "<<" in text else ()
+    texts = list(found_in(text, below))
     text = masked(text, texts, " ")
     pattern = scan.tokens(wholes)
     number = pattern.groupindex["token"]
@@ -116,7 +121,7 @@ def pairs_in(text: str, spans: IntArray, scan: Scan, wholes: tuple[AtomicSpan, .
         **{opening: (OPENS, closing) for opening, closing in scan.pairs.items()},
     }
     tokens = [
-        (*(roles.get(sign) or (_branch(sign), "")), row, at, sign)
+        (*(roles.get(sign) or _other(sign)), row, at, sign)
         for (at, sign), row in zip(found, rows, strict=True)
         if sign not in scan.led or _leads(text[max(at - _FAR, 0) : at].rstrip(" \t"), scan)
     ]
@@ -135,9 +140,12 @@ def _leads(before: str, scan: Scan) -> bool:
     return behind.search(before, max(len(before) - _NEAR, 0)) is not None
 
 
-def _branch(sign: str) -> str:
-    """What a line of a preprocessor does."""
-    return _ENDIF if sign.endswith("endif") else _IF if sign.endswith("if") else _ELSE
+def _other(sign: str) -> tuple[str, str]:
+    """What a tag does, and its name; or what a line of a preprocessor does."""
+    if sign.startswith("<"):
+        name = _NAME.search(sign)
+        return CLOSES if sign[1] == "/" else OPENS, name[0].lower() if name else ""
+    return _ENDIF if sign.endswith("endif") else _IF if sign.endswith("if") else _ELSE, ""
 
 
 def tags_in(text: str, found: Sequence[Found], spans: IntArray, template: Template) -> list[Token]:
@@ -177,7 +185,7 @@ def paired(
             if last and scan.loose.get(name) == last:
                 continue
             wanted = last if name == _ANY else name
-            lone += not waiting[wanted]
+            lone += not waiting[wanted] and wanted not in scan.optional
             while waiting[wanted]:
                 closing, first, opening, _, branches = opened.pop()
                 waiting[closing] -= 1
@@ -185,7 +193,7 @@ def paired(
                     if first < row:
                         pairs.append(Pair(first, row, opening, at, tuple(branches)))
                     break
-                lone += 1
+                lone += closing not in scan.optional
         elif role == GOES_ON and opened:
             opened[-1][4].append(row)
         elif role == _IF:
@@ -197,4 +205,6 @@ def paired(
             waiting = Counter(each[0] for each in opened)
     pairs.sort(key=itemgetter(1), reverse=True)
     pairs.sort(key=itemgetter(0))
-    return Pairs(rows, tuple(pairs), not (lone or opened), texts)
+    return Pairs(
+        rows, tuple(pairs), not (lone or [each for each in opened if each[0] not in scan.optional]), texts
+    )

@@ -74,7 +74,7 @@ class SourceFile:
     def body_lines(self) -> list[str]:
         """The lines of the body with their newlines, without a mark of the byte order."""
         lines = self.lines if self.listing is None else split_lines(self.body)
-        return [*(line.removeprefix(BOM) for line in lines[:1]), *lines[1:]]
+        return [*(line.removeprefix(BOM) or line for line in lines[:1]), *lines[1:]]
 
     @cached_property
     def language(self) -> Language:

@@ -52,7 +52,6 @@ OBJC_HEADER = """#import <Foundation/Foundation.h>
         ("fit.m", "% fits\nfunction y = fit(x)\n  y = x';\nend\n", "matlab"),
         ("View.m", '#import "View.h"\n@implementation View\n- (void)draw {\n}\n@end\n', "objective-c"),
         ("family.pl", ":- use_module(library(lists)).\nparent(a, b).\nold(X) :- parent(X, _).\n", "prolog"),
-        ("ui.stderr", "error: a\n --> a.rs:1\n  |\n1 | #[get(1)]\n  | ^^^^^\n", "text"),
         ("run.pl", "#!/usr/bin/perl\nuse strict;\nmy $x = 1;\n", "perl"),
         ("scan.l", "%{\n#include <stdio.h>\n%}\n%%\n[0-9]+ { return NUMBER; }\n", "yacc"),
         ("sum.l", ";; Sums.\n(defun sum (list)\n  (reduce #'+ list))\n", "lisp"),

@@ -174,8 +174,8 @@ _DEFINITIONS_OF_OCAML = (
 _MESSAGE_OF_FLUENT = AtomicSpan(r"^-?[a-zA-Z][\w-]*[ \t]*=.*(?:\n(?=(?:[ \t]*\n){0,3}(?:[ \t]+\S|\})).*)*")
 # A message of gettext with its context and translations; another one may follow without a blank line.
 _MESSAGE = AtomicSpan(r"^(?:msgctxt\b.*\n(?:[ \t]*\".*\n)*)?msgid\b.*(?:\n(?!msgctxt\b|msgid\b|#)[^\S\n]*\S.*)*")
-_FRONT = AtomicSpan(r"\A\ufeff?---[ \t]*\n", r"^(?:---|\.\.\.)[ \t]*$")
-_FRONT_TOML = AtomicSpan(r"\A\ufeff?\+\+\+[ \t]*\n", r"^\+\+\+[ \t]*$")
+_FRONT = AtomicSpan(r"\A ?---[ \t]*\n", r"^(?:---|\.\.\.)[ \t]*$")
+_FRONT_TOML = AtomicSpan(r"\A ?\+\+\+[ \t]*\n", r"^\+\+\+[ \t]*$")
 # A fence may stand in a quotation and in an item of a list.
 _FENCE = AtomicSpan(r"^[ \t]*(?:(?:[>*+-]|\d{1,3}[.)])[ \t]*)*(?P<tag>`{3,9}|~{3,9})[^\n]*\n",
     r"^[ \t]*(?:>[ \t]*)*{tag}[`~]*[ \t]*$|\Z")
@@ -202,8 +202,8 @@ _IN_YAML = (
     AtomicSpan(
         r"^(?P<tag>[ ]*)(?:- +)+(?:[&!]\S+ +)*[|>][-+\d]*[ \t]*(?:#[^\n]*)?\n", r"^(?!{indent} |[ \t]*$)"
     ),
-    AtomicSpan(r'(?:(?<=[\s\[{,(])|^)"', r'(?<!\\)"'),
-    AtomicSpan(r"(?:(?<=[\s\[{,(])|^)'", r"'"),
+    AtomicSpan(r'(?:(?<=[\s\[{,(])|^)"', r'(?:[^"\\]|\\[\s\S])*"', at_once=True),
+    AtomicSpan(r"(?:(?<=[\s\[{,(])|^)'", r"(?:[^']|'')*'", at_once=True),
 )
 _IN_SQL = (AFTER_DASHES, _BLOCK_OF_C, AtomicSpan(r"\$(?P<tag>\w*)\$", r"\${tag}\$"), AtomicSpan(r"'", r"'"),
     AtomicSpan(r'"[^"\n]*"'))

@@ -4,7 +4,7 @@ Each `Scan` is a row; the texts and comments are the language's `wholes`, and wh
 here. What a grammar can't read, or misreads, is kept or cut by it (`lamr_postprocess.pairs`).
 """
 
-from lamr_postprocess.languages.table import BRACKETS, Scan
+from lamr_postprocess.languages.table import BRACKETS, Scan, name_set
 
 # What may lack its end goes up to the end of the text, or has a bound, so that no text takes time of its square.
 # The characters that something begins with: brackets, quotes, and what comments begin with.
@@ -38,6 +38,9 @@ SWIFT = Scan(
 ZIG = Scan(_SLASHED + r"\\", (r"\\\\[^\n]*",))
 PHP = Scan(_SLASHED + "#?", (r"(?:\A|\?>)(?s:.*?)(?:<\?(?:php\b|=)?|\Z)",))
 TERRAFORM = Scan(_SLASHED + "#")
+YAML = Scan(
+    r"\[\]{}\"'#", (), {"[": "]", "{": "}"}, bracket=r"(?<![^\s\[{,(:])[\[{]|[\]}]"
+)  # elsewhere, a plain text may hold what opens
 CSS = Scan(_SLASHED, (r"(?<=url)\([^)\"'\n]{0,2000}\)",))
 LUA = Scan(
     _SIGNS + r"\-",
@@ -96,10 +99,28 @@ SHELL = Scan(
     led=frozenset(["if", "fi", "case", "esac", "while", "until", "for", "select", "done"]),
     loose={")": "esac"},
 )
+# A tag up to its last sign, in which texts and expressions may hold any.
+_REST = r"(?:[^<>\"'{/]|\"[^\"<]{0,2000}\"|'[^'<]{0,2000}'|\{[^{}<]{0,2000}\}|=>|[{/](?!>)){0,2000}"
+_TAG = r"</?[A-Za-z][\w:.-]*"
+_EMPTY = rf"{_TAG}{_REST}/>"
+XML = Scan("<", (_EMPTY,), {}, bracket=_TAG)
+HTML = Scan(
+    "<",
+    (
+        r"<(?i:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)(?![\w:.-])",
+        _EMPTY,
+    ),
+    {},
+    bracket=rf"<(?:script|style|textarea)\b(?s:.*?)(?=</(?:script|style|textarea)\b|\Z)|{_TAG}",
+    optional=name_set(
+        "p li dt dd option optgroup tr td th thead tbody tfoot colgroup caption html head body rt rp"
+    ),
+)
 _BLOCKS_OF_SVELTE = ["if", "each", "await", "key", "snippet"]
 SVELTE = Scan(
     "<{",
-    (r"<script\b(?s:.*?)(?:</script|\Z)", r"<style\b(?s:.*?)(?:</style|\Z)"),
+    HTML.skipped,
     {f"{{#{name}": f"{{/{name}" for name in _BLOCKS_OF_SVELTE},
-    bracket=rf"\{{[#/](?:{'|'.join(_BLOCKS_OF_SVELTE)})\b",
+    bracket=rf"\{{[#/](?:{'|'.join(_BLOCKS_OF_SVELTE)})\b|{HTML.bracket}",
+    optional=HTML.optional,
 )

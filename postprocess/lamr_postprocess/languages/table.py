@@ -84,7 +84,7 @@ class Scan:
 
     Attributes:
         signs: the characters that brackets and what is skipped begin with, for a class of characters.
-        skipped: expressions of what holds neither brackets nor words, besides the language's `wholes`.
+        skipped: expressions of what holds neither brackets nor words, besides the language's `wholes` but tags.
         pairs: what opens a block, and what closes it.
         bracket: an expression of a bracket.
         around: an expression of a word, with a place `{}` for the words of `pairs`.
@@ -94,6 +94,7 @@ class Scan:
             `case`), and this one.
         headed, heads: words that begin no block in the row of a block's head, and the heads (`while … do`).
         conditions: an expression of what parts branches of a preprocessor, of which each may open the same block.
+        optional: the names of tags that may lack their other half.
     """
 
     signs: str
@@ -107,6 +108,7 @@ class Scan:
     headed: frozenset[str] = frozenset()
     heads: frozenset[str] = frozenset()
     conditions: str = ""
+    optional: frozenset[str] = frozenset()
 
     @lru_cache(maxsize=64)  # noqa: B019  # one entry a language
     def tokens(self, wholes: tuple[AtomicSpan, ...] = ()) -> re.Pattern[str]:
@@ -123,7 +125,7 @@ class Scan:
             words = "|".join(each for each in {*self.pairs, *self.pairs.values()} if each.isalpha())
             signs.append(self.around.replace("{}", f"(?:{words})"))
             passed[0] = rf"[^\w{self.signs}]+|(?!(?:{words})\b|[{self.signs}])\w+"
-        texts = [each.expression for each in wholes if not each.waits]
+        texts = [each.expression for each in wholes if not (each.waits or each.opening.startswith("</?"))]
         for number, each in enumerate((*self.skipped, *texts)):
             passed.append(re.sub(r"\(\?P(<|=)tag", rf"(?P\g<1>tag{number}", each))
         parts = "|".join(passed), "|".join(signs)
