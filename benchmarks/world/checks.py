@@ -8,8 +8,7 @@ may be lost; `mutants.py` makes the texts. 8. In code, of brackets over several 
 parses or not.
 
 A comment or a documentation string may be cut between its first and its last row: the marker then has a form of its own
-(`* ...`, `[ ... ]`) and is part of the text, as docs/languages.md says.
-"""
+(`* ...`, `[ ... ]`) and is part of the text, as docs/languages.md says."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -103,8 +102,7 @@ class Checked:
         text: the file's.
         form: how it is read; None for what has no grammar and no program.
         name: its name, for its brackets; empty for none.
-        is_listing: whether the numbers of markers are those that stand in the text.
-    """
+        is_listing: whether the numbers of markers are those that stand in the text."""
 
     def __init__(self, text: str, form: Format | None, name: str = "", *, is_listing: bool = False) -> None:
         self.text, self.lines, self.form = text, split_lines(text), form

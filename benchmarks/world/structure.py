@@ -1,8 +1,7 @@
 """What a grammar that isn't lamr's says of a text: whether it parses, and which parts of it can't be parted.
 
 Only what is parsed without an error is judged, so that a grammar's own faults count nowhere. Brackets are pygments'
-tokens, which need no parse.
-"""
+tokens, which need no parse."""
 
 import re
 import time
@@ -140,8 +139,7 @@ def around(tree: tree_sitter.Tree, row: int, column: int) -> tuple[str, bool]:
     Args:
         tree: of the text that holds the marker.
         row: the marker's row.
-        column: the byte in which its words begin.
-    """
+        column: the byte in which its words begin."""
     point = tree_sitter.Point(row, column)
     node = tree.root_node.descendant_for_point_range(point, point)
     own = False

@@ -53,8 +53,7 @@ def checked(item: Item, tools: Any, seed: int, *, tell: Any = lambda _: None, sh
         tools: a `cases.Tools`.
         seed: of what is chosen by chance; the file's name goes into it.
         tell: called with each case's name before it begins.
-        show: called with each outcome and its violations; None for nothing.
-    """
+        show: called with each outcome and its violations; None for nothing."""
     from lamr_postprocess import detect_language
     from lamr_postprocess.listing import read_listing
 
@@ -151,8 +150,7 @@ class Worker:
 
     Args:
         seed: see `checked`.
-        limit: seconds by the clock that one call may take before the process is ended.
-    """
+        limit: seconds by the clock that one call may take before the process is ended."""
 
     def __init__(self, seed: int, limit: float) -> None:
         self._seed, self._limit = seed, limit

@@ -3,8 +3,7 @@
 An ending that several languages share is settled by the content (`languages.contested`): by signs that only one of them
 has, and in doubt by parsing, where the language wins of whose grammar less of the text is broken. A name may carry
 another (`Dockerfile.dev`, `settings.yaml.example`, `nginx.conf.j2`); what is left of it then tells, and a template's
-engine comes with the language (`languages.templates`).
-"""
+engine comes with the language (`languages.templates`)."""
 
 import dataclasses
 import re
@@ -101,8 +100,7 @@ def _by_name(text: str, name: str) -> tuple[Language | None, Template | None]:
 def _names() -> tuple[dict[str, Language], dict[str, Language]]:
     """The languages by file name, and by suffix in lower case; the first of several languages with the same one.
 
-    A name that is a suffix alone (`.dockerignore`) may end other names (`web.Dockerfile.dockerignore`).
-    """
+    A name that is a suffix alone (`.dockerignore`) may end other names (`web.Dockerfile.dockerignore`)."""
     last_to_first = LANGUAGES[::-1]
     filenames = {name: language for language in last_to_first for name in language.filenames}
     suffixes = {name.lower(): language for name, language in filenames.items() if name.startswith(".")}
@@ -125,8 +123,7 @@ def _settled(ending: str, text: str, suffixes: dict[str, Language]) -> Language:
 def _winner(ending: str, text: str) -> Language:
     """The language that most signs speak for; in doubt, the one of whose text less is broken.
 
-    One sign alone leaves a doubt, and so do signs in parts that only another language may read.
-    """
+    One sign alone leaves a doubt, and so do signs in parts that only another language may read."""
     contest, sample = CONTESTED[ending], text[:_LONG_SAMPLE]
     votes = contest.votes(sample)
     if max(votes.values(), default=0) >= _ENOUGH:

@@ -1,8 +1,7 @@
 """Where a text's tree parts what its brackets and end words hold together.
 
 A tree that has errors says nothing of the rows around them, and one without may be another text's: a grammar that
-doesn't know `time {` takes the brace for an argument. There, the two ends of a pair need each other.
-"""
+doesn't know `time {` takes the brace for an argument. There, the two ends of a pair need each other."""
 
 import re
 from collections.abc import Iterator
@@ -32,19 +31,14 @@ _LONGEST_WORD = 64  # bytes of a word that opens or closes a block
 
 @dataclass(frozen=True, eq=False)
 class Disputes:
-    """What a text's pairs say that its tree doesn't.
+    """What a text's pairs say that its tree doesn't."""
 
-    Attributes:
-        closures: pairs of rows that need each other.
-        scopes: pairs of rows of which the first needs the second, which opens the block around.
-        told: the first and the last row of each block that only its pair holds together.
-        broken: the rows that errors are in.
-    """
-
-    closures: tuple[tuple[int, int], ...] = ()
+    closures: tuple[tuple[int, int], ...] = ()  # pairs of rows that need each other
+    # pairs of rows of which the first needs the second, which opens the block around
     scopes: tuple[tuple[int, int], ...] = ()
+    # the first and the last row of each block that only its pair holds together
     told: tuple[tuple[int, int], ...] = ()
-    broken: frozenset[int] = frozenset()
+    broken: frozenset[int] = frozenset()  # the rows that errors are in
 
 
 def disputes_of(source: SourceFile, outline: Outline, tree: ParsedText) -> Disputes:

@@ -3,8 +3,7 @@
 What can't be read is blanked, or replaced by what may be meant, and the rest is parsed as if nothing were wrong: macros
 of C's family, the other side of a conflict, a branch of the preprocessor that opens what it doesn't close, the few rows
 that don't parse. Each step is taken only if it leaves less damage. No row is added or lost, so that rows of the tree
-are those of the text; the blanked ones belong to no tree and are cut by lines and indentation.
-"""
+are those of the text; the blanked ones belong to no tree and are cut by lines and indentation."""
 
 from __future__ import annotations
 
@@ -46,10 +45,7 @@ _FEWEST_NODES = 8
 
 def parse_mended(text: str, language: Language) -> ParsedText:
     """Parse a text of a language that has a grammar; where it is damaged, the damage is kept as small as it can be.
-
-    Raises:
-        CostlySyntaxError: see `lamr_postprocess.syntax.parse`.
-    """
+    Raises `CostlySyntaxError`: see `lamr_postprocess.syntax.parse`."""
     data = parser_text(text)
     source = parse_bytes(data, grammar_of(language))
     broken = source.tree.root_node.has_error
@@ -76,19 +72,12 @@ def _patterns(language: Language) -> tuple[tuple[re.Pattern[bytes], bytes], ...]
 
 @dataclass(frozen=True)
 class _Change:
-    """What was done to a text.
+    """What was done to a text."""
 
-    Attributes:
-        blanked: rows that belong to no tree.
-        bonds: see `Damage`.
-        told: rows to be told of.
-        marks: rows that tell versions apart, which no row stands under.
-    """
-
-    blanked: frozenset[int] = frozenset()
-    bonds: tuple[tuple[int, int], ...] = ()
-    told: frozenset[int] = frozenset()
-    marks: frozenset[int] = frozenset()
+    blanked: frozenset[int] = frozenset()  # rows that belong to no tree
+    bonds: tuple[tuple[int, int], ...] = ()  # see `Damage`
+    told: frozenset[int] = frozenset()  # rows to be told of
+    marks: frozenset[int] = frozenset()  # rows that tell versions apart, which no row stands under
 
     def and_(self, other: _Change) -> _Change:
         """Both changes."""

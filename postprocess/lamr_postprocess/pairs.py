@@ -2,8 +2,7 @@
 
 A grammar is older than the code that people write. What it can't read, or takes for something else, must not part a
 bracket from its other half. A table (`lamr_postprocess.languages.scans`) tells brackets and words from texts and
-comments; in formats without a grammar `lamr_postprocess.wholes` does. One stack pairs them all.
-"""
+comments; in formats without a grammar `lamr_postprocess.wholes` does. One stack pairs them all."""
 
 import re
 from collections import Counter
@@ -37,8 +36,7 @@ _NOTHING = Scan("")
 Token = tuple[str, str, int, int, str]
 """What opens a block, goes on with it or closes it: which of these, what closes the block, row, offset, and the sign.
 
-Other roles part branches of a preprocessor, of which each may open the same block.
-"""
+Other roles part branches of a preprocessor, of which each may open the same block."""
 
 _Open = tuple[str, int, int, str, list[int]]
 """A block that isn't closed: what closes it, the opening's row, offset and sign, and the rows of its branches."""
@@ -56,18 +54,13 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """The pairs of R rows.
+    """The pairs of R rows."""
 
-    Attributes:
-        rows: R.
-        pairs: each block over several rows, in order of the first row and then of the last, downwards.
-        balanced: whether each bracket and word has its other half.
-        texts: the first and the last row of each text that a line above it begins (a here-document), in order.
-    """
-
-    rows: int
+    rows: int  # R
+    # each block over several rows, in order of the first row and then of the last, downwards
     pairs: tuple[Pair, ...] = ()
-    balanced: bool = True
+    balanced: bool = True  # whether each bracket and word has its other half
+    # the first and the last row of each text that a line above it begins (a here-document), in order
     texts: tuple[tuple[int, int], ...] = ()
 
     @cached_property
@@ -103,8 +96,7 @@ def pairs_in(text: str, spans: IntArray, scan: Scan, wholes: tuple[AtomicSpan, .
         text: the text.
         spans: the offsets of its rows.
         scan: its language's table.
-        wholes: its language's texts and comments.
-    """
+        wholes: its language's texts and comments."""
     text = text.replace("\r\n", " \n").replace("\r", "\n")  # expressions know one end of a line; offsets stay
     if any("{indent}" in each.closing for each in wholes):  # which one expression can't say
         below, wholes = wholes, ()

@@ -2,8 +2,7 @@
 
 Whoever takes a text in makes one, and scoring, selection, repair, packs and hooks all read it. `SourceFiles` keeps the
 last ones, because agents ask about the same file again and again. The module knows texts and languages; it knows no
-query and no scores.
-"""
+query and no scores."""
 
 import threading
 from collections import OrderedDict
@@ -23,7 +22,10 @@ from lamr_postprocess.outputs import output_frames
 from lamr_postprocess.pairs import Pairs, pairs_in
 
 MOST_CHARS = 1 << 20
-"""The characters of all texts that are kept. What is known of them takes about thirty times as many bytes."""
+"""The most characters of all texts that are kept. What is known of them takes about thirty times as many bytes."""
+
+EXTRA_CHARS = 1_000
+"""What each text counts on top of its characters: what is known of an empty one takes 30 kB."""
 
 T = TypeVar("T")
 
@@ -36,8 +38,8 @@ class SourceFile:
         text: the text as it was given.
         path: its path or name, which tells the language; empty where it isn't known.
         given_language: the language that the caller names; None where the path and the content tell it.
-        listed: whether the text may be what a tool printed, under numbers or paths; False for a file's own.
-    """
+        listed: whether the text may be what a tool printed, under numbers or paths; False for a file's
+            own."""
 
     text: str
     path: str = ""
@@ -95,8 +97,7 @@ class SourceFile:
         """Whether the text is what a command printed, or a log, rather than the text of a file of a language.
 
         Its own path and content tell that. A language that the caller names, and a path in a listing, only say how the
-        lines between are written.
-        """
+        lines between are written."""
         language = self.language
         if self.given_language is not None or (
             self.listing is not None and self.listing.path and not self.path
@@ -107,8 +108,7 @@ class SourceFile:
     def once(self, what: str, key: Hashable, make: Callable[[], T]) -> T:
         """Return what `make` gives, which isn't called again until the same is asked for with another key.
 
-        One value of each kind is kept, because an analysis takes ten times as much memory as its text.
-        """
+        One value of each kind is kept, because an analysis takes ten times as much memory as its text."""
         last, value = self._last.get(what, (None, None))
         if what not in self._last or last != key:
             value = make()
@@ -124,11 +124,8 @@ class SourceFiles:
     """The texts that were asked about last. Safe to share between threads."""
 
     def __init__(self, most_chars: int = MOST_CHARS) -> None:
-        """Begin with none.
-
-        Args:
-            most_chars: the most characters of all texts together; a longer text isn't kept.
-        """
+        """Begin with none. `most_chars`: the most characters of all texts, each with `EXTRA_CHARS`; a longer text
+        isn't kept."""
         self._most = most_chars
         self._chars = 0
         self._kept: OrderedDict[tuple[str, str, Language | None, bool], SourceFile] = OrderedDict()
@@ -145,10 +142,10 @@ class SourceFiles:
                 self._kept.move_to_end(key)
                 return source
             source = SourceFile(text, path, given_language, listed)
-            if len(text) <= self._most:
+            if len(text) + EXTRA_CHARS <= self._most:
                 self._kept[key] = source
-                self._chars += len(text)
+                self._chars += len(text) + EXTRA_CHARS
             while self._chars > self._most:
                 (oldest, *_), _ = self._kept.popitem(last=False)
-                self._chars -= len(oldest)
+                self._chars -= len(oldest) + EXTRA_CHARS
         return source

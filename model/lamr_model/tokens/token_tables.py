@@ -4,8 +4,7 @@ Byte-pair tokenizers part a text into words, each with the mark or space before 
 and white space; then a piece has as many tokens as its vocabulary needs. The tables say what pieces of each kind cost
 on average. They are fitted to the real tokenizers (`benchmarks.token_tables`); docs/lab/tokens.md says how well. One
 more, `ANY`, costs more than each of them, piece by piece. Costs add up: a text costs as much as its lines together. The
-module knows pieces; it knows no budget.
-"""
+module knows pieces; it knows no budget."""
 
 import json
 import re
@@ -111,12 +110,8 @@ class TokenTable:
     """Counts tokens by one table. Threads may share one."""
 
     def __init__(self, name: str, parts: Callable[[list[str]], Iterable[int]]) -> None:
-        """Begin with nothing remembered.
-
-        Args:
-            name: one of `TABLES`, or `ANY`.
-            parts: gives how many of the pruning model's tokens each of several words has, which tells rare words.
-        """
+        """Begin with nothing remembered. `name`: one of `TABLES`, or `ANY`. `parts`: gives how many of the pruning
+        model's tokens each of several words has, which tells rare words."""
         self.name, self._parts = name, parts
         self._weights: dict[str, float] = _weights(name)
         self._pieces: dict[str, int] = {}
@@ -176,12 +171,7 @@ def _of_line(line: str) -> list[str]:
 
 
 def features(pieces: Sequence[str], parts: Callable[[list[str]], Iterable[int]]) -> list[Features]:
-    """What is counted of each piece: names of a table's rows, and how often each stands there.
-
-    Args:
-        pieces: see `pieces_of`.
-        parts: see `TokenTable`.
-    """
+    """What is counted of each piece: names of a table's rows, and how often each stands there."""
     words = [_WORD.fullmatch(piece) for piece in pieces]
     bare = list({word[2]: None for word in words if word})
     counts = dict(zip(bare, parts(bare), strict=True))

@@ -1,8 +1,7 @@
 """What every language and format has that needs no grammar: names, comments, headings, and what can't be parted.
 
 A language with a grammar stands here, too, if its wheel may be absent or its files may hold a template's tags; its
-module adds the grammar to its row.
-"""
+module adds the grammar to its row."""
 
 import dataclasses
 import re

@@ -1,8 +1,7 @@
 """What tells brackets and end words from texts and comments, for each family of languages.
 
 Each `Scan` is a row; the texts and comments are the language's `wholes`, and what only code of a whole file may hold is
-here. What a grammar can't read, or misreads, is kept or cut by it (`lamr_postprocess.pairs`).
-"""
+here. What a grammar can't read, or misreads, is kept or cut by it (`lamr_postprocess.pairs`)."""
 
 from lamr_postprocess.languages.table import BRACKETS, Scan, name_set
 
