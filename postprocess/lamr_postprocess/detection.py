@@ -22,12 +22,13 @@ from lamr_postprocess.languages.templates import (
     TEMPLATE_SUFFIXES,
     template_in,
 )
+from lamr_postprocess.lines import BOM
 from lamr_postprocess.outputs import without_blocks
 from lamr_postprocess.syntax import CostlySyntaxError, MissingGrammarError, broken_share, parse
 
 _SAMPLE = 16_384
 _LONG_SAMPLE = 65_536  # characters, where a licence and guards may stand before the first sign
-_SHEBANGS = expression(r"\ufeff?((?:#!.*\n?)+)")  # of nix-shell, the second line names the interpreter
+_SHEBANGS = expression(r"((?:#!.*\n?)+)")  # of nix-shell, the second line names the interpreter
 _ENOUGH = 2  # signs that must match for a guess from the content
 _BEGINS = r"\A"  # a hint of how a text begins decides alone
 _MODELINE = expression(
@@ -49,6 +50,7 @@ def detect_language(text: str, path: str | None = None) -> Language:
         text: the file's content.
         path: its path or name, if known; no such file need exist.
     """
+    text = text.removeprefix(BOM)
     name = PurePath(path.replace("\\", "/")).name if path else ""
     language, template = _by_name(text, name) if name else (None, None)
     if language is None:
@@ -113,7 +115,7 @@ def _settled(ending: str, text: str, suffixes: dict[str, Language]) -> Language:
         return suffixes[ending]
     if not text:
         return language_named(contest.default)
-    told = _by_modeline(text)
+    told = _by_modeline(text) or _by_shebang(text[:200])
     return told if told and told.name in {contest.default, *contest.signs} else _winner(ending, text)
 
 

@@ -90,6 +90,8 @@ def _ends(scan: Scan) -> re.Pattern[bytes] | None:
     """An expression of how the end of a block is written, where that is no bracket."""
     words = [each for each in dict.fromkeys(scan.pairs.values()) if each not in _BRACKETS]
     before = r"\n[ \t]*" if words and words[0].isalpha() else ""
+    if not scan.pairs:  # of a tag alone in its row
+        return re.compile(rb"\n[ \t]*</[\w:.-]+>[ \t\r]*$", re.MULTILINE)
     return re.compile(rf"{before}(?:{'|'.join(words)})\b".encode()) if words else None
 
 
@@ -99,7 +101,9 @@ def _is_sign(tree: ParsedText, at: int) -> bool:
     if node is None or node.child_count:
         return False
     size = node.end_byte - node.start_byte  # of a text without signs, one node may be all of it
-    return size <= 2 or (size <= _LONGEST_WORD and (node.text or b"").isalpha())  # `${`
+    if size <= 2:  # `${`, or what a grammar takes for a word
+        return not node.is_named or tree.data[at - 1 : at].isspace()
+    return size <= _LONGEST_WORD and (node.text or b"").isalpha()
 
 
 class _Comparison:
@@ -115,29 +119,31 @@ class _Comparison:
     def disputes(self) -> Disputes:
         """Find what the tree doesn't hold together."""
         pairs = self._pairs
-        parted = [pair for pair in pairs.pairs if self._parts(*pair[:2]) and self._counts(pair)]
+        owner = self._owner
+        parted = [
+            pair
+            for pair in pairs.pairs
+            if owner[pair.first] != owner[pair.last]
+            and NOBODY not in (owner[pair.first], owner[pair.last])
+            and self._counts(pair)
+        ]
         texts = [each for each in pairs.texts if each[0] in self._broken]
         if not (parted or self._broken):
             return Disputes()
-        openings = {pair.first for pair in parted}
         closures = [pair[:2] for pair in parted]
         if self._tree.grammar.language.filled:
             closures += [(pair.first, row) for pair in parted for row in self._filling(pair)]
         for first, last in in_time((*texts, *self._whole())):
             owned = [row for row in range(first, last + 1) if self._owner[row] != NOBODY]
             closures += pairwise(owned)
-        scopes = [
-            (row, opening)
-            for row, opening in enumerate(pairs.around.tolist())
-            if opening in openings or (opening >= 0 and row in self._broken)
-        ]
+        opens = np.zeros(pairs.rows + 1, np.bool_)  # the last one for rows without a block around
+        opens[[pair.first for pair in parted]] = True
+        held = opens[pairs.around]
+        held[[row for row in self._broken if row < pairs.rows]] = True
+        held &= pairs.around >= 0
+        scopes = zip(np.flatnonzero(held).tolist(), pairs.around[held].tolist(), strict=True)
         told = tuple(pair[:2] for pair in parted if not self._broken.intersection(pair[:2]))
         return Disputes(tuple(closures), tuple(scopes), told, self._broken)
-
-    def _parts(self, first: int, last: int) -> bool:
-        """Whether the tree parts two rows."""
-        one, other = self._owner[first], self._owner[last]
-        return bool(one != other and NOBODY not in (one, other))
 
     def _counts(self, pair: Pair) -> bool:
         """Whether a pair is to be believed: where brackets are missing, none is but what its indentation bears out."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from lamr_postprocess.languages import Language
 from lamr_postprocess.languages.table import NEVER
-from lamr_postprocess.lines import BoolArray, IntArray, line_spans
+from lamr_postprocess.lines import BOM, BoolArray, IntArray, line_spans
 
 _NONE = -1
 _DIRECTIVE = -1.0
@@ -27,7 +27,7 @@ def headings_of(text: str, language: Language, whole: BoolArray) -> IntArray:
     ranks = {expression: float(rank) for rank, expression in enumerate(language.headings)}
     found: dict[int, float] = {}
     for expression in (*ranks, language.directives or NEVER):
-        for match in re.finditer(f"^(?:{expression})", text, re.MULTILINE):
+        for match in re.finditer(f"^{BOM}?(?:{expression})", text, re.MULTILINE):
             row = int(np.searchsorted(spans[:, 1], match.start(), side="right"))
             marked = match.groupdict().get(
                 "mark"

@@ -25,6 +25,7 @@ from lamr_postprocess.extent import Extent, error_rows, extent_of, whole_texts
 from lamr_postprocess.frames import Frames, frames_of, no_frames
 from lamr_postprocess.isolation import blank, isolate
 from lamr_postprocess.languages import Language
+from lamr_postprocess.languages.table import NEVER
 from lamr_postprocess.syntax import (
     CostlySyntaxError,
     Damage,
@@ -151,9 +152,10 @@ class _Mender:
 
     def _continued(self, mended: frozenset[int]) -> Iterator[tuple[int, int]]:
         """The pairs of a mended row that goes on in the next one, and that one, both ways."""
-        end = self._language.continuation.encode()
-        for row in sorted(mended) if end else ():
-            if row + 1 < len(self._own) and self._own[row].rstrip(b"\r\n").endswith(end):
+        goes_on, sign = self._language.goes_on or NEVER, re.escape(self._language.continuation) or NEVER
+        end = re.compile(f"{goes_on}|{sign}$".encode())
+        for row in sorted(mended):
+            if row + 1 < len(self._own) and end.search(self._own[row].rstrip(b"\r\n")):
                 yield row, row + 1
                 yield row + 1, row
 

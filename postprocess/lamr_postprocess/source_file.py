@@ -16,7 +16,7 @@ from lamr_base.records import dataclass
 from lamr_postprocess.detection import detect_language
 from lamr_postprocess.languages import Language
 from lamr_postprocess.layout import LineLayout, line_layout
-from lamr_postprocess.lines import IntArray, line_spans, split_lines
+from lamr_postprocess.lines import BOM, IntArray, line_spans, split_lines
 from lamr_postprocess.listing import Listing, read_listing
 from lamr_postprocess.outputs import output_frames
 from lamr_postprocess.pairs import Pairs, pairs_in
@@ -74,8 +74,9 @@ class SourceFile:
 
     @cached_property
     def body_lines(self) -> list[str]:
-        """The lines of the body with their newlines."""
-        return self.lines if self.listing is None else split_lines(self.body)
+        """The lines of the body with their newlines, without a mark of the byte order."""
+        lines = self.lines if self.listing is None else split_lines(self.body)
+        return [*(line.removeprefix(BOM) or line for line in lines[:1]), *lines[1:]]
 
     @cached_property
     def language(self) -> Language:

@@ -18,7 +18,7 @@ from lamr_postprocess.atomic import Found, found_in, masked
 from lamr_postprocess.clock import in_time
 from lamr_postprocess.languages import Language
 from lamr_postprocess.languages.table import NEVER, Scan
-from lamr_postprocess.lines import BoolArray, IntArray
+from lamr_postprocess.lines import BOM, BoolArray, IntArray
 from lamr_postprocess.pairs import Pairs, paired, pairs_in, tags_in
 from lamr_postprocess.source_file import SourceFile
 
@@ -50,7 +50,8 @@ def wholes_of(source: SourceFile) -> Wholes:
     """Find what stands together in a text; its language's table says what to look for."""
     lines, spans, language = source.body_lines, source.layout.spans, source.language
     rows = len(lines)
-    text = source.body.replace("\r\n", " \n").replace("\r", "\n")  # expressions know one end; offsets stay
+    # Expressions know one end of a line, and no mark of the byte order; offsets stay.
+    text = source.body.replace("\r\n", " \n").replace("\r", "\n").replace(BOM, " ")
     found = list(found_in(text, language.wholes))
     inked = masked(text, found, '"')
     pairs = source.pairs or _brackets(inked, spans, language)

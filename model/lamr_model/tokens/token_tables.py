@@ -43,7 +43,7 @@ _MARGIN = 1.15
 """By which `ANY` costs more than the dearest table, for tokenizers that there is no table of."""
 _AT_MOST = {"letters": 0.65, "white": 0.02, "beyond": 1, "marks more": 0.82}
 """What these cost at most, by five tokenizers: GPT's (o200k), Llama 3.1's, Gemma 3's, Qwen 3's and DeepSeek V4's."""
-_MOST, _LONGEST = 1 << 17, 512  # lines that are remembered, and the characters of one
+_MOST, _LONGEST = 1 << 14, 512  # lines that are remembered, and the characters of one
 
 SCRIPTS = (
     *(

@@ -77,7 +77,7 @@ class Scan:
     """How brackets and end words are told from texts and comments. Expressions are in multi-line mode."""
 
     signs: str  # the characters that brackets and what is skipped begin with, for a class of characters
-    # expressions of what holds neither brackets nor words, besides the language's `wholes`
+    # expressions of what holds neither brackets nor words, besides the language's `wholes` but tags
     skipped: tuple[str, ...] = ()
     # what opens a block, and what closes it
     pairs: Mapping[str, str] = field(default_factory=lambda: BRACKETS)
@@ -94,6 +94,7 @@ class Scan:
     heads: frozenset[str] = frozenset()
     # an expression of what parts branches of a preprocessor, of which each may open the same block
     conditions: str = ""
+    optional: frozenset[str] = frozenset()  # the names of tags that may lack their other half
 
     @lru_cache(maxsize=64)  # noqa: B019  # one entry a language
     def tokens(self, wholes: tuple[AtomicSpan, ...] = ()) -> re.Pattern[str]:
@@ -110,7 +111,7 @@ class Scan:
             words = "|".join(each for each in {*self.pairs, *self.pairs.values()} if each.isalpha())
             signs.append(self.around.replace("{}", f"(?:{words})"))
             passed[0] = rf"[^\w{self.signs}]+|(?!(?:{words})\b|[{self.signs}])\w+"
-        texts = [each.expression for each in wholes if not each.waits]
+        texts = [each.expression for each in wholes if not (each.waits or each.opening.startswith("</?"))]
         for number, each in enumerate((*self.skipped, *texts)):
             passed.append(re.sub(r"\(\?P(<|=)tag", rf"(?P\g<1>tag{number}", each))
         parts = "|".join(passed), "|".join(signs)
