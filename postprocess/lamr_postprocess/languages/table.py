@@ -224,144 +224,119 @@ class ListKind:
 class Language:
     """One row of the registry. Kinds are named as in the grammar's `node-types.json`.
 
-    In a query of tree-sitter's, kinds parted by bars stand for a pattern each: `(class|interface name: (_) @name)`.
+    In a query of tree-sitter's, kinds parted by bars stand for a pattern each: `(class|interface name: (_)
+    @name)`."""
 
-    Attributes:
-        name: the normalized name, as `prune_lines(language=...)` takes and gives it.
-        comment: the comment syntax of markers.
-        skips_mark: whether what reads the language skips a byte order mark. To what doesn't, a comment behind the mark
-            is none, so the line that begins with one stays.
-        aliases: other names that callers use.
-        suffixes: endings of file names, with their dot.
-        filenames: whole file names.
-        shebangs: names of interpreters, without version.
-        hints: regular expressions (multi-line mode) that each speak for this language in a text without a name; one
-            that begins with `\\A` decides alone.
-        headings: for a format without a grammar, regular expressions of the lines that say what the lines after them
-            belong to, outermost first; a kept line keeps its headings.
-        frames: where lines stand under the less indented line before them, a regular expression of how lines begin
-            that close or go on with a block; None where indentation says nothing. It serves formats without a grammar,
-            and what a grammar can't read.
-        blocks: for a format whose lines belong together by more than indentation and headings, a function from the
-            lines and which of them are blank, bool [L], to what each needs. It takes the place of both.
-        wholes: what can't be parted where there is no tree, the first that fits at a place. What lies within one line
-            is named, too, so that a quote in a comment isn't taken for the beginning of a string.
-        parts: for a text without a tree, what is in another language.
-        goes_on: for a text without a tree, a regular expression of how lines end that go on in the next line.
-        goes_back: of how lines begin that go on with the line before.
-        heads: for a text without a tree, a regular expression (multi-line mode) of a head whose body is the next line.
-        calls: whether what stands in round brackets over a few lines can't be parted.
-        brackets: for a text without a tree, the brackets that come in pairs.
-        words: for a text without a tree, the words that open and close blocks, as a template's tags do.
-        items: of how a line begins that stands under the one before it at its own indentation.
-        clauses: of how a definition begins of which several with the same `name`, a group, are told apart by their
-            order; each needs the one before.
-        tables: of how a row of a table begins, whose first two rows are its head.
-        jumps: of a jump and of how a line begins that is its target, both with the group `name`.
-        filled: whether no block may be empty in a text without a tree; a block's first line then stays with it.
-        scan: what tells brackets and end words, where the language has a grammar that they are checked by.
-        template: for a file that becomes another one, the engine of its tags.
-        leading: a regular expression of how a line begins that goes on in the statement after it, unless something ends
-            it (an annotation, the result of a function of C above its name).
-        ending: what ends a block that lacks its end, so that the rest of a damaged file parses.
-        stand_ins: plain headers of a class, of a function and of a block, one of which takes the place of a header that
-            the grammar can't read, so that the lines inside keep their structure; `$` stands for the name, and an
-            empty one for none.
-        macros: regular expressions (multi-line mode) whose group is replaced for parsing where the grammar can't read
-            a file, with what takes its place; spaces fill up the rest.
-        misread: for a first macro that is replaced everywhere, since it may be misread without an error, expressions of
-            which a text with it has one. They begin with what they look for, so that the search is quick.
-        preprocessed: whether lines of the preprocessor (`#if`) stand between others, wherever they like.
-        extends: the language that this one adds to; where the hints of both match, this one is meant.
-        grammar: `module:function` of the grammar wheel; empty where the language is pruned line by line.
-        lists: the kind, or `parent>kind`, of every node whose children can be cut one by one; those alike stand
-            together, parted by bars.
-        embedded: a tree-sitter query for text in other languages; the name of a capture is the language, unless an
-            attribute `lang` or `type` of the tag before it names another (the script of a page).
-        comments: kinds of comment nodes.
-        companions: kinds of clauses that stay with their statement (`else`, `except`, decorators).
-        prefixes: kinds that belong to the child of the list that follows them (attributes before an item).
-        labels: kinds that belong to the child after them where nothing follows their colon (an empty `case`).
-        directives: a regular expression of how a statement or a comment begins that says what all after it in its list
-            mean (`'use strict'`, `//go:build`).
-        sections: of one that says so up to the next one (`private`).
-        remarks: of one that says something of the child after it (`//go:embed`, `#pragma omp`).
-        documents: of a comment that is an error without the child after it, which doesn't need the comment; in a text
-            without a tree, of a line that says something of the next one (an attribute), and stays with it.
-        asides: of a comment that belongs to the statement that it stands in (`# type:`).
-        padded: kinds whose leading and trailing white space doesn't belong to them (text between tags).
-        opaque: kinds that are never cut inside though the grammar gives them children (strings).
-        names: a tree-sitter query for scopes, bindings and uses; `captures.py` lists the captures.
-        definitions: a tree-sitter query that captures, as `@name`, the names that people find their way by: those of
-            functions, classes, types and the like, not of variables. `@function` and `@type` capture a whole definition
-            where it isn't the node around its name.
-        misreadings: names captured as `@command` that show that the grammar took a text for another one, though it
-            found no error. Such a text is pruned line by line.
-        builtins: names that are bound without the file's help.
-        implicit_name: the name that a node captured as `@implicit` uses without spelling it.
-        members_visible: whether functions in a class see its members by their bare names.
-        parses: whether the language's own parser takes a text, for languages whose parser comes with Python; its answer
-            decides about what the grammar marks as an error.
-        joiners: characters that make an item that begins with them go on with the item before it, where no semicolon
-            parts the two; such an item keeps its predecessor.
-        continuation: the end of a line that goes on in the next line."""
-
-    name: str
-    comment: Comment
+    name: str  # the normalized name, as `prune_lines(language=...)` takes and gives it
+    comment: Comment  # the comment syntax of markers
+    # whether what reads the language skips a byte order mark. To what doesn't, a comment behind the mark is none, so
+    # the line that begins with one stays.
     skips_mark: bool = True
-    aliases: frozenset[str] = frozenset()
-    suffixes: frozenset[str] = frozenset()
-    filenames: frozenset[str] = frozenset()
-    shebangs: frozenset[str] = frozenset()
+    aliases: frozenset[str] = frozenset()  # other names that callers use
+    suffixes: frozenset[str] = frozenset()  # endings of file names, with their dot
+    filenames: frozenset[str] = frozenset()  # whole file names
+    shebangs: frozenset[str] = frozenset()  # names of interpreters, without version
+    # regular expressions (multi-line mode) that each speak for this language in a text without a name; one that
+    # begins with `\A` decides alone
     hints: tuple[str, ...] = ()
+    # for a format without a grammar, regular expressions of the lines that say what the lines after them belong to,
+    # outermost first; a kept line keeps its headings
     headings: tuple[str, ...] = ()
+    # where lines stand under the less indented line before them, a regular expression of how lines begin that close
+    # or go on with a block; None where indentation says nothing. It serves formats without a grammar, and what a
+    # grammar can't read.
     frames: str | None = None
+    # what can't be parted where there is no tree, the first that fits at a place. What lies within one line is named,
+    # too, so that a quote in a comment isn't taken for the beginning of a string.
     wholes: tuple[AtomicSpan, ...] = ()
-    parts: tuple[EmbeddedPart, ...] = ()
+    parts: tuple[EmbeddedPart, ...] = ()  # for a text without a tree, what is in another language
+    # for a text without a tree, a regular expression of how lines end that go on in the next line
     goes_on: str = ""
-    goes_back: str = ""
+    goes_back: str = ""  # of how lines begin that go on with the line before
+    # for a text without a tree, a regular expression (multi-line mode) of a head whose body is the next line
     heads: str = ""
-    calls: bool = False
-    brackets: str = "()[]{}"
+    calls: bool = False  # whether what stands in round brackets over a few lines can't be parted
+    brackets: str = "()[]{}"  # for a text without a tree, the brackets that come in pairs
+    # for a text without a tree, the words that open and close blocks, as a template's tags do
     words: tuple[Template, ...] = ()
-    items: str = r"- "
+    items: str = r"- "  # of how a line begins that stands under the one before it at its own indentation
+    # of how a definition begins of which several with the same `name`, a group, are told apart by their order; each
+    # needs the one before
     clauses: str = ""
-    tables: str = ""
+    tables: str = ""  # of how a row of a table begins, whose first two rows are its head
+    # of a jump and of how a line begins that is its target, both with the group `name`
     jumps: tuple[str, str] = (NEVER, NEVER)
+    # whether no block may be empty in a text without a tree; a block's first line then stays with it
     filled: bool = False
+    # what tells brackets and end words, where the language has a grammar that they are checked by
     scan: Scan | None = None
-    template: Template | None = None
+    template: Template | None = None  # for a file that becomes another one, the engine of its tags
+    # a regular expression of how a line begins that goes on in the statement after it, unless something ends it (an
+    # annotation, the result of a function of C above its name)
     leading: str = ""
-    ending: str = ""
+    ending: str = ""  # what ends a block that lacks its end, so that the rest of a damaged file parses
+    # plain headers of a class, of a function and of a block, one of which takes the place of a header that the
+    # grammar can't read, so that the lines inside keep their structure; `$` stands for the name, and an empty one for
+    # none
     stand_ins: tuple[str, str, str] = ("", "", "")
+    # regular expressions (multi-line mode) whose group is replaced for parsing where the grammar can't read a file,
+    # with what takes its place; spaces fill up the rest
     macros: tuple[tuple[str, str], ...] = ()
+    # for a first macro that is replaced everywhere, since it may be misread without an error, expressions of which a
+    # text with it has one. They begin with what they look for, so that the search is quick.
     misread: tuple[str, ...] = ()
+    # whether lines of the preprocessor (`#if`) stand between others, wherever they like
     preprocessed: bool = False
+    # for a format whose lines belong together by more than indentation and headings, a function from the lines and
+    # which of them are blank, bool [L], to what each needs. It takes the place of both.
     blocks: Callable[[Sequence[str], BoolArray], Frames] | None = None
-    extends: str = ""
+    extends: str = ""  # the language that this one adds to; where the hints of both match, this one is meant
+    # `module:function` of the grammar wheel; empty where the language is pruned line by line
     grammar: str = ""
+    # the kind, or `parent>kind`, of every node whose children can be cut one by one; those alike stand together,
+    # parted by bars
     lists: Mapping[str, ListKind] = field(default_factory=dict)
+    # a tree-sitter query for text in other languages; the name of a capture is the language, unless an attribute
+    # `lang` or `type` of the tag before it names another (the script of a page)
     embedded: str = ""
-    comments: frozenset[str] = frozenset({"comment"})
+    comments: frozenset[str] = frozenset({"comment"})  # kinds of comment nodes
+    # kinds of clauses that stay with their statement (`else`, `except`, decorators)
     companions: frozenset[str] = frozenset()
+    # kinds that belong to the child of the list that follows them (attributes before an item)
     prefixes: frozenset[str] = frozenset()
+    # kinds that belong to the child after them where nothing follows their colon (an empty `case`)
     labels: frozenset[str] = frozenset()
+    # a regular expression of how a statement or a comment begins that says what all after it in its list mean
+    # (`'use strict'`, `//go:build`)
     directives: str = ""
-    sections: str = ""
-    remarks: str = ""
+    sections: str = ""  # of one that says so up to the next one (`private`)
+    remarks: str = ""  # of one that says something of the child after it (`//go:embed`, `#pragma omp`)
+    # of a comment that is an error without the child after it, which doesn't need the comment; in a text without a
+    # tree, of a line that says something of the next one (an attribute), and stays with it
     documents: str = ""
-    asides: str = ""
+    asides: str = ""  # of a comment that belongs to the statement that it stands in (`# type:`)
+    # kinds whose leading and trailing white space doesn't belong to them (text between tags)
     padded: frozenset[str] = frozenset()
+    # kinds that are never cut inside though the grammar gives them children (strings)
     opaque: frozenset[str] = frozenset()
-    names: str = ""
+    names: str = ""  # a tree-sitter query for scopes, bindings and uses; `captures.py` lists the captures
+    # a tree-sitter query that captures, as `@name`, the names that people find their way by: those of functions,
+    # classes, types and the like, not of variables. `@function` and `@type` capture a whole definition where it isn't
+    # the node around its name.
     definitions: str = ""
+    # names captured as `@command` that show that the grammar took a text for another one, though it found no error.
+    # Such a text is pruned line by line.
     misreadings: frozenset[str] = frozenset()
-    builtins: frozenset[str] = frozenset()
-    implicit_name: str = ""
-    members_visible: bool = True
+    builtins: frozenset[str] = frozenset()  # names that are bound without the file's help
+    implicit_name: str = ""  # the name that a node captured as `@implicit` uses without spelling it
+    members_visible: bool = True  # whether functions in a class see its members by their bare names
+    # whether the language's own parser takes a text, for languages whose parser comes with Python; its answer decides
+    # about what the grammar marks as an error
     parses: Callable[[str], bool] | None = None
+    # characters that make an item that begins with them go on with the item before it, where no semicolon parts the
+    # two; such an item keeps its predecessor
     joiners: str = ""
-    continuation: str = ""
+    continuation: str = ""  # the end of a line that goes on in the next line
 
     @property
     def templates(self) -> tuple[Template, ...]:
