@@ -121,7 +121,6 @@ def table_line(figure: Figure | Missing) -> str:
 
 
 def machine() -> dict[str, object]:
-    """What the figures were measured on."""
     return {"machine": platform.machine(), "cpus": usable_cpus(), "load": os.getloadavg()}
 
 

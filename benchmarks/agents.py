@@ -118,7 +118,6 @@ def write_logs(folder: Path, words: str, calls: range) -> None:
 
 
 def said(words: str) -> str:
-    """A session's log in which the user has said this."""
     message = {"role": "user", "content": words}
     return json.dumps({"parentUuid": None, "sessionId": "s", "message": message}) + "\n"
 
@@ -133,7 +132,6 @@ class Run:
 
 
 def call(socket: Path, data: bytes) -> Run:
-    """Run Claude Code's hook against a server."""
     hook = HOSTS["claude-code"].hook
     assert hook
     return _run(hook_command(hook, socket=socket, limit=120).words, data)

@@ -37,7 +37,6 @@ class InstantTransport(Transport):
         self._rubrics = np.stack([self._probability, 1 - self._probability], 1)
 
     def infer(self, request: ChunkRequest, timeout: float | None = None) -> ChunkResult:  # noqa: ARG002
-        """Keep about every second token."""
         if self._delay:
             time.sleep(self._delay)
         first, last = request.document_span

@@ -36,7 +36,6 @@ def batch(sequences: int, length: int) -> tuple[np.ndarray, np.ndarray, LinearCh
 
 
 def reference(crf: LinearChainCrf) -> CRF:
-    """pytorch-crf with the same potentials."""
     other = CRF(2, batch_first=True)
     with torch.no_grad():
         other.transitions.copy_(torch.as_tensor(crf.transitions))

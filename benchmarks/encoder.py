@@ -35,7 +35,6 @@ LEAST_SPEEDUP = 2.5  # of int8 over fp32, where a batch's sequences are of one l
 
 
 def build(backbone: Path | None, fused_width: int) -> LamrModel:
-    """The model of a backbone's folder, or of random weights."""
     torch.manual_seed(0)
     return lamr_model(
         backbone or minilm(),
@@ -82,7 +81,6 @@ def samples(lengths: list[int], seed: int = 0) -> list[np.ndarray]:
 
 
 def relative_error(values: np.ndarray, reference: np.ndarray) -> float:
-    """Root mean square of the difference over that of the reference."""
     return float(np.sqrt(np.square(values - reference).mean() / np.square(reference).mean()))
 
 

@@ -60,7 +60,6 @@ class Batch:
         )
 
     def read_by(self, model: LamrModel) -> torch.Tensor:
-        """Return the fused features, `[T, D]`."""
         features: torch.Tensor = model(self.ids, self.bounds, self.longest)[0]
         return features
 

@@ -80,7 +80,6 @@ def call_figures(pruner: Pruner, rounds: int) -> Iterator[Figure | str]:
 
 
 def _profiled(profile: cProfile.Profile) -> Iterator[str]:
-    """The functions that take the most of a call, themselves."""
     stats = pstats.Stats(profile).stats  # type: ignore[attr-defined]  # typeshed knows it as another class's
     rows = sorted(((own, calls, place) for place, (_, calls, own, _, _) in stats.items()), reverse=True)
     whole = sum(own for own, _, _ in rows)
@@ -90,7 +89,6 @@ def _profiled(profile: cProfile.Profile) -> Iterator[str]:
 
 
 def growth_figures(pruner: Pruner) -> Iterator[Figure]:
-    """A text of 100,000 lines, and the parts that it is made of."""
     files = (code for _, code in python_files(4_000))
     fitting = [
         code if code.endswith("\n") else code + "\n"

@@ -35,7 +35,6 @@ def windows(count: int) -> Iterator[str]:
 
 
 def records(count: int) -> list[tuple[str, list[int]]]:
-    """Codes, and a few runs of lines that each keeps."""
     rng = np.random.default_rng(0)
     found = []
     for code in windows(count):
@@ -46,7 +45,6 @@ def records(count: int) -> list[tuple[str, list[int]]]:
 
 
 def milliseconds(call: Callable[[str], object], codes: list[str]) -> float:
-    """Median CPU time of a call over the codes."""
     times = []
     for code in codes:
         begun = time.process_time()

@@ -82,7 +82,6 @@ def write_graphs(folder: Path, layers: int, precision: str) -> dict[str, Path]:
 
 
 def write_chain(folder: Path) -> Path:
-    """Write a graph of bare products, one after the other."""
     rng = np.random.default_rng(0)
     weights = [
         numpy_helper.from_array((rng.normal(size=shape) / shape[0] ** 0.5).astype(np.float32), f"w{index}")
@@ -118,7 +117,6 @@ def torch_chain(dtype: torch.dtype) -> Action:
 
 
 def engine_chain(path: Path, engine: Engine, threads: int) -> Action:
-    """The engine's own products, as an action for each number of tokens."""
     session = server_session(path, threads, engine.accelerators)
 
     def action(tokens: int) -> Callable[[], object]:
@@ -159,7 +157,6 @@ def length_figures(
 
 
 def outside_figures(tokens: int = 512) -> Iterator[Figure]:
-    """The decoder on a chunk's features of this width, and four copies of them."""
     decoder, _ = random_models.decoder(FUSED)
     fused = np.random.default_rng(0).normal(size=(tokens, FUSED)).astype(np.float32)
     calls = {
@@ -171,7 +168,6 @@ def outside_figures(tokens: int = 512) -> Iterator[Figure]:
 
 
 def measure(options: argparse.Namespace) -> Iterator[Figure | str]:
-    """Write the graphs, open them as a server would, and measure every length."""
     torch.set_num_threads(options.threads)
     engine, missing = pick(options.precision)
     yield f"{options.layers} of {LAYERS} layers, {engine}, {options.threads} threads"

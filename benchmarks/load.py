@@ -109,7 +109,6 @@ def resident_by_process(pid: int) -> dict[str, float]:
 
 
 def resident_mib(pid: int) -> float:
-    """MiB that are resident of a server and all of its model processes."""
     process = psutil.Process(pid)
     return _resident([process, *process.children(recursive=True)])
 

@@ -17,7 +17,6 @@ def model_like(lines: int, rng: np.random.Generator) -> Mask:
 
 
 def errors(tree: tree_sitter.Tree) -> int:
-    """The number of ERROR and MISSING nodes."""
     cursor = tree.walk()
     count = 0
     while True:

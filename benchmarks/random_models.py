@@ -36,7 +36,6 @@ def minilm(positions: int = 512) -> BertModel:
 
 
 def decoder(width: int) -> tuple[Decoder, DecoderWeights]:
-    """A decoder for fused features of a width, and its weights."""
     rng = np.random.default_rng(2)
     mlp = (width,), (width,), (HIDDEN, width), (HIDDEN,), (2 * RUBRICS, HIDDEN), (2 * RUBRICS,)
     chains = (RUBRICS, 2, 2), (RUBRICS, 2), (RUBRICS, 2), (2, 2), (2,), (2,)

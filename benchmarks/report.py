@@ -18,8 +18,6 @@ MISSED = 1  # the exit code of a program of which a figure misses its target
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured number."""
-
     name: str  # what was measured, unique within its program
     value: float  # the number
     unit: str = ""  # the number's unit, empty for counts and plain ratios
@@ -29,7 +27,6 @@ class Figure:
 
     @property
     def met(self) -> bool | None:
-        """Whether the value is within the target; None without a target."""
         if self.target is None:
             return None
         return self.value >= self.target if self.at_least else self.value <= self.target

@@ -58,14 +58,12 @@ class Rate:
 
 
 def file_rows(count: int) -> list[dict[str, object]]:
-    """Questions about installed files of ordinary sizes, the same ones each time."""
     low, high = FILE_BYTES
     paths = [path for path, _ in python_files(20 * count) if low <= path.stat().st_size <= high]
     return [{"query": QUERY, "path": str(path), "max_tokens": BUDGET["files"]} for path in paths[:count]]
 
 
 def repository_rows(count: int) -> list[dict[str, object]]:
-    """Different questions about packages of the standard library."""
     return [
         {
             "query": f"{QUERY} ({number})",

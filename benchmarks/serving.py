@@ -92,7 +92,6 @@ class Remote:
         return seconds, len(failures)
 
     def counts(self) -> dict[str, tuple[int, int]]:
-        """Requests and executions of each model so far."""
         stats = self._client.get_inference_statistics().model_stats
         return {entry.name: (entry.inference_count, entry.execution_count) for entry in stats}
 
@@ -113,7 +112,6 @@ def source_ids(repository: Path) -> np.ndarray:
 
 
 def random_requests(ids: np.ndarray, longest: int, count: int) -> list[Request]:
-    """Pieces of the ids of 32 to `longest` tokens, at random places."""
     rng = np.random.default_rng(0)
     requests = []
     for _ in range(count):
@@ -138,7 +136,6 @@ def latency_figures(direct: Direct, remote: Remote, ids: np.ndarray, requests: i
 
 
 def load_figures(remote: Remote, requests: list[Request]) -> Iterator[Figure | str]:
-    """Throughput and mean batches of concurrent requests."""
     before = remote.counts()
     seconds, refused = remote.together(requests, CONCURRENCY)
     after = remote.counts()

@@ -75,12 +75,10 @@ def padded_run(fused_width: int) -> Callable[[], float]:
 
 
 def onnx_file(repository: Path) -> Path:
-    """The encoder's graph in a model repository."""
     return version_folder(repository, ENCODER) / ONNX_FILE
 
 
 def fused_width(repository: Path) -> int:
-    """The features a token of the served encoder."""
     session = open_encoder(onnx_file(repository), threads=1)
     return int(next(node.shape[1] for node in session.get_outputs() if node.name == FUSED))
 

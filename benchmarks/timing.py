@@ -40,5 +40,4 @@ def time_in_turns(calls: Mapping[str, Callable[[], object]], rounds: int) -> dic
 
 
 def time_call(call: Callable[[], object], rounds: int) -> Timing:
-    """Time one call several times, after one that doesn't count."""
     return time_in_turns({"call": call}, rounds)["call"]

@@ -68,7 +68,6 @@ def measure(arguments: argparse.Namespace) -> Iterator[Figure]:
 
 
 def _print_table(name: str, texts: list[str], endings: NDArray[np.str_], real: NDArray[np.float64]) -> None:
-    """Print the table that fits these texts best, in JSON."""
     rows = [_counted(text) for text in texts]
     names = sorted({each for row in rows for each in row} | {"control"})
     counts = np.array([[row[each] for each in names] for row in rows], float)
@@ -83,7 +82,6 @@ def _print_table(name: str, texts: list[str], endings: NDArray[np.str_], real: N
 
 
 def _counted(text: str) -> dict[str, float]:
-    """How often each row of a table stands in a text."""
     row: dict[str, float] = defaultdict(float)
     pieces = Counter(pieces_of(text))
     for many, of_piece in zip(pieces.values(), features(list(pieces), _parts), strict=True):

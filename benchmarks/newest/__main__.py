@@ -43,12 +43,10 @@ class Snippet:
 
     @property
     def text(self) -> str:
-        """The whole of it."""
         return "".join(self.lines)
 
 
 def snippets() -> Iterator[Snippet]:
-    """All, by language and in the order of their files."""
     for file in sorted(Path(__file__).parent.glob("*.txt")):
         language, ending, _ = file.name.split(".")
         for feature, text in re.findall(
@@ -76,13 +74,11 @@ def _order(version: str) -> list[int]:
 
 
 def _way(snippet: Snippet) -> str:
-    """What a snippet is read by."""
     whole = prune_lines(snippet.text, [1.0] * len(snippet.lines), path=snippet.path, listed=False)
     return _WAYS[0] if whole.note is None else _WAYS[2] if "line by line" in whole.note else _WAYS[1]
 
 
 def results(snippet: Snippet, seed: int) -> Iterator[PrunedCode]:
-    """Each line alone, then lines by chance."""
     count = len(snippet.lines)
     chance = np.random.default_rng(seed).random((SELECTIONS, count))
     chosen = np.concatenate([np.eye(count), chance])
@@ -142,7 +138,6 @@ def _open_tags(text: str) -> list[str]:
 
 
 def main() -> int:
-    """Print the table; the exit code is 1 if a result doesn't stand up."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.newest", description=(__doc__ or "").split("\n")[0]
     )

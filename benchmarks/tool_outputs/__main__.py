@@ -29,7 +29,6 @@ COLUMNS = (*PROFILES, *(f"{budget or 'no'} tokens" for budget in BUDGETS))
 
 
 def kept_in(folder: Path, only: Sequence[str] = ()) -> Iterator[Output]:
-    """The outputs of an earlier run."""
     for path in sorted(folder.glob("*.json")):
         facts = json.loads(path.read_text(encoding="utf-8"))
         labels = [Label(**each) for each in facts.pop("labels")]

@@ -33,8 +33,6 @@ _SURE = 12  # characters that no other line ends with by chance
 
 @dataclass(frozen=True)
 class Shown:
-    """What was shown of an output."""
-
     way: str  # by what, such as `lossless` or `200 tokens`
     asked: str  # the tool or the question
     missing: Sequence[Label] = ()  # the labels whose lines it lacks
@@ -61,7 +59,6 @@ def _stands(words: str, lines: set[str]) -> bool:
 
 
 def shown(output: Output, way: str, asked: str, text: str) -> Shown:
-    """Compare what is shown with an output's labels."""
     stated, of_totals = bool(STATED.search(text)), bool(TOTALS_STATED.search(text))
     left = [label for label in missing(output.labels, text) if not (stated if label.of else of_totals)]
     return Shown(way, asked, left, stated)

@@ -83,7 +83,6 @@ class Item:
 
     @property
     def holes(self) -> dict[str, str]:
-        """What templates are filled with."""
         name, words = self.name, self.name.replace("_", " ")
         holes = {"name": name, "Name": words.title().replace(" ", ""), "Words": words.capitalize()}
         return {**holes, "module": self.module, "Module": self.module.title(), "n": str(self.number)}

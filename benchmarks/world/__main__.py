@@ -33,7 +33,6 @@ _IN_A_PACK = 40
 
 
 def mirrored(options: argparse.Namespace) -> Iterator[Item]:
-    """The files of the mirror that the options choose."""
     like = {name for name, _ in _read(options.like) if "#" not in name.split("/")[0]}
     listed = sorted({name.split("/", 1)[0] for name in like}) or corpus.mirrored_projects(options.mirror)
     by_project: dict[str, list[corpus.Place]] = {}
@@ -52,7 +51,6 @@ def mirrored(options: argparse.Namespace) -> Iterator[Item]:
 
 
 def items_of(options: argparse.Namespace) -> list[Item]:
-    """The files, a part of them damaged."""
     if options.mirror is not None:
         found: Iterable[Item] = mirrored(options)
     else:
@@ -144,7 +142,6 @@ def _item(options: argparse.Namespace) -> Item:
 
 
 def measure(options: argparse.Namespace) -> Iterator[Figure | str]:
-    """The table and the totals, or one file."""
     if options.file:
         yield from shown(options)
         return

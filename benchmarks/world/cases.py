@@ -65,7 +65,6 @@ class Instant:
         self._pruner = pruner
 
     def prune(self, query: str, code: str, **options: Any) -> PruneResult:
-        """As `Pruner.prune`."""
         return self._pruner.prune(query, code, **{**options, "effort": "instant"})
 
 

@@ -77,8 +77,6 @@ class Violation:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one call gave."""
-
     case: str  # what was called, and how
     text: str | None = None  # the result; None where the call failed or refused
     seconds: float = 0.0  # of CPU time
@@ -131,7 +129,6 @@ class Checked:
         return found if again is None else errors(again)
 
     def violations(self, outcome: Outcome) -> Iterator[Violation]:
-        """What is wrong with a result."""
         case = outcome.case
         limit = LEAST_SECONDS + SECONDS_A_KILOBYTE * len(self.text) / 1_000
         if outcome.error:

@@ -34,7 +34,6 @@ class Place:
 
     @property
     def id(self) -> str:
-        """What `--file` takes."""
         return f"{self.project}/{self.path}"
 
 

@@ -11,8 +11,6 @@ from pathlib import PurePosixPath
 
 @dataclass(frozen=True)
 class Format:
-    """One row."""
-
     name: str  # what tables call it
     patterns: tuple[str, ...]  # of file names, in the way of a shell
     grammar: str = ""  # its name among tree-sitter-language-pack's; empty where there is none

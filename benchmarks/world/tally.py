@@ -13,8 +13,6 @@ _KINDS = 40
 
 @dataclass
 class Row:
-    """What the files of one format gave."""
-
     files: int = 0
     cases: int = 0
     judged: int = 0
@@ -24,7 +22,6 @@ class Row:
     violations: Counter[int] = field(default_factory=Counter)
 
     def add(self, report: Report) -> None:
-        """Count a file."""
         self.files += 1
         self.cases += report.cases
         self.judged += report.judged
@@ -34,7 +31,6 @@ class Row:
         self.violations.update(each["invariant"] for each in report.violations)
 
     def line(self, name: str) -> str:
-        """The row of the table."""
         counts = "".join(f"{self.violations[number] or '.':>7}" for number in INVARIANTS)
         rate = f"{100 * (1 - self.broken / self.judged):.2f} %" if self.judged else "-"
         return (

@@ -18,8 +18,6 @@ CHECKING = "the checks themselves"
 
 @dataclass
 class Report:
-    """What a file gave."""
-
     id: str  # of the file, like its format, as `--file` and `--only` take them; a pack's is that of its project
     format: str
     damage: str = ""  # what was done to the file before; empty for nothing
@@ -36,7 +34,6 @@ class Report:
     trouble: str = ""  # why the checks themselves ended early; empty where they didn't
 
     def add(self, outcome: Any, violations: Sequence[Any]) -> None:
-        """Count a result, and what is wrong with it."""
         self.cases += 1
         self.violations += [dataclasses.asdict(each) for each in violations]
         if outcome.refused:
@@ -192,7 +189,6 @@ class Worker:
         return report
 
     def end(self) -> None:
-        """End the process."""
         if self._process is not None:
             self._process.kill()
             self._process.join()
