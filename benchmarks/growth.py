@@ -3,8 +3,10 @@
     python -m benchmarks.growth [--lines N] [--languages NAME ...] [--shapes NAME ...] [--memory] [--ratio R]
     python -m benchmarks.growth --within SECONDS ... [--effort NAME] [--texts N]
 
-Every language that has a grammar reads every text, so that most texts are another language's. Scores are given, and
-times are CPU times. A factor counts where the longer text takes 50 ms.
+Every language that has a grammar reads every text, so that most texts are another language's. Texts have whole units,
+since one that is cut within a unit may be damaged where the other isn't. Scores are given, and times are CPU times. A
+factor counts where the longer text takes 50 ms. What misses the target is measured three times, and the least time of
+each text counts.
 
 With `--within`, a pruner gets so much time for each of some of these texts, of 30 and 90 kB. Its clock is the CPU time
 of the process, with one thread, so that a busy machine makes no answer late."""
@@ -31,6 +33,7 @@ from benchmarks.report import Figure, option_parser, run
 FIXTURES = Path(__file__).resolve().parents[1] / "tests/postprocess/fixtures"
 MEGABYTE = 1_000_000
 _LEAST_SECONDS, _MOST_SECONDS = 0.05, 300
+_MOST_GROWTH = 2.3
 _MOST_LATE = 0.1  # seconds
 
 # Each is repeated, with a number of its own in the place of `%`.
@@ -72,22 +75,45 @@ UNITS = {
     "table": "%,\"name %\",it's,0.5\n",
     "base 64": "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo%/+=\n",
 }  # fmt: skip
-OWN = "its own"
+# What they stand in, where it is one node: a head and an end.
+AROUND = {
+    "one list": ("a = [\n", "    b%,\n", "]\n"),
+    "one list of lists": ("a = {\n", '  "b%": [c, {d: %}],\n', "}\n"),
+    "one function": ("void f() {\n", "    g(a%);\n", "}\n"),
+    "one function of Python": ("def f(a):\n", "    b% = a + %\n", "\n"),
+    "one class": ("class A {\n", "    int f%() { return this.b%; }\n", "}\n"),
+    "one class of Python": ("class A:\n", "    def f%(self):\n        return self.b%\n\n", "\n"),
+    "one chain": ("a = b\n", "    .c%(d)\n", ";\n"),
+    "one sum": ("a = (b\n", "    + c%\n", ")\n"),
+    "one call": ("f(a,\n", "  b% = c,\n", "d)\n"),
+    "else ifs": ("if (a) {\n", "} else if (b == %) {\n    c%();\n", "}\n"),
+    "elifs": ("if a:\n    b()\n", "elif c == %:\n    d%()\n", "\n"),
+    "cases": ("switch (a) {\n", "    case %:\n        b%();\n        break;\n", "}\n"),
+    "one comment": ("/*\n", " * a% 'b\n", " */\n"),
+    "one string": ('a = """\n', "b% (c\n", '"""\n'),
+    "one element": ("<a>\n", "  <b id='%'>c</b>\n", "</a>\n"),
+    "one condition": ("#if A\n", "int a% = f(%);\n", "#endif\n"),
+    "one mapping": ("a:\n", "  b%:\n    - c: %\n", "\n"),
+    "one query": ("SELECT a\n", "  , b% AS c%\n", "FROM d;\n"),
+    "closed too early": ("class A {\n", "    int f%() { } }\n", "}\n"),
+    "closed too late": ("class A {\n", "    int f%() { {\n    }\n", "}\n"),
+}
+OWN, NEXT = "its own", "the next one's"
+SHAPES = (OWN, NEXT, *UNITS, *AROUND)
 
 
-def text_of(shape: str, language: Language, lines: int) -> str:
-    """A text of so many lines."""
-    if shape == OWN:
+def text_of(shape: str, language: Language, lines: int, times: int = 1) -> str:
+    """A text of about so many lines, in units of a shape, or of so many times these units."""
+    if shape in (OWN, NEXT):
+        parsed = [each for each in LANGUAGES if each.grammar]
+        language = parsed[(parsed.index(language) + (shape == NEXT)) % len(parsed)]
         endings = tuple(language.suffixes)
         found = next((each for each in sorted(FIXTURES.iterdir()) if each.name.endswith(endings)), None)
         unit = found.read_text(encoding="utf-8") if found else ""
-    else:
-        unit = UNITS[shape]
-    if not unit:
-        return ""
-    count = -(-lines // unit.count("\n"))
-    texts = (unit if shape == OWN else unit.replace("%", str(number)) for number in range(count))
-    return "".join("".join(texts).splitlines(keepends=True)[:lines])
+        return unit * (times * round(lines / unit.count("\n"))) if unit else ""
+    head, unit, end = AROUND.get(shape) or ("", UNITS[shape], "")
+    count = times * round(lines / unit.count("\n"))
+    return "".join([head, *(unit.replace("%", str(number)) for number in range(count)), end])
 
 
 def seconds(text: str, language: Language, ratio: float | None = None) -> float:
@@ -113,7 +139,7 @@ def alone(
             seconds(text, language)
             found = [(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1e3]
         else:
-            found = [seconds(text_of(shape, language, times * lines), language, ratio) for times in (1, 2, 4)]
+            found = [seconds(text_of(shape, language, lines, times), language, ratio) for times in (1, 2, 4)]
         os.write(writing, json.dumps(found).encode())
         os._exit(0)
     os.close(writing)
@@ -134,7 +160,7 @@ def lateness(options: argparse.Namespace) -> Iterator[Figure]:
     rng = random.Random(0)
     languages = [each for each in LANGUAGES if each.grammar]
     cases = [
-        (rng.choice(languages), rng.choice([*UNITS]), rng.choice((30, 90))) for _ in range(options.texts)
+        (rng.choice(languages), rng.choice(SHAPES[2:]), rng.choice((30, 90))) for _ in range(options.texts)
     ]
     with Pruner(transport=InProcessTransport(bundled_repository(), threads=1)) as pruner:
         pruner.prune("what", "x = 1\n" * 50, path="a.py", effort="full")
@@ -155,33 +181,39 @@ def lateness(options: argparse.Namespace) -> Iterator[Figure]:
             yield Figure(f"within {within} s: the latest", 1e3 * max(late), "ms")
 
 
+def factor(found: Sequence[float]) -> float:
+    """The worst growth from one time to the next; infinite where there are none."""
+    return max(
+        (b / a for a, b in pairwise(found) if b > _LEAST_SECONDS), default=0.0 if found else float("inf")
+    )
+
+
 def growth(options: argparse.Namespace) -> Iterator[Figure]:
     """The worst shape of each language, and on stderr every case."""
-    shapes: Sequence[str] = options.shapes or [OWN, *UNITS]
+    shapes: Sequence[str] = options.shapes or SHAPES
     for language in LANGUAGES:
         if not language.grammar or (options.languages and language.name not in options.languages):
             continue
-        for warming in (OWN, *UNITS):
+        for warming in SHAPES:
             seconds(text_of(warming, language, 100), language)
         worst = (0.0, "nothing")
         for shape in shapes:
             found = alone(language, shape, options.lines, memory=options.memory, ratio=options.ratio)
-            if options.memory:
-                value = found[0] if found else float("inf")
-            elif found:
-                value = max((b / a for a, b in pairwise(found) if b > _LEAST_SECONDS), default=0.0)
-            else:
-                value = float("inf")
+            value = found[0] if options.memory and found else factor(found)
+            for _ in range(2 * (not options.memory and value > _MOST_GROWTH)):
+                again = alone(language, shape, options.lines, memory=False, ratio=options.ratio)
+                found = [min(pair) for pair in zip(found, again, strict=False)]
+                value = factor(found)
             worst = max(worst, (value, shape))
             print(f"{language.name}\t{shape}\t{value:.2f}\t{found}", file=sys.stderr, flush=True)
-        unit, target = ("MB", 300.0) if options.memory else ("x", 2.3)
+        unit, target = ("MB", 300.0) if options.memory else ("x", _MOST_GROWTH)
         yield Figure(f"{language.name}: {worst[1]}", worst[0], unit, target)
 
 
 PARSER = option_parser(__doc__)
 PARSER.add_argument("--lines", type=int, default=1_000, help="of the shortest text")
 PARSER.add_argument("--languages", nargs="+")
-PARSER.add_argument("--shapes", nargs="+", choices=[OWN, *UNITS])
+PARSER.add_argument("--shapes", nargs="+", choices=SHAPES)
 PARSER.add_argument("--memory", action="store_true", help="measure memory instead")
 PARSER.add_argument("--ratio", type=float, help="a budget, as `prune_lines` takes it")
 PARSER.add_argument("--within", type=float, nargs="+", help="measure lateness instead")

@@ -80,7 +80,7 @@ def how_to_install(extra: str) -> str:
 _JOINED = "\u0600-\u08ff\u0900-\u0dff\u2190-\u2bff\U0001f000-\U0001faff"
 _BEYOND_ASCII = (
     r"[\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
-    r"\u2800\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    r"\u2800\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     rf"\U000e0000-\U000e0fff\ud800-\udfff]|(?<![{_JOINED}])\ufe0f(?!\u20e3)|(?<![{_JOINED}\ufe0f])[\u200c\u200d]"
 )
 _UNSEEN = expression(rf"[\x00-\x1f]|{_BEYOND_ASCII}")

@@ -157,6 +157,15 @@ class PruneJob:
         """Raise if the time of the call is over."""
         self.call.deadline.remaining()
 
+    @contextlib.contextmanager
+    def in_time(self) -> Iterator[None]:
+        """Let what looks at the clock raise once the time of the call is over."""
+        try:
+            with ending_at(self.call.deadline.moment(0.0)):
+                yield
+        except OutOfTimeError:
+            raise self.call.deadline.exceeded() from None
+
     @cached_property
     def tokens(self) -> int:
         """How many tokens the code has, as it was given."""
@@ -250,7 +259,8 @@ class ChunkReading:
 
     def _gains(self, ranges: NDArray[np.int64]) -> NDArray[np.float64]:
         assert self._scorer is not None, "a reading is finished once"
-        gains = self._scorer.gains(ranges, self._job.threshold)
+        with self._job.in_time():
+            gains = self._scorer.gains(ranges, self._job.threshold)
         return gains + _NEVER_SETTLED if self._job.options.effort == "full" else gains
 
     def add(self, tokens: tuple[int, int], result: ChunkResult) -> None:
@@ -306,7 +316,8 @@ class ChunkReading:
         What they were computed from is given up, since a large file's takes much memory."""
         assert self._scorer is not None, "a reading is finished once"
         scorer, self._scorer = self._scorer, None
-        return scorer.finish(), scorer.keywords if self._job.by_keywords else ()
+        with self._job.in_time():
+            return scorer.finish(), scorer.keywords if self._job.by_keywords else ()
 
     def _result(self, scores: LineScores, keywords: tuple[str, ...]) -> PruneResult:
         job, options = self._job, self._job.options

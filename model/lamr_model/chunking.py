@@ -14,6 +14,7 @@ from itertools import chain, pairwise
 import numpy as np
 from lamr_base.arrays import ranges
 from lamr_base.records import dataclass
+from lamr_postprocess.clock import in_time
 from lamr_postprocess.layout import LineLayout
 from numpy.typing import NDArray
 
@@ -58,7 +59,7 @@ def innermost_headers(layout: LineLayout) -> NDArray[np.int64]:
     nearest = np.full(len(columns), -1, np.int64)
     rows: list[int] = []  # the lines that are open, and how far each is indented, which rises
     indents: list[int] = []
-    for row in np.flatnonzero(~layout.blank).tolist():
+    for row in in_time(np.flatnonzero(~layout.blank).tolist(), every=4096):
         inside = bisect.bisect_left(indents, columns[row])
         if inside:
             nearest[row] = rows[inside - 1]

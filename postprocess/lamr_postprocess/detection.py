@@ -14,6 +14,7 @@ from lamr_base.expressions import expression
 
 from lamr_postprocess.languages import LANGUAGES, Language, language_named
 from lamr_postprocess.languages.contested import CONTESTED
+from lamr_postprocess.languages.plain import SWITCHED_OFF
 from lamr_postprocess.languages.table import Template
 from lamr_postprocess.languages.templates import (
     CARRIED,
@@ -39,6 +40,7 @@ _MODELINE = expression(
 _LINES_OF_MODELINES = 5
 _LONGEST_MODELINE = 400
 _SUFFIX = expression(r"[^.]\.[A-Za-z]\w*$")
+_OFF = expression(SWITCHED_OFF, re.MULTILINE)
 _LEAST_INDENTED = 0.2  # of the lines, where a text has blocks
 _MOST_CARRIED = 4  # endings that are taken off a name
 
@@ -192,11 +194,11 @@ def _by_content(sample: str) -> Language | None:
 
 
 def _by_shape(sample: str, name: str) -> str:
-    """`other` for a file with an ending that no language has and with blocks, else `text`."""
+    """`other` for a file with an ending that no language has with blocks or long comments, else `text`."""
     lines = [line for line in sample.split("\n") if line.strip()]
     indented = sum(line[0] in " \t" for line in lines)
-    blocks = _SUFFIX.search(name) and indented >= _LEAST_INDENTED * len(lines) > 0
-    return "other" if blocks else "text"
+    blocks = indented >= _LEAST_INDENTED * len(lines) > 0 or _OFF.search(sample)
+    return "other" if blocks and _SUFFIX.search(name) else "text"
 
 
 def _by_hints(sample: str) -> Language | None:

@@ -25,7 +25,7 @@ _CONTROL = expression(
     rb"\b(?:if|else|for|foreach|while|switch|do|try|catch|match|loop|with|unless|synchronized)\b"
 )
 _REPORTS, _REPORTS_PER_KILOBYTE = 6_000, 40
-"""What parsers may report in all trials; what isn't found by then is blanked in larger pieces."""
+"""What parsers may report in all trials; what isn't found by then stays, or is blanked in larger pieces."""
 _MOST_ENDS = 4
 """Rows that close a block of which one may be too much."""
 _DEEPEST = 16
@@ -62,7 +62,7 @@ def blank(row: bytes) -> bytes:
     return b" " * len(text) + row[len(text) :]
 
 
-def isolate(blocks: Blocks, grammar: Grammar, span: Span, head: bytes) -> Mending:
+def isolate(blocks: Blocks, grammar: Grammar, span: Span, head: bytes, *, readable: bool = False) -> Mending:
     """Find what to mend in the rows of a span, whose outermost blocks are tried.
 
     Args:
@@ -70,8 +70,9 @@ def isolate(blocks: Blocks, grammar: Grammar, span: Span, head: bytes) -> Mendin
         grammar: the text's; `stand_ins`, `ending` and the fillers of lists of its table are used.
         span: the first row, and the one after the last.
         head: what every text begins with (`<?php`).
+        readable: whether the grammar reads the span but for errors inside; what isn't found stays as it is then.
     """
-    isolation = _Isolation(blocks, grammar, span, head)
+    isolation = _Isolation(blocks, grammar, span, head, readable)
     isolation.find(blocks.split(*span), b"", b"")
     return isolation.mending
 
@@ -92,8 +93,8 @@ class _Frame:
 class _Isolation:
     """One search; `mending` has what was found."""
 
-    def __init__(self, blocks: Blocks, grammar: Grammar, span: Span, head: bytes) -> None:
-        self._blocks, self._grammar, self._head = blocks, grammar, head
+    def __init__(self, blocks: Blocks, grammar: Grammar, span: Span, head: bytes, readable: bool) -> None:
+        self._blocks, self._grammar, self._head, self._readable = blocks, grammar, head, readable
         self._language = language = grammar.language
         size = sum(map(len, blocks.rows[slice(*span)]))
         self._allowance = Allowance(size, _REPORTS, _REPORTS_PER_KILOBYTE)
@@ -226,6 +227,8 @@ class _Isolation:
 
     def _blank(self, first: int, stop: int) -> None:
         """Blank rows; where a list must not be empty, its filler stands in the first of them."""
+        if self._readable and self._allowance.left < 0:
+            return
         inked = [row for row in range(first, stop) if self._blocks.rows[row].strip()]
         self.mending.blanked.update(inked)
         if self._filler and inked:

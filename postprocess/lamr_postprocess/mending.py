@@ -246,7 +246,7 @@ class _Mender:
         rows, blanked, told = list(self._state.rows), set[int](), set[int]()
         head = self._head(root)
         for span in spans:
-            mending = isolate(blocks, self._grammar, span, head)
+            mending = isolate(blocks, self._grammar, span, head, readable=not root.is_error)
             mending.apply(rows)
             blanked |= mending.blanked - mending.edited.keys()
             told |= mending.touched

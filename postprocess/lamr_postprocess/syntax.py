@@ -225,10 +225,7 @@ def parse(text: str, language: Language) -> ParsedText:
 
 
 def parser_text(text: str) -> bytes:
-    """A text in the form that parsers need.
-
-    Its last line ends, since a scanner may look for that alone (tree-sitter-kotlin 1.1.0) and never come
-    back."""
+    """A text in the form that parsers need; its last line ends, which tree-sitter-kotlin 1.1.0 relies on."""
     data = text.encode("utf-8", "surrogatepass")
     data += b"\n" * (text[-1:] not in ("", "\n", "\r"))
     if b"\r" in data:

@@ -22,7 +22,7 @@ from lamr_postprocess import Cut
 
 _RULE, _SHORT_RULE = "=" * 64, "=" * 16
 _TICKS = expression(r"`{3,}")
-_TICKS_FIRST = expression(r"^( *)(`{3}.*)$", re.MULTILINE)
+_MARK_FIRST = expression(r"^( *)((?:`{3}|File: ).*)$", re.MULTILINE)
 _TAG = expression(
     r"</?(?:file_summary|purpose|question|directory_structure|files?|outlines)\b", re.IGNORECASE
 )
@@ -146,8 +146,8 @@ def _markdown_file(each: FileText) -> str:
 
 
 def _quoted(rows: str) -> str:
-    """Return rows of names in which one that begins as a fence does stands in quotes."""
-    return _TICKS_FIRST.sub(r'\1"\2"', rows)
+    """Return rows of names in which one that begins as a fence or a title does stands in quotes."""
+    return _MARK_FIRST.sub(r'\1"\2"', rows)
 
 
 def _markdown(fence: str = "```") -> PackFormat:
@@ -172,11 +172,11 @@ def _plain(mark: str = "") -> PackFormat:
 
     return PackFormat(
         head=lambda about: f"{title('File Summary')}{about.sentence}\n{said}\nQuestion:\n{about.query}\n\n",
-        tree=lambda text: f"{title('Directory Structure')}{text}\n\n",
+        tree=lambda text: f"{title('Directory Structure')}{_quoted(text)}\n\n",
         files=(title("Files") + "\n", ""),
         file=lambda each: f"{rule}File: {visible(each.path)}\n{rule}{ended(each.text)}\n",
         outlines=(title("Outlines"), ""),
-        outline=_indented,
+        outline=lambda path, lines: _quoted(_indented(path, lines)),
         mark=lambda names, contents: _free_number(_RULED, f"{names}\n{contents}"),
         marked=_plain,
     )

@@ -110,6 +110,33 @@ def test_what_took_too_long_isnt_tried_again_at_once(tmp_path: Path, store: Stor
     assert "updatedToolOutput" in said(server.answer(call(transcript, session_id="3", tool_response=smaller)))
 
 
+def test_a_text_that_another_keeps_waiting_isnt_taken_for_a_slow_one(
+    tmp_path: Path, store: Store, transcript: str
+) -> None:
+    transport = MockTransport(lambda request: uniform_answer(request, 0.5))
+    going, late = threading.Event(), list[Exception]()
+
+    class Slow(Pruner):
+        def prune(self, query: Any, code: Any, **options: Any) -> Any:
+            if len(code.text) > 2 * len(CODE):
+                going.wait(WAIT)
+            elif late:
+                raise late.pop()
+            return super().prune(query, code, **options)
+
+    server = LocalServer(tmp_path / "hook.sock", store, lambda: Slow(transport=transport))
+    assert "updatedToolOutput" in said(server.answer(call(transcript, session_id="0")))
+    large = call(transcript, session_id="1", **{thin.LEFT: SPARE_SECONDS})
+    large = large.replace(json.dumps(CODE).encode(), json.dumps(3 * CODE).encode())
+    try:
+        assert "no answer within" in reason(server.answer(large))
+        late.append(_deadline())
+        assert "DeadlineExceededError" in reason(server.answer(call(transcript, session_id="2")))
+        assert "updatedToolOutput" in said(server.answer(call(transcript, session_id="3")))
+    finally:
+        going.set()
+
+
 def _deadline() -> Exception:
     return DeadlineExceededError("no complete answer within 6.5 s")
 

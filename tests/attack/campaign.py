@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.attack.case import Case, Outcome, outcome
 from tests.attack.place import Place
 
-AREAS: tuple[str, ...] = ("repositories", "keeping", "machine", "hook", "tenants", "input")
+AREAS: tuple[str, ...] = ("repositories", "keeping", "machine", "hook", "tenants", "input", "services")
 
 
 def cases(area: str) -> Sequence[Case]:

@@ -33,7 +33,7 @@ def test_what_cant_be_seen_becomes_visible() -> None:
 
 UNSEEN = (
     *"\x7f\x85\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b\u180e\u200b\u200c\u200d\u200e\u200f\u2028\u2029\u202a\u202e",
-    *"\u2060\u2061\u2066\u2069\u206f\u2800\u3164\ufe00\ufe01\ufe0e\ufe0f\ufeff\uffa0\ufff9\U0001bca0\U0001d173\ud800",
+    *"\u2060\u2061\u2066\u2069\u206f\u2800\u3164\ufe00\ufe01\ufe0e\ufe0f\ufeff\uffa0\ufff9\U00013430\U0001bca0\U0001d173\ud800",
     *"\U000e0001\U000e0041\U000e007f\U000e0100\U000e0141\U000e01ef",
 )
 

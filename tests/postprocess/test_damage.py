@@ -22,6 +22,7 @@ from lamr_postprocess import (
 )
 from lamr_postprocess.definitions import DefinitionSpan, definition_spans
 from lamr_postprocess.document import analyse
+from lamr_postprocess.mending import parse_mended
 
 
 def language_of(path: Path) -> Language | None:
@@ -218,6 +219,14 @@ def test_a_line_of_a_conflict_brings_its_marks_and_nothing_else_does() -> None:
     code = f"class A X Y {{\n  ( [\n  void g() {{\n{conflict}  }}\n  void h() {{\n    four();\n    five();\n  }}\n}};\n"
     marks = {4, 6, 8}
     assert not marks & set(kept(code, 13, "cpp").kept_lines)
+
+
+def test_what_no_trial_is_left_for_is_read_as_the_grammar_reads_it() -> None:
+    code = "".join(f"function f{i}(a) {{\n  return () => g(a, {i});\n}}\n" for i in range(1_400))
+    damage = parse_mended(code, language_named("cpp")).damage
+    assert damage is not None
+    assert 0 < len(damage.rows) < 200  # 4,020 when the rest was blanked
+    assert kept(code, 4_001, "cpp").kept_lines == (4_000, 4_001, 4_002)
 
 
 def test_branches_of_the_preprocessor_that_open_one_block() -> None:

@@ -158,6 +158,8 @@ def test_names_close_no_frame_and_hide_nothing(form: str, name: str) -> None:
     lines = text.split("\n")
     for end, count in zip(ends[form], counts[form], strict=True):
         assert sum(line.startswith(end) for line in lines) == count, (end, text)
+    titled = re.findall(r"^={16,}( \d+)?\nFile: ", text, re.MULTILINE)
+    assert form == "xml" or titled.count(f" {mark}" if mark else "") == 2
 
 
 @pytest.mark.parametrize("form", MARKS)

@@ -164,13 +164,14 @@ class LocalServer:
 
         if self._gave_up.on(len(asked.text)) and self._policy.passes(asked) is None:
             return unjudged(asked, "a text of this size took too long a few minutes ago")
-        threading.Thread(target=work, daemon=True).start()
+        working = threading.Thread(target=work, daemon=True)
+        working.start()
         try:
             shown = done.result(seconds + SPARE_SECONDS / 2)
         except FuturesTimeoutError:
             shown = unjudged(asked, DeadlineExceededError(f"no answer within {seconds:.3g} s"))
-        if warm and shown.late:
-            self._gave_up = _GaveUp(len(asked.text), time.monotonic())
+        if warm and shown.late and not self._gave_up.hinders(len(asked.text)):
+            self._gave_up = _GaveUp(len(asked.text), time.monotonic(), working)
         return shown
 
     def _record(self, host: HookHost, call: Call, shown: Skim, seconds: float) -> None:
@@ -231,10 +232,15 @@ class LocalServer:
 
 @dataclass(frozen=True)
 class _GaveUp:
-    """The last text that took too long: its characters, and when that was."""
+    """The last text that took too long: its characters, when that was, and the thread that may still read it."""
 
     characters: int = 0
     at: float = -math.inf
+    working: threading.Thread | None = None
+
+    def hinders(self, characters: int) -> bool:
+        """Whether it is larger than a text of so many, and still takes the time that this one lacks."""
+        return characters < self.characters and self.working is not None and self.working.is_alive()
 
     def on(self, characters: int) -> bool:
         return characters >= self.characters and time.monotonic() - self.at < _SHY_SECONDS

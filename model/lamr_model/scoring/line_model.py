@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 from lamr_base.arrays import Float32Array, Float64Array, logit
 from lamr_base.records import dataclass
+from lamr_postprocess.clock import in_time, look
 from lamr_postprocess.lines import split_lines
 from lamr_postprocess.source_file import SourceFile
 from numpy.typing import NDArray
@@ -75,6 +76,7 @@ class FileLines:
     def of(cls, source: SourceFile) -> FileLines:
         """Read a file."""
         words = DocumentWords.of(TermIndex.of(source.body, source.layout), source.layout)
+        look()
         positions = Positions.of(words)
         defined, using = (positions.place[lines] for lines in words.definitions)
         forms = line_forms(split_lines(source.body), source.layout)  # which nothing else of code reads
@@ -162,6 +164,7 @@ class LineModel:
     def _ask(
         self, asked: QueryWords, lines: FileLines, sums: WordSums, near_named: Float64Array
     ) -> QueryLines:
+        look()
         words, positions = lines.words, lines.positions
         matches = Matches.of(asked, words, positions)
         weights = self.matching.weights(matches.features)
@@ -189,7 +192,7 @@ class LineModel:
         count = len(positions.layout.blank)
         logits, dependency = np.full(count, -np.inf), np.zeros(count, np.bool_)
         if len(positions):
-            inputs = (asked.inputs(*each) for each in stretches(len(positions)))
+            inputs = (asked.inputs(*each) for each in in_time(stretches(len(positions)), every=8))
             heads = map(self._decoder.emissions, self.layers.states(inputs, positions, asked.relations))
             emissions, gate = (np.concatenate(each) for each in zip(*heads, strict=True))
             keep, rubrics = self._decoder.marginals(emissions, gate)

@@ -145,9 +145,9 @@ def conditions(sign: str, behind: str = r"\b") -> Template:
     return Template(
         "conditions",
         (AtomicSpan(rf"^[ \t]*(?:{sign})[ \t]*(?i:if\w*|el\w+|end(?: ?if)?){behind}"),),
-        opens=rf"(?i)\A\s*(?:{sign})\s*if",
+        opens=rf"(?i)\A\s*(?:{sign})\s*if(?!end)",
         goes_on=rf"(?i)\A\s*(?:{sign})\s*el",
-        closes=rf"(?i)\A\s*(?:{sign})\s*end",
+        closes=rf"(?i)\A\s*(?:{sign})\s*(?:if)?end",
     )
 
 
@@ -370,10 +370,17 @@ _page = partial(by_lines, _MARKUP, headings=_ELEMENTS, frames=_TAGS, wholes=_IN_
 nested = partial(by_lines, frames=BRANCHES, filled=True, goes_back=PIPES, documents=rf"in[ \t]*$|{_ATTRIBUTE}")
 """A language of indentation."""
 
+_REMARKS = {r"/\*": r"\*/", r"\(\*": r"\*\)", r"\{-": r"-\}", r"#\|": r"\|#", "<#": "#>", r"###[ \t]*$": r"^[ \t]*###",
+    r"#c(?:s|omments-start)\b": r"^[ \t]*#c(?:e|omments-end)\b"}
+_REMARKS_OF_OTHERS = tuple(remark(rf"^[ \t]*{opening}", closing) for opening, closing in _REMARKS.items())
+SWITCHED_OFF = rf"^[ \t]*(?:{'|'.join(_REMARKS)}|[!%$@`]if)"
+"""How a comment of several lines or a condition begins in a language that has no row."""
+
 PLAIN: tuple[Language, ...] = (
     by_lines(_NONE, "text", ".txt .text .log .out .err .stdout .stderr", "plain plaintext log", blocks=output_frames),
     by_lines(_NONE, "csv", ".csv .tsv .psv", wholes=(_CELL_TEXT,), directives=r"\A.*"),
-    by_lines(_NONE, "other", "", "", "Earthfile", frames=ENDS, wholes=_TEXTS, heads=HEADS, calls=True, goes_on=OPERATOR,
+    by_lines(_NONE, "other", "", "", "Earthfile", frames=ENDS, wholes=(*_REMARKS_OF_OTHERS, *_TEXTS), heads=HEADS,
+        calls=True, goes_on=OPERATOR,
         goes_back=CHAINS, words=(conditions(r"[!%.$@`]|#(?! )"),), documents=_ATTRIBUTE,
         directives=r"(?i:(?:package|module|namespace|syntax|grammar|vcl|version|edition|unit|library|program)[ \t]+"
         r"[^({]*$|//@version)"),
@@ -534,7 +541,8 @@ PLAIN: tuple[Language, ...] = (
         "dune dune-project dune-workspace", frames=CLOSERS, wholes=_LIKE_LISP,
         goes_on=_READER_OF_LISP, directives=r"\((?:in-package|declaim)\b|#lang\b"),
     by_lines(Comment(";"), "assembly", ".asm .nasm", "asm nasm", frames=CLOSERS,
-        wholes=(remark(r";[^\n]*"), *_TEXTS), goes_on=BACKSLASH, words=(conditions("%"), _MACROS_OF_ASSEMBLY),
+        wholes=(remark(r";[^\n]*"), *_TEXTS), goes_on=BACKSLASH,
+        words=(conditions(r"%|\.|", r"\b(?!:)"), _MACROS_OF_ASSEMBLY),
         headings=_SECTIONS_OF_ASSEMBLY,
         directives=r"[ \t]*(?i:bits|use(?:16|32|64)|default|org|cpu|\.model|\.\d86)\b", jumps=_JUMPS),
     by_lines(_BLOCK, "gas", ".s .S", frames=CLOSERS, wholes=(_BLOCK_OF_C, _TEXT), goes_on=BACKSLASH,
@@ -550,6 +558,7 @@ PLAIN: tuple[Language, ...] = (
         wholes=(_TRIPLE, _AFTER_PERCENT, AtomicSpan(r'"', r'(?<!\\)"')), words=(conditions("-"),),
         clauses=r"(?P<name>[a-z]\w*)\(", directives=r"-module\b", filled=True, calls=True),
     _percent("prolog", ".prolog", "", "", "swipl", frames=CLOSERS, wholes=(_BLOCK_OF_C, _AFTER_PERCENT, *_TEXTS),
+        words=(conditions(":-"),),
         goes_on=r"(?:,|:-|-->)[ \t]*$", clauses=r"(?P<name>[a-z]\w*)\b(?=[(.]| *:-| *-->)"),
     _percent("matlab", ".matlab", "octave", frames=ends("otherwise"),
         wholes=(remark(r"^[ \t]*[%#]\{[ \t]*$", r"^[ \t]*[%#]\}[ \t]*$"), remark(r"^[ \t]*[%#][^\n]*"), _TEXT),
@@ -640,7 +649,8 @@ COMMENTED: tuple[Language, ...] = (
     _prose(_SLASHES, "typst", ".typ", headings=tuple(rf"={{{level}}} " for level in range(1, 7)), frames=BRACED,
         wholes=LIKE_C[:2]),
     _prose(Comment('.\\" '), "roff", ".roff .man", headings=(r"\.(?:SH|Sh)\b", r"\.(?:SS|Ss)\b"),
-        wholes=(AtomicSpan(r"^[.']ig\b.*\n", r"^\.\.[ \t]*$"),)),
+        wholes=(AtomicSpan(r"^[.']ig\b.*\n", r"^\.\.[ \t]*$"),
+            AtomicSpan(r"^[.'][ \t]*(?:if|ie|el)\b.*\\\{", r"^[.'][ \t]*\\\}"))),
     # Settings.
     _settings("neon", ".neon", frames=CLOSERS),
     _settings("systemd", ".service .socket .timer .target .mount .path .slice", headings=(r"[ \t]*\[",)),

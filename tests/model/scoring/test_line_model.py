@@ -13,6 +13,7 @@ from lamr_model.scoring.line_model import LEAST_UNDERSTOOD, LineModel, input_cou
 from lamr_model.scoring.line_vectors import LEAST_MATCH
 from lamr_model.scoring.weights import load_weights
 from lamr_model.spec import bundled_repository, client_files
+from lamr_postprocess.clock import OutOfTimeError, ending_at
 from lamr_postprocess.source_file import SourceFile
 
 from tests.model.scoring.line_models import WORDS, ask, random_model
@@ -50,6 +51,15 @@ def test_any_text_is_scored_for_any_query(text: str, query: str) -> None:
     assert inputs.shape == (inked.sum(), input_count(3))
     assert np.isfinite(inputs).all()
     assert 0 <= asked.together <= 1
+
+
+def test_it_ends_when_the_time_is_over() -> None:
+    asked = ask(MODEL, "load", CODE)
+    with ending_at(0.0):
+        with pytest.raises(OutOfTimeError):
+            ask(MODEL, "load", CODE)
+        with pytest.raises(OutOfTimeError):
+            MODEL.score(asked)
 
 
 @given(st.text("ab =\n\t(:#", max_size=80), st.text("ab ?`", max_size=30))
