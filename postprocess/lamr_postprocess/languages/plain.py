@@ -427,7 +427,7 @@ PLAIN: tuple[Language, ...] = (
         goes_on=rf"{OPERATOR}|(?:\|>|<>|\+\+)[ \t]*$",
         goes_back=PIPES, clauses=r"defp?[ \t]+(?P<name>\w+)"),
     nested(_HASH, "nix", ".nix", wholes=(_BLOCK_OF_C, _TEXT_OF_NIX, AFTER_HASH, LONG_TEXT), words=(_LET_OF_NIX,),
-        documents=r"(?:with|assert)\b.*;[ \t]*$|.*(?:[:=]|\bin)[ \t]*$", filled=False),
+        documents=r"(?:with|assert)\b.*;[ \t]*$|.*(?:[:=]|\S[ \t]+in)[ \t]*$", filled=False),
     _hash("terraform", ".tf .tfvars .hcl .nomad .tofu", "hcl", frames=BRACKETS,
         wholes=(HEREDOC, AFTER_HASH, *_COMMENTS_OF_C, _BRACED_TEXT)),
     _hash("graphql", ".graphql .gql .graphqls", frames=BRACKETS, wholes=(_TRIPLE, AFTER_HASH, _TEXT),

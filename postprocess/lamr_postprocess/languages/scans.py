@@ -63,11 +63,11 @@ _REST = (r"(?:[^<>\"'{/]|\"[^\"<]{0,2000}\"|'[^'<]{0,2000}'|=>|/(?!>)"
 _TAG = r"</?[A-Za-z][\w:.-]*"
 XML = Scan("<", (rf"{_TAG}{_REST}/>",), {}, bracket=_TAG)
 HTML = Scan(
-    "<",
+    r"<\-",  # front matter, too
     (r"<(?i:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)(?![\w:.-])", *XML.skipped), {},
     bracket=rf"<(?:script|style|textarea)\b(?s:.*?)(?=</(?:script|style|textarea)\b|\Z)|{_TAG}",
     optional=name_set("p li dt dd option optgroup tr td th thead tbody tfoot colgroup caption html head body rt rp"))
 _BLOCKS_OF_SVELTE = ["if", "each", "await", "key", "snippet"]
-SVELTE = Scan("<{", HTML.skipped, {f"{{#{name}": f"{{/{name}" for name in _BLOCKS_OF_SVELTE},
+SVELTE = Scan(r"<{\-", HTML.skipped, {f"{{#{name}": f"{{/{name}" for name in _BLOCKS_OF_SVELTE},
     bracket=rf"\{{[#/](?:{'|'.join(_BLOCKS_OF_SVELTE)})\b|{HTML.bracket}", optional=HTML.optional)
 # fmt: on
