@@ -42,7 +42,7 @@ class SourceFile:
     path: str = ""
     given_language: Language | None = None
     listed: bool = True
-    _last: list[tuple[Hashable, object]] = field(default_factory=list, init=False, repr=False)
+    _last: dict[str, tuple[Hashable, object]] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def listing(self) -> Listing | None:
@@ -98,16 +98,16 @@ class SourceFile:
             language = detect_language(self.body, self.path)
         return language.blocks is output_frames
 
-    def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what `make` gives, which isn't called again until another key was asked for.
+    def once(self, key: Hashable, make: Callable[[], T], kind: str = "") -> T:
+        """Return what `make` gives, which isn't called again until another key of its kind was asked for.
 
-        One value is kept, because an analysis takes ten times as much memory as its text.
+        One value of each kind is kept, because an analysis takes ten times as much memory as its text.
         """
-        for known, value in self._last:
-            if known == key:
-                return value  # type: ignore[return-value]  # of the same key
+        last = self._last.get(kind)
+        if last is not None and last[0] == key:
+            return last[1]  # type: ignore[return-value]  # of the same key
         value = make()
-        self._last[:] = [(key, value)]
+        self._last[kind] = (key, value)
         return value
 
 

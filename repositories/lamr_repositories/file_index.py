@@ -1,29 +1,22 @@
-"""`FileIndex`: what ranking needs to know of one file: its pieces, how often each word occurs in them, its outline.
+"""`FileIndex`: what ranking needs to know of files: their pieces, how often each word occurs in them, their outlines.
 
 A piece is a run of rows that competes for a budget: a function with the comments above it, or other lines. Together the
-pieces hold every row that isn't blank, and none twice. The index depends on the file's content and language alone, so
-it is kept by content: a later question reads it back instead of parsing and splitting the file again.
+pieces hold every row that isn't blank, and none twice. The index of a file depends on its content and language alone.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
-import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 import numpy as np
-from lamr_base.arrays import Float64Array, ranges
-from lamr_base.cache import unpacked
-from lamr_model.words import TermIndex
+from lamr_model.words import TermIndex, term_number
 from lamr_postprocess import language_named
 from lamr_postprocess.definitions import DefinitionSpan, definition_spans
-from lamr_postprocess.layout import line_layout
+from lamr_postprocess.layout import LineLayout, line_layout
 from lamr_postprocess.lines import BoolArray, IntArray
 from numpy.typing import NDArray
 
@@ -88,185 +81,133 @@ def _short(spans: IntArray) -> IntArray:
     return np.stack([first, np.minimum(first + MOST_ROWS, spans[which, 1])], axis=1)
 
 
-FORMAT = "5"
-"""Changes whenever pieces, words or outlines of the same content would."""
 LEAST_COPIED = 60
 """Characters that aren't white space of a piece that counts as a copy of an equal one."""
-MOST_OUTLINE_CHARS = 120
 MOST_OUTLINE_ENTRIES = 400
-_ARRAYS = {
-    "spans": "<i4",
-    "lengths": "<f4",
-    "digests": "<u8",
-    "hashes": "<u8",
-    "bounds": "<i4",
-    "piece_of": "<i4",
-    "times": "<i4",
-}
+NUMBER_BITS = 32
+"""Of a term's number. With a million terms one in 4,000 that a query asks for is taken for another one."""
+DIGEST_BITS = 32
+"""Of a piece's digest; copies have as many terms as well."""
+_PIECE_BITS = 64 - NUMBER_BITS
 
 
-@lru_cache(maxsize=1 << 18)
-def term_hash(term: str) -> int:
-    """Return the 64-bit number that stands for a term in an index."""
-    return _number(term)
-
-
-def _number(text: str) -> int:
-    return int.from_bytes(
-        hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little"
-    )
-
-
-@dataclass(frozen=True)
-class OutlineEntry:
-    """One definition: its 1-based line, in how many others it lies, and the text of its first line."""
-
-    line: int
-    depth: int
-    text: str
+def term_numbers(terms: Sequence[str]) -> NDArray[np.uint64]:
+    """Return the numbers uint64 [Q] of terms, as indexes keep them."""
+    return np.array([term_number(term) >> _PIECE_BITS for term in terms], np.uint64)
 
 
 @dataclass(frozen=True, eq=False)
 class FileIndex:
-    """One file of L lines in P pieces, with V distinct terms."""
+    """F files with P pieces, one file's after another's, and n cells: a term in a piece.
 
-    language: str
-    lines: int
-    spans: NDArray[Any]  # int [P, 2], first and one-past-last row of each piece
-    lengths: NDArray[Any]  # float [P], how many terms each piece has
-    digests: NDArray[Any]  # uint64 [P], the same for the same text but for white space; 0 for a few letters
-    hashes: NDArray[Any]  # uint64 [V], the terms' numbers, ascending
-    bounds: NDArray[Any]  # int [V + 1]; term v occurs in the pieces `piece_of[bounds[v]:bounds[v + 1]]`
-    piece_of: NDArray[Any]
-    times: NDArray[Any]  # how often, at the places of `piece_of`
-    outline: tuple[OutlineEntry, ...]
+    Attributes:
+        lines, counts: int64 [F], the lines and the pieces of each file.
+        spans: int64 [P, 2], first and one-past-last row of each piece.
+        lengths: int64 [P], how many terms each piece has.
+        digests: uint64 [P], the same for the same text but for white space; 0 for a few letters.
+        numbers: uint64 [n], the cells' terms, ascending.
+        piece: int64 [n], their pieces, ascending for each term.
+        times: int64 [n], how often the term stands there.
+        outlined: int64 [F], the definitions that each file's outline shows.
+        definitions: int64 [sum of `outlined`, 2], the row of each, and in how many others it lies.
+    """
 
-    def frequencies(self, wanted: NDArray[np.uint64]) -> tuple[IntArray, IntArray, Float64Array]:
-        """Return where terms, uint64 [Q], occur: for each place its piece, its term's position, and how often."""
-        if not len(self.hashes):
-            none = np.zeros(0, np.int64)
-            return none, none, np.zeros(0)
-        at = np.minimum(np.searchsorted(self.hashes, wanted), len(self.hashes) - 1)
-        term = np.flatnonzero(self.hashes[at] == wanted)
-        firsts = self.bounds[at[term]].astype(np.int64)
-        many = self.bounds[at[term] + 1].astype(np.int64) - firsts
-        places = ranges(firsts, many)
-        return (
-            self.piece_of[places].astype(np.int64),
-            np.repeat(term, many),
-            self.times[places].astype(np.float64),
+    lines: IntArray
+    counts: IntArray
+    spans: IntArray
+    lengths: IntArray
+    digests: NDArray[np.uint64]
+    numbers: NDArray[np.uint64]
+    piece: IntArray
+    times: IntArray
+    outlined: IntArray
+    definitions: IntArray
+
+    def of(self, files: NDArray[np.bool_]) -> FileIndex:
+        """Return the index of some of the files, bool [F]."""
+        pieces = np.repeat(files, self.counts)
+        cells = pieces[self.piece]
+        return FileIndex(
+            self.lines[files],
+            self.counts[files],
+            self.spans[pieces],
+            self.lengths[pieces],
+            self.digests[pieces],
+            self.numbers[cells],
+            (np.cumsum(pieces) - 1)[self.piece[cells]],
+            self.times[cells],
+            self.outlined[files],
+            self.definitions[np.repeat(files, self.outlined)],
         )
 
-    def to_bytes(self) -> bytes:
-        """Return the index as bytes that `from_bytes` reads back."""
-        head = json.dumps(
-            {
-                "language": self.language,
-                "lines": self.lines,
-                "outline": [[each.line, each.depth, each.text] for each in self.outline],
-                "sizes": {name: int(getattr(self, name).size) for name in _ARRAYS},
-            }
-        ).encode()
-        arrays = b"".join(
-            np.ascontiguousarray(getattr(self, name), kind).tobytes() for name, kind in _ARRAYS.items()
-        )
-        return zlib.compress(len(head).to_bytes(4, "little") + head + arrays, 1)
 
-    @classmethod
-    def from_bytes(cls, data: bytes) -> FileIndex:
-        """Read what `to_bytes` wrote."""
-        try:
-            raw = unpacked(data)
-            start = 4 + int.from_bytes(raw[:4], "little")
-            head = json.loads(raw[4:start])
-            arrays: dict[str, NDArray[Any]] = {}
-            for name, kind in _ARRAYS.items():
-                arrays[name] = np.frombuffer(raw, kind, head["sizes"][name], start)
-                start += arrays[name].nbytes
-            arrays["spans"] = arrays["spans"].reshape(-1, 2)
-            outline = tuple(
-                OutlineEntry(int(line), int(depth), str(text)) for line, depth, text in head["outline"]
-            )
-            index = cls(language=str(head["language"]), lines=int(head["lines"]), outline=outline, **arrays)
-        except (ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError) as error:
-            raise ValueError(f"not a file's index ({error})") from error
-        if not index.fits():
-            raise ValueError("not a file's index: its parts don't fit together")
-        return index
-
-    def fits(self) -> bool:
-        """Return whether every number of a part names something in another, so that nothing is looked up in vain."""
-        bounds, rows, pieces = self.bounds, self.spans.reshape(-1), len(self.spans)
-        return bool(
-            len(self.lengths) == len(self.digests) == pieces
-            and len(bounds) == len(self.hashes) + 1
-            and len(self.piece_of) == len(self.times) == bounds[-1]
-            and bounds[0] == 0
-            and (bounds[1:] >= bounds[:-1]).all()
-            and (rows[1:] >= rows[:-1]).all()
-            and (not pieces or (rows[0] >= 0 and rows[-1] <= self.lines))
-            # A negative one is a large one so.
-            and (not bounds[-1] or self.piece_of.astype("<u4").max() < pieces)
-            and self.lengths.sum() < np.inf  # nor is NaN
-        )
+def joined(indexes: Sequence[FileIndex]) -> FileIndex:
+    """Return the index of the files of several."""
+    bases = np.cumsum([0, *(len(each.spans) for each in indexes)]).tolist()
+    numbers = np.concatenate([each.numbers for each in indexes])
+    piece = np.concatenate([each.piece + base for each, base in zip(indexes, bases, strict=False)])
+    order = np.argsort(numbers, kind="stable")
+    names = ("lines", "counts", "spans", "lengths", "digests", "times", "outlined", "definitions")
+    columns = {name: np.concatenate([getattr(each, name) for each in indexes]) for name in names}
+    columns |= {"numbers": numbers[order], "piece": piece[order], "times": columns["times"][order]}
+    return FileIndex(**columns)
 
 
 def index_file(text: str, language: str) -> FileIndex:
     """Cut a file into pieces and count its words."""
     layout = line_layout(text)
-    lines = [text[a:b] for a, b in layout.spans.tolist()]
     definitions = definition_spans(text, language_named(language))
-    spans = cut(lines, layout.blank, definitions)
-    depths: dict[int, int] = {}
+    spans = cut(_Lines(text, layout), layout.blank, definitions)
+    heads: dict[int, int] = {}
     for each in definitions:
-        depths.setdefault(each.head, each.depth)  # a line stands once in an outline
-    outline = tuple(
-        OutlineEntry(head + 1, depth, lines[head].strip()[:MOST_OUTLINE_CHARS])
-        for head, depth in islice(depths.items(), MOST_OUTLINE_ENTRIES)
+        heads.setdefault(each.head, each.depth)  # a line stands once in an outline
+    outline = np.array(list(islice(heads.items(), MOST_OUTLINE_ENTRIES)), np.int64).reshape(-1, 2)
+    terms = TermIndex.of(text, layout)
+    numbers, line = terms.numbers()
+    piece = np.searchsorted(spans[:, 1], np.arange(len(layout.spans)), side="right")
+    low = np.uint64((1 << _PIECE_BITS) - 1)
+    cells = np.sort((numbers & ~low) | piece[line].astype(np.uint64))
+    firsts = np.flatnonzero(np.append(True, cells[1:] != cells[:-1])) if len(cells) else np.zeros(0, np.int64)
+    cells, times = cells[firsts], np.diff(firsts, append=len(cells))
+    return FileIndex(
+        np.array([len(layout.spans)]),
+        np.array([len(spans)]),
+        spans,
+        np.bincount(piece, terms.lengths, len(spans))[: len(spans)].astype(np.int64),
+        np.array([_digest(text[a:b]) for a, b in _characters(spans, layout)], np.uint64),
+        cells >> np.uint64(_PIECE_BITS),
+        (cells & low).astype(np.int64),
+        times,
+        np.array([len(outline)]),
+        outline,
     )
-    index = counted(TermIndex.of(text, layout), spans)
-    digests = np.array([_digest("".join(lines[a:b])) for a, b in spans.tolist()], np.uint64)
-    return replace(index, language=language, lines=len(lines), digests=digests, outline=outline)
+
+
+def _characters(spans: IntArray, layout: LineLayout) -> list[tuple[int, int]]:
+    """Return the first and one-past-last character of each of some runs of rows."""
+    return list(
+        zip(layout.spans[spans[:, 0], 0].tolist(), layout.spans[spans[:, 1] - 1, 1].tolist(), strict=True)
+    )
 
 
 def _digest(text: str) -> int:
     """Return the number of a piece's text, whatever its white space; 0 where it has too few letters to be a copy."""
     letters = "".join(text.split())
-    return _number(letters) if len(letters) >= LEAST_COPIED else 0
+    if len(letters) < LEAST_COPIED:
+        return 0
+    digest = hashlib.blake2b(letters.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BITS // 8)
+    return int.from_bytes(digest.digest(), "little") or 1
 
 
-def counted(terms: TermIndex, spans: IntArray) -> FileIndex:
-    """Return the index of a text in any pieces int [P, 2], with its arrays alone."""
-    names, term, line = terms.occurrences()
-    pieces = len(spans)
-    piece = np.searchsorted(spans[:, 1], line, side="right")
-    hashes = np.array([term_hash(name) for name in names], np.uint64)
-    order = np.argsort(hashes)
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
-    cells, times = np.unique(rank[term] * max(pieces, 1) + piece, return_counts=True)
-    row, piece_of = np.divmod(cells, max(pieces, 1))
-    lengths = np.bincount(np.searchsorted(spans[:, 1], np.arange(len(terms.lengths)), side="right"),
-                          terms.lengths, pieces)[:pieces]  # fmt: skip
-    return FileIndex(
-        language="",
-        lines=0,
-        spans=spans,
-        lengths=lengths,
-        digests=np.zeros(pieces, np.uint64),
-        hashes=hashes[order],
-        bounds=np.searchsorted(row, np.arange(len(order) + 1)),
-        piece_of=piece_of,
-        times=times,
-        outline=(),
-    )
+class _Lines(Sequence[str]):
+    """The lines of a text, of which few are looked at."""
 
+    def __init__(self, text: str, layout: LineLayout) -> None:
+        self._text, self._spans = text, layout.spans
 
-def language_key(path_language: str, data: bytes) -> str:
-    """Return the key under which the index of a content in a language is kept: the same for the same of both."""
-    return hashlib.sha256(f"{FORMAT}\0{path_language}\0".encode() + data).hexdigest()
+    def __len__(self) -> int:
+        return len(self._spans)
 
-
-def term_hashes(terms: Sequence[str]) -> NDArray[np.uint64]:
-    """Return the numbers uint64 [Q] of terms."""
-    return np.array([term_hash(term) for term in terms], np.uint64)
+    def __getitem__(self, row: int) -> str:  # type: ignore[override]  # nobody asks for a slice
+        first, stop = self._spans[row].tolist()
+        return self._text[first:stop]

@@ -1,97 +1,50 @@
-"""Indexes all files of a repository, or takes their indexes from the cache, and adds them to the table of pieces.
+"""Finds the files of a repository that count, and indexes those that aren't in its book as they are now.
 
-Files go by in small groups, so no more than a group's texts are in memory. What files were found to be is kept too, so
-that one that hasn't changed needn't be read again: it is recognized by its path, from which its language is told, and
-by its source's stamp, which stands for its content.
+A file that hasn't changed is recognized by its path, from which its language is told, and by its source's stamp, which
+stands for its content; it isn't read. One without a stamp is read, and indexed if its content is another one.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import itertools
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
 
-from lamr_base.cache import Cache
 from lamr_postprocess import approximate_tokens, detect_language
 
-from lamr_repositories.file_index import FORMAT as INDEX_FORMAT
-from lamr_repositories.file_index import FileIndex, OutlineEntry, index_file, language_key
-from lamr_repositories.lexical import PieceTable
+from lamr_repositories.book import FORMAT, MOST_CELLS, Book, Books, Growing, Row
+from lamr_repositories.file_index import FileIndex, index_file, joined
+from lamr_repositories.lexical import Pieces
 from lamr_repositories.sources import FileSource, ListedFile
-from lamr_repositories.walk import REASONS, WalkCount, WalkOptions, leaves_out, look_at, wanted_files
+from lamr_repositories.walk import WalkCount, WalkOptions, leaves_out, look_at, wanted_files
 
-KIND, SEEN_KIND = "index", "seen"
-SEEN_FORMAT = "3"
-"""Changes whenever a content would be left out for another reason, or would be of another language. The keys of indexes
-that are kept here have the indexes' own format."""
-_GROUP = 64
-
-
-@dataclass(frozen=True, slots=True)
-class FileFacts:
-    """What a look at a file's content told."""
-
-    reason: str | None = None  # why its content may leave it out
-    language: str = ""  # empty, as the key of its index, for a file that wasn't indexed
-    key: str = ""
-    tokens: int = 0  # approximately
-
-
-def recall(cache: Cache, listed: Iterable[ListedFile]) -> dict[str, FileFacts]:
-    """Return what is known of files whose stamps say that they are as they were, by path."""
-    by_key = {_key(each): each.path for each in listed if each.stamp}
-    found = ((by_key[key], _parsed(data)) for key, data in cache.get(SEEN_KIND, by_key).items())
-    return {path: seen for path, seen in found if seen is not None}
-
-
-def remember(cache: Cache, looked_at: Mapping[ListedFile, FileFacts]) -> None:
-    """Keep what was found, of all files that have a stamp."""
-    cache.put(
-        SEEN_KIND,
-        {_key(each): json.dumps(astuple(seen)).encode() for each, seen in looked_at.items() if each.stamp},
-    )
-
-
-def _key(each: ListedFile) -> str:
-    name = f"{SEEN_FORMAT}\0{INDEX_FORMAT}\0{each.stamp}\0{each.path}".encode("utf-8", "surrogatepass")
-    return hashlib.sha256(name).hexdigest()
-
-
-def _parsed(data: bytes) -> FileFacts | None:
-    """Return facts as they were kept; None for a damaged entry, whose file is read again."""
-    try:
-        reason, language, key, tokens = json.loads(data)
-    except (ValueError, TypeError, RecursionError):
-        return None
-    known = isinstance(language, str) and isinstance(key, str) and isinstance(tokens, int) and tokens >= 0
-    return (
-        FileFacts(reason, language, key, tokens) if known and (reason is None or reason in REASONS) else None
-    )
+_KEY = 24  # hexadecimal digits
 
 
 @dataclass(frozen=True, eq=False)
-class Indexed:
-    """What is remembered of one file beside its pieces."""
-
-    listed: ListedFile
-    key: str
-    language: str
-    lines: int
-    outline: tuple[OutlineEntry, ...]
-
-
-@dataclass(eq=False)
 class RepositoryIndex:
-    """The files of a repository in the order of their paths, and the table of their pieces."""
+    """The files of a repository that compete, in the order of their paths, and their pieces, scored for a query."""
 
-    table: PieceTable
-    files: list[Indexed] = field(default_factory=list)
-    cached: int = 0
-    tokens: int = 0
-    lines: int = 0
+    book: Book
+    files: list[ListedFile]
+    pieces: Pieces
+    cached: int
+    """How many files weren't indexed anew."""
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens they have."""
+        return sum(self.book.rows[each.path].tokens for each in self.files)
+
+    @property
+    def lines(self) -> int:
+        """How many lines they have."""
+        return sum(self.book.lines(each.path) for each in self.files)
+
+    def language(self, path: str) -> str:
+        """Return the name of a file's language."""
+        return self.book.rows[path].language
 
 
 def index_repository(  # noqa: PLR0913  # what is read, by which rules, and what keeps what is found
@@ -99,116 +52,131 @@ def index_repository(  # noqa: PLR0913  # what is read, by which rules, and what
     options: WalkOptions,
     count: WalkCount,
     query: str,
-    cache: Cache,
+    books: Books,
     *,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> RepositoryIndex:
     """Index the files of a repository that count, and keep what was found.
 
-    A file whose stamp says that it is as it was when its index was made isn't read.
-
     Raises:
         RepositoryError: a pattern can't be used, or the repository can't be listed.
     """
-    index = RepositoryIndex(PieceTable(query))
     wanted = wanted_files(source, options, count)
-    done = 0
-    waiting = _looks(source, wanted, options, cache)
-    while group := list(itertools.islice(waiting, _GROUP)):
-        known = _indexes(cache, group)
-        fresh: dict[str, bytes] = {}
-        looks = list(_with_text(source, group, known, options))
-        for look in looks:
-            done += 1
-            if count.take(look.listed.path, look.seen.reason, options):
-                _take(index, look, known, fresh)
+    earlier = books.read(source.name)
+    try:
+        found = _indexed(source, wanted, options, count, earlier, query, on_progress)
+    except ValueError:  # a block of the book is damaged
+        found = _indexed(source, wanted, options, count, Book(), query, on_progress)
+    books.keep(source.name, found.book, earlier)
+    return found
+
+
+def _indexed(  # noqa: PLR0913, PLR0917  # as above
+    source: FileSource,
+    wanted: Sequence[ListedFile],
+    options: WalkOptions,
+    count: WalkCount,
+    earlier: Book,
+    query: str,
+    on_progress: Callable[[int, int], None] | None,
+) -> RepositoryIndex:
+    making = _Making(earlier, options)
+    unread = [each for each in wanted if not making.knows(each)]
+    if source.is_whole:
+        making.forget_others(count.listed)
+    with contextlib.closing(source.read_all(unread)) as reading:
+        for done, each in enumerate(wanted, 1):
+            if each.path not in making.known:
+                making.look(each, next(reading)[1])
             if on_progress:
                 on_progress(done, len(wanted))
-        cache.put(KIND, fresh)
-        remember(cache, {look.listed: look.seen for look in looks if look.is_new})
-    return index
+    book = making.done()
+    files = [each for each in wanted if count.take(each.path, book.rows[each.path].reason, options)]
+    pieces = book.table([each.path for each in files]).scored(query)
+    return RepositoryIndex(book, files, pieces, len(files) - making.indexed)
 
 
-@dataclass(frozen=True, eq=False)
-class _Look:
-    """A file on its way into the index."""
+class _Making:
+    """The next book of a repository in the making."""
 
-    listed: ListedFile
-    seen: FileFacts
-    text: str | None = None  # None for one that wasn't read, because all that is needed is known
-    is_new: bool = False  # it was read, and can be remembered
+    def __init__(self, earlier: Book, options: WalkOptions) -> None:
+        self.known: set[str] = set()  # the files that are as they were
+        self.indexed = 0
+        self._earlier, self._options = earlier, options
+        self._growing: Growing | None = None  # None as long as nothing differs
+        self._fresh: list[tuple[str, FileIndex]] = []
+        self._cells = 0
 
+    def knows(self, each: ListedFile) -> bool:
+        """Note whether a file is as it was, and all that is needed of it is known."""
+        row = self._earlier.rows.get(each.path)
+        known = (
+            row is not None
+            and row.stamp != ""
+            and row.stamp == _short(each.stamp)
+            and (row.is_indexed or leaves_out(row.reason, self._options))
+        )
+        if known:
+            self.known.add(each.path)
+        return known
 
-def _looks(
-    source: FileSource, wanted: Sequence[ListedFile], options: WalkOptions, cache: Cache
-) -> Iterator[_Look]:
-    """Yield files with what is known of them, in their order; those of which too little is known are read."""
-    known = {
-        path: seen
-        for path, seen in recall(cache, wanted).items()
-        if seen.key or leaves_out(seen.reason, options)
-    }
-    unread = [each for each in wanted if each.path not in known]
-    with contextlib.closing(source.read_all(unread)) as reading:
-        for each in wanted:
-            if each.path in known:
-                yield _Look(each, known[each.path])
+    def forget_others(self, paths: Set[str]) -> None:
+        """Forget the files that are no longer listed."""
+        if not self._earlier.rows.keys() <= paths:
+            self._growing = Growing(self._earlier, paths)
+
+    def look(self, each: ListedFile, data: bytes | None) -> None:
+        """Take in a file that had to be read."""
+        text, reason = look_at(each.path, data)
+        row, earlier = Row(_short(each.stamp) if data is not None else "", reason), self._rows.get(each.path)
+        if data is not None and text is not None and not leaves_out(reason, self._options):
+            key, language = key_of(each.path, data, text)
+            row = row._replace(language=language, key=key, tokens=approximate_tokens(text))
+            if earlier and earlier.is_indexed and earlier.key == key:
+                row = row._replace(segment=earlier.segment, place=earlier.place)
             else:
-                yield _read(each, next(reading)[1], options)
+                self._index(each.path, index_file(text, language))
+        if row != earlier:
+            self._growing = self._growing or Growing(self._earlier, self._earlier.rows.keys())
+            self._growing.rows[each.path] = row
+
+    def done(self) -> Book:
+        """Return the book."""
+        self._flush()
+        return self._growing.done() if self._growing else self._earlier
+
+    @property
+    def _rows(self) -> Mapping[str, Row]:
+        return self._growing.rows if self._growing else self._earlier.rows
+
+    def _index(self, path: str, index: FileIndex) -> None:
+        if self._cells > MOST_CELLS:
+            self._flush()
+        self.indexed += 1
+        self._fresh.append((path, index))
+        self._cells += len(index.numbers)
+
+    def _flush(self) -> None:
+        if self._growing and self._fresh:
+            self._growing.add([path for path, _ in self._fresh], joined([each for _, each in self._fresh]))
+        self._fresh, self._cells = [], 0
 
 
-def _read(listed: ListedFile, data: bytes | None, options: WalkOptions) -> _Look:
-    text, reason = look_at(listed.path, data)
-    if data is None or text is None or leaves_out(reason, options):
-        return _Look(listed, FileFacts(reason), text, is_new=data is not None)
-    key, language = key_of(listed.path, data, text)
-    return _Look(listed, FileFacts(reason, language, key, approximate_tokens(text)), text, is_new=True)
-
-
-def _indexes(cache: Cache, looks: Sequence[_Look]) -> dict[str, FileIndex]:
-    """Return the indexes that are kept, by key; damaged ones are made again."""
-    indexes: dict[str, FileIndex] = {}
-    for key, data in cache.get(KIND, (look.seen.key for look in looks if look.seen.key)).items():
-        with contextlib.suppress(ValueError):
-            indexes[key] = FileIndex.from_bytes(data)
-    return indexes
-
-
-def _with_text(
-    source: FileSource, looks: Sequence[_Look], known: Mapping[str, FileIndex], options: WalkOptions
-) -> Iterator[_Look]:
-    """Return the same files; those whose index is no longer kept are read."""
-    lost = [
-        look.listed for look in looks if look.seen.key and look.seen.key not in known and look.text is None
-    ]
-    read = {each: _read(each, data, options) for each, data in source.read_all(lost)} if lost else {}
-    return (read.get(look.listed, look) for look in looks)
-
-
-def _take(
-    found: RepositoryIndex, look: _Look, known: Mapping[str, FileIndex], fresh: dict[str, bytes]
-) -> None:
-    """Add a file to the table; what had to be indexed is added to `fresh`."""
-    seen = look.seen
-    index = known.get(seen.key)
-    if index is None:
-        assert look.text is not None
-        index = index_file(look.text, seen.language)
-        fresh[seen.key] = index.to_bytes()
-    else:
-        found.cached += 1
-    found.table.add(look.listed.path, index)
-    found.files.append(Indexed(look.listed, seen.key, seen.language, index.lines, index.outline))
-    found.tokens += seen.tokens
-    found.lines += index.lines
+def _short(stamp: str) -> str:
+    """Return what a book keeps of a stamp."""
+    return stamp and hashlib.blake2b(stamp.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def key_of(path: str, data: bytes, text: str) -> tuple[str, str]:
-    """Return the key of a file's index, and the name of the file's language."""
+    """Return the key of a file's content in its language, and the language's name."""
     language = detect_language(text, path).name
-    return language_key(language, data), language
+    return _key(language, data), language
 
 
-def same_content(indexed: Indexed, data: bytes) -> bool:
+def same_content(row: Row, data: bytes) -> bool:
     """Return whether bytes are those that a file was indexed with."""
-    return language_key(indexed.language, data) == indexed.key
+    return _key(row.language, data) == row.key
+
+
+def _key(language: str, data: bytes) -> str:
+    return hashlib.sha256(f"{FORMAT}\0{language}\0".encode() + data).hexdigest()[:_KEY]

@@ -6,18 +6,23 @@ lies in a function that doesn't name it, in a file that does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, TypeVar
 
 import numpy as np
-from lamr_base.arrays import Float64Array
+from lamr_base.arrays import Float64Array, ranges
 from lamr_model.bm25 import idf, length_norm, saturated
 from lamr_model.words import query_terms, terms
 from lamr_postprocess.lines import IntArray
 from numpy.typing import NDArray
 
-from lamr_repositories.file_index import FileIndex, term_hashes
+from lamr_repositories.file_index import FileIndex, joined, term_numbers
+from lamr_repositories.segment import Segment, to_bytes
 
+T = TypeVar("T")
 _SEPARATORS = str.maketrans("/.-", "   ")
 PATH_WEIGHT = 2.0
 """How many occurrences in a piece a word of its file's path is worth."""
@@ -31,84 +36,126 @@ def _terms(word: str) -> tuple[str, ...]:
     return tuple(terms(word))
 
 
-@dataclass(eq=False)
 class PieceTable:
-    """The pieces of all files that were added, and how often each of a query's Q terms occurs in them.
+    """The P pieces of F files, whichever segments hold them, ready for any query.
 
-    It holds a few numbers a piece and no text, so that a repository may be larger than memory.
+    Attributes:
+        paths: the files' paths.
+        counts, starts: int64 [F], the pieces of each file, and the first of them.
+        file: int64 [P], each piece's file.
+        spans, lengths, digests: see `FileIndex`; lengths are float64 here.
     """
 
-    query: str
-    terms: list[str] = field(init=False)
-    paths: list[str] = field(default_factory=list)
-    _spans: list[IntArray] = field(default_factory=list)
-    _lengths: list[Float64Array] = field(default_factory=list)
-    _digests: list[NDArray[np.uint64]] = field(default_factory=list)
-    _cells: list[tuple[IntArray, IntArray, Float64Array]] = field(default_factory=list)
-    _on_path: list[Float64Array] = field(default_factory=list)
-    _pieces: int = 0
+    def __init__(
+        self, paths: Sequence[str], segments: Sequence[Segment], number: IntArray, place: IntArray
+    ) -> None:
+        """Find the pieces of files.
 
-    def __post_init__(self) -> None:
-        self.terms = query_terms(self.query)
-        self._wanted = term_hashes(self.terms)
+        Args:
+            paths: their paths.
+            segments: what holds their indexes.
+            number, place: int64 [F], the segment of each and its place there.
+        """
+        self.paths = tuple(paths)
+        self.counts = np.zeros(len(paths), np.int64)
+        self._segments = segments
+        self._made: dict[Hashable, Any] = {}
+        members = [np.flatnonzero(number == each) for each in range(len(segments))]
+        for segment, files in zip(segments, members, strict=True):
+            self.counts[files] = segment.counts[place[files]]
+        self.starts = np.cumsum(self.counts) - self.counts
+        count = int(self.counts.sum())
+        self.file = np.repeat(np.arange(len(paths)), self.counts)
+        self.spans, self.lengths = np.zeros((count, 2), np.int64), np.zeros(count)
+        self.digests = np.zeros(count, np.uint64)
+        self._pieces: list[IntArray] = []  # of each segment's pieces, those that they are here; -1 for none
+        for segment, files in zip(segments, members, strict=True):
+            theirs = ranges((np.cumsum(segment.counts) - segment.counts)[place[files]], self.counts[files])
+            ours = ranges(self.starts[files], self.counts[files])
+            self.spans[ours] = segment.spans[theirs]
+            self.lengths[ours] = segment.lengths[theirs]
+            self.digests[ours] = segment.digests[theirs]
+            self._pieces.append(np.full(len(segment.lengths), -1, np.int64))
+            self._pieces[-1][theirs] = ours
 
-    def add(self, path: str, index: FileIndex) -> None:
-        """Take in the pieces of one file."""
-        piece, term, times = index.frequencies(self._wanted)
-        self.paths.append(path)
-        self._spans.append(index.spans.astype(np.int64))
-        self._lengths.append(index.lengths.astype(np.float64))
-        self._digests.append(index.digests.astype(np.uint64))
-        self._cells.append((piece + self._pieces, term, times))
-        named = {term for word in path.translate(_SEPARATORS).split() for term in _terms(word)}
-        self._on_path.append(np.array([term in named for term in self.terms], np.float64))
-        self._pieces += len(index.spans)
+    @classmethod
+    def of(cls, indexes: Mapping[str, FileIndex]) -> PieceTable:
+        """Return the table of files by their paths, each of which has an index of its own."""
+        segments = [Segment(to_bytes(joined(list(indexes.values()))))] if indexes else []
+        return cls(list(indexes), segments, np.zeros(len(indexes), np.int64), np.arange(len(indexes)))
 
-    def finish(self) -> Pieces:
-        """Return all pieces with their scores."""
-        counts = [len(each) for each in self._spans]
-        file = np.repeat(np.arange(len(counts)), counts)
-        spans = np.concatenate([np.zeros((0, 2), np.int64), *self._spans])
-        lengths = np.concatenate([np.zeros(0), *self._lengths])
-        on_path = np.array(self._on_path).reshape(len(counts), len(self.terms))
-        digests = np.concatenate([np.zeros(0, np.uint64), *self._digests])
-        return Pieces(tuple(self.paths), file, spans, lengths, digests, *self._scores(file, lengths, on_path))
+    def scored(self, query: str) -> Pieces:
+        """Return all pieces with their scores.
 
-    def _scores(
-        self, file: IntArray, lengths: Float64Array, on_path: Float64Array
-    ) -> tuple[Float64Array, Float64Array]:
-        """Return BM25 of each piece and of each file."""
+        Raises:
+            ValueError: a segment is damaged.
+        """
+        wanted = query_terms(query)
+        piece, term, times = self._cells(term_numbers(wanted))
         files = len(self.paths)
-        whole_lengths = np.bincount(file, lengths, files).astype(np.float64)
-        piece = np.concatenate([np.zeros(0, np.int64), *(each[0] for each in self._cells)])
-        term = np.concatenate([np.zeros(0, np.int64), *(each[1] for each in self._cells)])
-        times = np.concatenate([np.zeros(0), *(each[2] for each in self._cells)])
-        by_piece, by_file = np.zeros(self._pieces), np.zeros(files)
-        # One term at a time, because all at once may not fit into memory.
-        for column in range(len(self.terms)):
+        by_piece, by_file = np.zeros(len(self.file)), np.zeros(files)
+        for column, name in enumerate(wanted):
             here = term == column
-            tail = np.zeros((self._pieces, 1))
-            tail[piece[here], 0] = times[here]
-            whole = np.bincount(file, tail[:, 0], files).astype(np.float64)[:, None]
-            named = PATH_WEIGHT * on_path[:, column : column + 1]
-            by_piece += (
-                saturated(tail + named[file], length_norm(lengths)[:, None])[:, 0] * idf(tail) ** RARITY
-            )
-            by_file += (
-                saturated(whole + named, length_norm(whole_lengths)[:, None])[:, 0] * idf(whole) ** RARITY
-            )
-        return by_piece, by_file
+            tail = np.zeros(len(self.file))
+            tail[piece[here]] = times[here]
+            whole = np.bincount(self.file, tail, files).astype(np.float64)
+            named = np.zeros(files)
+            named[self._on_path.get(name, [])] = PATH_WEIGHT
+            for scores, found, more, norm in (
+                (by_piece, tail, named[self.file], self._norm),
+                (by_file, whole, named, self._file_norm),
+            ):
+                counts = found + more
+                some = counts.nonzero()[0]
+                rare = idf(found[:, None]) ** RARITY
+                scores[some] += saturated(counts[some], norm[some]) * rare
+        return Pieces(self, by_piece, by_file)
+
+    def _cells(self, wanted: NDArray[np.uint64]) -> tuple[IntArray, IntArray, IntArray]:
+        """Return where terms stand: each cell's piece, its term's place, and how often."""
+        found = [np.zeros((3, 0), np.int64)]
+        for segment, ours in zip(self._segments, self._pieces, strict=True):
+            piece, term, times = segment.frequencies(wanted)
+            cells = np.stack([ours[piece], term, times])
+            found.append(cells[:, cells[0] >= 0])
+        piece, term, times = np.concatenate(found, axis=1)
+        return piece, term, times
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what `make` gives, which isn't called again for the key."""
+        if key not in self._made:
+            self._made[key] = make()
+        made: T = self._made[key]
+        return made
+
+    @cached_property
+    def sizes(self) -> Float64Array:
+        """How many terms each file has, float64 [F]."""
+        return np.bincount(self.file, self.lengths, len(self.paths)).astype(np.float64)
+
+    @cached_property
+    def _norm(self) -> Float64Array:
+        return length_norm(self.lengths)
+
+    @cached_property
+    def _file_norm(self) -> Float64Array:
+        return length_norm(self.sizes)
+
+    @cached_property
+    def _on_path(self) -> dict[str, list[int]]:
+        """The files by the terms of their paths."""
+        found = defaultdict[str, list[int]](list)
+        for file, path in enumerate(self.paths):
+            for term in {term for word in path.translate(_SEPARATORS).split() for term in _terms(word)}:
+                found[term].append(file)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """All P pieces of F files."""
+    """The pieces of a table with their scores for a query."""
 
-    paths: tuple[str, ...]
-    file: IntArray  # int64 [P]
-    spans: IntArray  # int64 [P, 2], first and one-past-last row
-    lengths: Float64Array  # float64 [P], how many terms each has
-    digests: NDArray[np.uint64]  # uint64 [P], equal for equal pieces (see `FileIndex`)
+    table: PieceTable
     by_piece: Float64Array  # float64 [P], BM25
     by_file: Float64Array  # float64 [F], BM25 of each file as a whole
 

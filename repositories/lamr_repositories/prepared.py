@@ -7,27 +7,28 @@ more whole answers there (docs/lab/repositories.md).
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from lamr_base.arrays import Float64Array, logit
-from lamr_base.cache import Cache
 from lamr_base.errors import InvalidInputError, unseen_lines, visible
 from lamr_model.counters import Counter
 from lamr_model.encoding import PromptEncoder
 from lamr_model.query_truncation import Query, TruncatedQuery, bounded
 from lamr_model.scoring.query_document import NO_TOKENS, QueryDocument
 from lamr_model.scoring.scorer import DocumentScorer, Scorer
-from lamr_model.words import TermIndex
+from lamr_model.words import TermIndex, query_terms
 from lamr_postprocess import SourceFile, decode
 from lamr_postprocess.encodings import UTF_8
 from lamr_postprocess.layout import line_layout
 from lamr_postprocess.prune import UNSEEN_SHOWN
 
+from lamr_repositories.book import Book, Books, KnownText, Row
 from lamr_repositories.formats import FORMATS, PackHead
-from lamr_repositories.indexing import Indexed, index_repository, same_content
+from lamr_repositories.indexing import index_repository, same_content
 from lamr_repositories.options import OnProgress, PackOptions
 from lamr_repositories.ranked import Ranked
 from lamr_repositories.result import PackCounts, PackedFile, PackResult, StageSeconds
@@ -82,7 +83,7 @@ class Tools:
     """What a pack is made with."""
 
     counter: Counter
-    cache: Cache
+    books: Books
     model: PackLineModel
     on_progress: OnProgress
     notes: list[str]  # sentences about what was not done as usual
@@ -114,20 +115,21 @@ class Prepared:
         marks = [time.perf_counter()]
         words = f"{about.query}\n{bounded(options.task)}"
         self._index = index_repository(
-            source, options.walk, self._walked, words, tools.cache, on_progress=self._stage("files")
+            source, options.walk, self._walked, words, tools.books, on_progress=self._stage("files")
         )
         marks.append(time.perf_counter())
         if secret := self._walked.with_secrets:
             tools.notes.append(
                 f"left out for the secrets in them: {_some(secret)} (include_secrets, --include-secrets takes them)"
             )
-        if not self._index.table.terms:
+        if not query_terms(words):
             tools.notes.append(
                 "the query has no word that code could name: say what the code is called or what it does"
             )
         self._ranked = Ranked(self._index, words)
         marks.append(time.perf_counter())
-        self._chosen = self._choose(source)
+        self._source = source
+        self._chosen = self._choose()
         self._competitors = self._ranked.competitors(self._chosen, self._log_odds())
         marks.append(time.perf_counter())
         index, rank, model = np.diff(marks).tolist()
@@ -148,23 +150,25 @@ class Prepared:
             max_tokens=max_tokens or self._options.max_tokens,
             form=form or self._options.form,
         )
-        languages = {each.listed.path: each.language for each in self._index.files}
+        paths = [each.path for each in self._index.files]
+        languages = {path: self._index.language(path) for path in paths}
         writer = Writer(
             FORMATS[options.form],
             self.counter,
             options.max_tokens,
             options.line_numbers,
             languages,
+            self._texts,
             by_path=options.order == "path",
         )
         written = writer.write(
             self._about,
-            [each.listed.path for each in self._index.files],
+            paths,
             self._competitors,
             self._ranked.outlines(),
             self._stage("tokens"),
         )
-        parts = tuple(_packed(part, self._index.files, self._ranked.place) for part in written.parts)
+        parts = tuple(_packed(part, self._index.book) for part in written.parts)
         unseen = sum(unseen_lines(each.text) for each in parts)
         said = [UNSEEN_SHOWN.format(unseen=unseen)] if unseen else []
         return PackResult(
@@ -179,7 +183,7 @@ class Prepared:
                 files=self._walked.files,
                 left_out=dict(self._walked.left_out.most_common()),
                 ranked=len(self._index.files),
-                pieces=len(self._ranked.pieces.file),
+                pieces=len(self._ranked.order),
                 lines=self._index.lines,
                 cached_files=self._index.cached,
             ),
@@ -196,20 +200,15 @@ class Prepared:
             return "no line is kept: no file has a word of the question"
         return "no line is kept: the budget has no room for the best ones; raise max_tokens (--max-tokens)"
 
-    def _choose(self, source: FileSource) -> list[tuple[int, SourceFile]]:
+    def _choose(self) -> list[tuple[int, SourceFile]]:
         """Return the files whose lines compete, best first."""
         files = self._ranked.best_files(self._options.max_tokens * _ROOM)
         chosen: dict[int, SourceFile] = {}
         guessed: list[str] = []
-        listed = [self._index.files[file].listed for file in files]
-        for file, (_, data) in zip(files, source.read_all(listed), strict=True):
-            indexed = self._index.files[file]
-            if data is None or not same_content(indexed, data):
-                continue
-            if decoded := decode(data):
-                chosen[file] = SourceFile(decoded.text, indexed.listed.path, listed=False)
-                if decoded.encoding != UTF_8:
-                    guessed.append(f"{indexed.listed.path} ({decoded.encoding.name})")
+        for file, read in self._read(files).items():
+            chosen[file] = read.source
+            if read.guessed:
+                guessed.append(f"{read.source.path} ({read.guessed})")
         if guessed:
             self._tools.notes.append(f"not UTF-8, and read as what seems likeliest: {_some(guessed)}")
         changed = len(files) - len(chosen)
@@ -218,6 +217,31 @@ class Prepared:
                 f"left out {changed} of the best files: they changed while the pack was made"
             )
         return list(chosen.items())
+
+    def _read(self, files: Sequence[int]) -> dict[int, KnownText]:
+        """Return the texts of those of some files that are as they were indexed, in their order."""
+        memory, rows = self._tools.books.memory, self._index.book.rows
+        listed = {file: self._index.files[file] for file in files}
+        known = {
+            file: read
+            for file, each in listed.items()
+            if memory and (read := memory.text(each.path, rows[each.path])) is not None
+        }
+        found: dict[int, KnownText] = {}
+        reading = self._source.read_all([each for file, each in listed.items() if file not in known])
+        with contextlib.closing(reading):
+            for file, each in listed.items():
+                read = known.get(file) or _decoded(each.path, rows[each.path], next(reading)[1])
+                found |= {file: read} if read else {}
+        for file in reversed(found):  # the best ones are kept for longest
+            if memory:
+                memory.put_text(rows[listed[file].path], found[file])
+        return found
+
+    def _texts(self, paths: Sequence[str]) -> dict[str, SourceFile]:
+        """Return the texts of files by path, without those that have changed."""
+        found = self._read([self._ranked.place[path] for path in paths])
+        return {read.source.path: read.source for read in found.values()}
 
     def _log_odds(self) -> list[Float64Array | None]:
         """Return what the line model says of the best files."""
@@ -234,19 +258,28 @@ class Prepared:
         return lambda done, total: self._tools.on_progress(name, done, total)
 
 
+def _decoded(path: str, row: Row, data: bytes | None) -> KnownText | None:
+    """Return the text of a file's bytes; None where they aren't those that it was indexed with."""
+    decoded = decode(data) if data is not None and same_content(row, data) else None
+    if decoded is None:
+        return None
+    guessed = "" if decoded.encoding == UTF_8 else decoded.encoding.name
+    return KnownText(SourceFile(decoded.text, path, listed=False), guessed)
+
+
 def _some(names: Sequence[str]) -> str:
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     return ", ".join(map(visible, names[:_NAMED])) + more
 
 
-def _packed(written: WrittenPart, files: Sequence[Indexed], place: dict[str, int]) -> PackedFile:
+def _packed(written: WrittenPart, book: Book) -> PackedFile:
     part = written.part
     reasons = part.reasons
-    each = files[place[part.competitor.source.path]]
+    path = part.competitor.source.path
     return PackedFile(
-        path=each.listed.path,
-        language=each.language,
-        lines=each.lines,
+        path=path,
+        language=book.rows[path].language,
+        lines=book.lines(path),
         text=written.text,
         kept_lines=tuple(reasons),
         reasons=reasons,

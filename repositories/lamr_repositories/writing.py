@@ -13,8 +13,9 @@ from dataclasses import dataclass, field, replace
 
 from lamr_base.errors import visible
 from lamr_model.counters import Counter
-from lamr_postprocess import BudgetError, Cut
+from lamr_postprocess import BudgetError, Cut, SourceFile
 from lamr_postprocess.document import Document
+from lamr_postprocess.lines import IntArray
 from lamr_postprocess.render import Style, sample_marker
 
 from lamr_repositories.allocation import Allocation, Competitor, KeptPart, PartPrices
@@ -89,29 +90,44 @@ TREE_SHARE = 0.02
 NAMES_SHARE = 0.05
 """The share of what lines get that is kept for the imports and definitions of names in the best files' lines."""
 MOST_OUTLINES = 200
+MOST_OUTLINE_CHARS = 120
 ONE_OUTLINE_SHARE = 0.25
 """The share of the room for outlines that one file may take; a longer outline is shortened, or left out."""
+_LEAST_LINE = 2  # tokens of an outline's line: a number and a name
 _ROUNDS = 4
 _WORTH_IT = 0.01  # the share of a budget that is worth another round
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Outlined:
     """A file that can be shown by its definitions.
 
     Attributes:
         path: the file.
-        lines: one line of text for each definition.
-        outer: the lines of those that lie in no other one, which stand for all where there isn't room for more.
+        definitions: int64 [n, 2], the row of each, and in how many others it lies.
     """
 
     path: str
-    lines: tuple[str, ...]
-    outer: tuple[str, ...]
+    definitions: IntArray
+
+    @property
+    def outer(self) -> IntArray:
+        """Those that lie in no other one, which stand for all where there isn't room for more."""
+        outer: IntArray = self.definitions[self.definitions[:, 1] == 0]
+        return outer
+
+    def lines(self, source: SourceFile, definitions: IntArray) -> tuple[str, ...]:
+        """Return one line of text for each of some definitions."""
+        spans = source.spans[definitions[:, 0]].tolist()
+        texts = (source.text[first:stop].strip()[:MOST_OUTLINE_CHARS] for first, stop in spans)
+        rows = zip(definitions.tolist(), texts, strict=True)
+        return tuple(f"{_INDENT * (depth + 1)}{row + 1}: {text}" for (row, depth), text in rows)
 
 
-_Priced = tuple[tuple[Outlined, int], ...]
+_Priced = tuple[tuple[tuple[str, ...], int], ...]
 """The forms of one file's outline, the longest first, and the tokens of each."""
+_Shown = tuple[str, tuple[str, ...]]
+"""A path and the lines of its outline."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +159,7 @@ class Writer:
         max_tokens: the budget.
         line_numbers: whether lines carry their numbers.
         languages: the languages' names, by path.
+        read: gives the texts of files by path, of those that are as they were when they were indexed.
         by_path: whether files stand in the order of their paths, and not of their best lines' scores.
     """
 
@@ -151,7 +168,11 @@ class Writer:
     max_tokens: int
     line_numbers: bool
     languages: Mapping[str, str]
+    read: Callable[[Sequence[str]], Mapping[str, SourceFile]]
     by_path: bool = False
+    mark: str = ""  # what the form's own marks carry
+    _prices_of_paths: dict[str, int] = field(default_factory=dict)
+    _prices_of_outlines: dict[str, _Priced] = field(default_factory=dict)
 
     def write(
         self,
@@ -175,9 +196,8 @@ class Writer:
         """
         # No more are made than are used when every competitor gets into the pack.
         outlined = list(itertools.islice(ranked, MOST_OUTLINES + len(competitors)))
-        names = [*paths, *(line for each in outlined for line in each.lines)]
-        form = self.form.closed(names, [about.query, *(each.source.text for each in competitors)])
-        return replace(self, form=form)._filled(about, paths, competitors, outlined, on_progress)
+        mark, form = self.form.closed(paths, [about.query, *(each.source.text for each in competitors)])
+        return replace(self, form=form, mark=mark)._filled(about, paths, competitors, outlined, on_progress)
 
     def _filled(
         self,
@@ -188,7 +208,6 @@ class Writer:
         on_progress: Callable[[int, int], None] | None,
     ) -> WrittenPack:
         """Fill the budget in a form that nothing in the pack imitates; arguments and errors are those of `write`."""
-        outlines = self._priced(outlined)
         head, tree = self._head(about, paths)
         around = head + tree + "".join(self.form.files) + "".join(self.form.outlines) + self.form.tail
         limit = self.max_tokens - self.counter.count_tokens(around)
@@ -197,16 +216,16 @@ class Writer:
         allocation.bind(limit)
         for _ in range(_ROUNDS):
             allocation.fill(limit, on_progress)
-            written = self._written(head + tree, allocation, outlines)
+            written = self._written(head + tree, allocation, outlined)
             spare = allocation.tokens - self._tokens_of(written.parts)
             if written.tokens > self.max_tokens or spare < self.max_tokens * _WORTH_IT:
                 break
             limit += spare
         # What was taken last is given up until the pack fits, and the tree at the very end.
         while written.tokens > self.max_tokens and allocation.drop_last():
-            written = self._written(head + tree, allocation, outlines)
+            written = self._written(head + tree, allocation, outlined)
         if written.tokens > self.max_tokens:
-            written = self._written(head, allocation, outlines)
+            written = self._written(head, allocation, outlined)
         if written.tokens > self.max_tokens:
             raise BudgetError(written.tokens, self.max_tokens)
         return written
@@ -226,7 +245,7 @@ class Writer:
         prices = self.counter.count_each([form.inside(line) for line in [heading, marker, *lines]])
         return PartPrices(int(prices[0]), prices[2:], int(prices[1]) + self.line_numbers)
 
-    def _written(self, head: str, allocation: Allocation, outlines: Sequence[_Priced]) -> WrittenPack:
+    def _written(self, head: str, allocation: Allocation, outlines: Sequence[Outlined]) -> WrittenPack:
         """Write what was chosen, with as many outlines as fit into what is left."""
         form, count = self.form, self.counter.count_tokens
         style = Style(line_numbers=self.line_numbers)
@@ -239,10 +258,10 @@ class Writer:
         tokens = count(body + form.tail)
         shown = self._outlines(outlines, parts, self.max_tokens - tokens - count("".join(form.outlines)))
         while shown:
-            rows = form.between.join(form.outline(each.path, each.lines) for each in shown)
+            rows = form.between.join(form.outline(path, lines) for path, lines in shown)
             text = body + form.outlines[0] + rows + form.outlines[1] + form.tail
             if (tokens := count(text)) <= self.max_tokens:
-                return WrittenPack(text, tokens, parts, tuple(each.path for each in shown))
+                return WrittenPack(text, tokens, parts, tuple(path for path, _ in shown))
             shown = shown[: len(shown) // 2]
         text = body + form.tail
         return WrittenPack(text, count(text), parts, ())
@@ -254,27 +273,48 @@ class Writer:
     def _tokens_of(self, parts: Sequence[WrittenPart]) -> int:
         return self.counter.count_tokens(self.form.between.join(map(self._file, parts)))
 
-    def _priced(self, outlines: Sequence[Outlined]) -> list[_Priced]:
-        """Return each outline, and what stands for it where there is less room, with their tokens."""
-        forms = [(each, replace(each, lines=each.outer)) for each in outlines]
-        texts = [
-            self.form.outline(each.path, each.lines) + self.form.between for form in forms for each in form
-        ]
-        prices = self.counter.count_each(texts).reshape(-1, 2).tolist()
-        return [tuple(zip(form, costs, strict=True)) for form, costs in zip(forms, prices, strict=True)]
-
     def _outlines(
-        self, outlines: Sequence[_Priced], parts: Sequence[WrittenPart], left: int
-    ) -> list[Outlined]:
+        self, outlines: Sequence[Outlined], parts: Sequence[WrittenPart], left: int
+    ) -> list[_Shown]:
         """Return the outlines that fit, best first, none of which takes more than its share of the room."""
         inside = {each.part.competitor.source.path for each in parts}
-        others = [each for each in outlines if each[0][0].path not in inside][:MOST_OUTLINES]
+        others = [each for each in outlines if each.path not in inside][:MOST_OUTLINES]
         most = left * ONE_OUTLINE_SHARE
+        # Most are too long whatever their lines are, so their files aren't read.
+        least = self._least_prices([each.path for each in others])
+        short = [
+            each for each in others if least[each.path] + _LEAST_LINE * len(each.outer) <= min(most, left)
+        ]
+        priced = self._priced(short)
         shown = []
-        for forms in others:
-            fitting = [(each, cost) for each, cost in forms if cost <= min(most, left)]
-            if fitting and fitting[0][0].lines:
-                each, cost = fitting[0]
-                shown.append(each)
-                left -= cost
+        for each in short:
+            fitting = [form for form in priced[each.path] if form[1] <= min(most, left)]
+            if fitting and fitting[0][0]:
+                shown.append((each.path, fitting[0][0]))
+                left -= fitting[0][1]
         return shown
+
+    def _least_prices(self, paths: Sequence[str]) -> Mapping[str, int]:
+        """Return what paths cost by themselves."""
+        known = self._prices_of_paths
+        new = [path for path in paths if path not in known]
+        known.update(zip(new, self.counter.count_each(new).tolist(), strict=True))
+        return known
+
+    def _priced(self, outlines: Sequence[Outlined]) -> Mapping[str, _Priced]:
+        """Return outlines, and what stands for each where there is less room, with their tokens.
+
+        There are none of a file that has changed, or whose lines imitate the format's marks.
+        """
+        known = self._prices_of_outlines
+        new = [each for each in outlines if each.path not in known]
+        sources = self.read([each.path for each in new]) if new else {}
+        for each in new:
+            source = sources.get(each.path)
+            forms = [each.lines(source, some) for some in (each.definitions, each.outer)] if source else []
+            if self.form.mark("\n".join(map(visible, forms[0] if forms else ())), "") not in ("", self.mark):
+                forms = []
+            texts = [self.form.outline(each.path, lines) + self.form.between for lines in forms]
+            prices = self.counter.count_each(texts).tolist()
+            known[each.path] = tuple(zip(forms, prices, strict=True))
+        return known

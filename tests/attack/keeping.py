@@ -341,9 +341,9 @@ CASES: tuple[Case, ...] = (
         for statement in (
             "UPDATE entries SET value = randomblob(200)",
             "UPDATE entries SET value = 'x'",
-            "UPDATE entries SET value = zeroblob(200000000) WHERE kind = 'index'",
+            "UPDATE entries SET value = zeroblob(200000000) WHERE kind = 'repository'",
             "UPDATE entries SET value = substr(value, 1, length(value) / 2)",
-            "DELETE FROM entries WHERE kind != 'seen'",
+            "DELETE FROM entries WHERE length(key) = 32",
             "DROP TABLE entries",
         )
     ),

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 from lamr_base.cache import Cache
-from lamr_repositories.folders import Folder
+from lamr_repositories.book import Books, Growing, Memory, Row
+from lamr_repositories.file_index import index_file
+from lamr_repositories.folders import Folder, NamedFiles
 from lamr_repositories.indexing import RepositoryIndex, index_repository
 from lamr_repositories.revisions import Revision
 from lamr_repositories.sources import MOST_BYTES, FileSource, ListedFile
@@ -34,6 +36,7 @@ class Watched(FileSource):
 
     def __init__(self, source: FileSource) -> None:
         self.source = source
+        self.name, self.is_whole = source.name, source.is_whole
         self.read_paths: list[str] = []
 
     def files(self) -> list[ListedFile]:  # type: ignore[override]
@@ -49,7 +52,10 @@ class Watched(FileSource):
 
 
 def index(
-    source: FileSource, cache: Path | None, options: WalkOptions | None = None
+    source: FileSource,
+    cache: Path | None,
+    options: WalkOptions | None = None,
+    memory: Memory | None = None,
 ) -> tuple[RepositoryIndex, WalkCount, set[str]]:
     """The index of a source, what was counted, and the paths of the files that were read."""
     watched, count = Watched(source), WalkCount()
@@ -60,7 +66,7 @@ def index(
             options or WalkOptions(),
             count,
             QUERY,
-            kept,
+            Books(kept, memory),
             on_progress=lambda *step: steps.append(step),
         )
     assert steps == [(done, len(steps)) for done in range(1, len(steps) + 1)]
@@ -70,11 +76,15 @@ def index(
 
 def facts(found: RepositoryIndex, count: WalkCount) -> object:
     """All that an index and a count say, for comparison."""
-    pieces = found.table.finish()
+    pieces, book = found.pieces, found.book
+    paths = [each.path for each in found.files]
     return (
-        [(each.listed.path, each.key, each.language, each.lines, each.outline) for each in found.files],
-        (found.tokens, found.lines, pieces.paths),
-        [array.tolist() for array in (pieces.file, pieces.spans, pieces.by_piece, pieces.by_file)],
+        [(path, *book.rows[path][1:5], book.lines(path), book.definitions(path).tolist()) for path in paths],
+        (found.tokens, found.lines, pieces.table.paths),
+        [
+            array.tolist()
+            for array in (pieces.table.file, pieces.table.spans, pieces.by_piece, pieces.by_file)
+        ],
         (count.files, count.read, dict(count.left_out)),
     )
 
@@ -144,41 +154,93 @@ def test_files_that_programs_wrote_are_read_when_they_count(repository: Path, ca
     assert facts(*index(source, cache)[:2]) == facts(*index(source, None)[:2])
 
 
+EVERYTHING = READ_FIRST | LEFT_OUT_BY_CONTENT
+
+
 @pytest.mark.parametrize(
-    ("damage", "read"),
+    "damage",
     [
-        ("DELETE FROM entries WHERE kind = 'index'", READ_FIRST),
-        ("UPDATE entries SET value = x'0102' WHERE kind = 'index'", READ_FIRST),
-        ("UPDATE entries SET value = '[1' WHERE kind = 'seen'", READ_FIRST | LEFT_OUT_BY_CONTENT),
-        (
-            "UPDATE entries SET value = '[null, 1, 2, 3]' WHERE kind = 'seen'",
-            READ_FIRST | LEFT_OUT_BY_CONTENT,
-        ),
-        ("DELETE FROM entries", READ_FIRST | LEFT_OUT_BY_CONTENT),
+        "DELETE FROM entries WHERE length(key) = 32",  # segments
+        "UPDATE entries SET value = x'0102'",
+        "UPDATE entries SET value = substr(value, 1, length(value) - 1)",
+        "DELETE FROM entries",
     ],
 )
-def test_what_is_no_longer_kept_is_made_again(
-    repository: Path, cache: Path, damage: str, read: set[str]
-) -> None:
+def test_what_is_no_longer_kept_is_made_again(repository: Path, cache: Path, damage: str) -> None:
     first = index(Revision(repository, "HEAD"), cache)
     with sqlite3.connect(cache) as connection:
         connection.execute(damage)
     connection.close()
     again = index(Revision(repository, "HEAD"), cache)
-    assert again[2] == read
+    assert again[2] == EVERYTHING
     assert facts(*again[:2]) == facts(*first[:2])
     assert index(Revision(repository, "HEAD"), cache)[2] == set()
 
 
-def test_another_version_reads_everything_again(
+def test_another_version_reads_everything_again_and_earlier_ones_give_their_place_back(
     repository: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    with Cache(cache) as kept:
+        kept.put("index", {"0": bytes(1 << 20)})
+        kept.put("seen", {"0": b"[]"})
     index(Revision(repository, "HEAD"), cache)
-    monkeypatch.setattr("lamr_repositories.file_index.FORMAT", "next")
-    monkeypatch.setattr("lamr_repositories.indexing.INDEX_FORMAT", "next")
+    assert cache.stat().st_size < 1 << 19
+    monkeypatch.setattr("lamr_repositories.book.FORMAT", "next")
     found, _, read = index(Revision(repository, "HEAD"), cache)
-    assert read == READ_FIRST | LEFT_OUT_BY_CONTENT
+    assert read == EVERYTHING
     assert found.cached == 0
+
+
+def test_a_process_that_stays_needs_no_file(old: Path, cache: Path) -> None:
+    memory = Memory()
+    first = index(Folder(old), cache, None, memory)
+    cache.unlink()
+    write_files(old, {"src/new.py": "waiting = 1\n"})
+    again = index(Folder(old), cache, None, memory)
+    assert again[2] == {"src/new.py"}
+    assert facts(*again[:2]) == facts(*index(Folder(old), None)[:2])
+    assert facts(*first[:2]) != facts(*again[:2])
+
+
+def test_a_list_of_files_leaves_what_is_known_of_others(old: Path, cache: Path) -> None:
+    index(Folder(old), cache)
+    listed, _, read = index(NamedFiles(old, ["src/pool.py", "README.md"]), cache)
+    assert read == set()
+    assert [each.path for each in listed.files] == ["README.md", "src/pool.py"]
+    write_files(old, {"README.md": "Pools.\n"})
+    assert index(NamedFiles(old, ["README.md"]), cache)[2] == {"README.md"}
+    assert index(Folder(old), cache)[2] == {"README.md"}  # it was changed just now
+
+
+def test_files_that_went_away_are_forgotten_and_little_is_left_of_them(old: Path, cache: Path) -> None:
+    for number in range(12):
+        write_files(old, {"src/pool.py": POOL + f"SIZE = {number}\n"})
+        found, count, _ = index(Folder(old), cache)
+        assert facts(found, count) == facts(*index(Folder(old), None)[:2])
+        assert len(found.book.segments) <= 3
+        assert sum(len(each.lines) for each in found.book.segments) <= 2 * len(READ_FIRST)
+    (old / "src/pool.py").unlink()
+    found, count, _ = index(Folder(old), cache)
+    assert "src/pool.py" not in found.book.rows
+    assert facts(found, count) == facts(*index(Folder(old), None)[:2])
+
+
+def test_two_processes_that_write_at_once_keep_a_whole_index(repository: Path, cache: Path) -> None:
+    """Both begin with the same book, and the later one's stays; what it names is there."""
+    index(Revision(repository, "HEAD"), cache)
+    one, two = Cache(cache), Cache(cache)
+    books = [Books(each) for each in (one, two)]
+    name = Revision(repository, "HEAD").name
+    earlier = [each.read(name) for each in books]
+    for number, (each, begun) in enumerate(zip(books, earlier, strict=True)):
+        growing = Growing(begun, begun.rows)
+        growing.rows[f"{number}.py"] = Row("stamp", None, "python", str(number))
+        growing.add([f"{number}.py"], index_file(POOL * (number + 1), "python"))
+        each.keep(name, growing.done(), begun)
+    for each in (one, two):
+        each.close()
+    found, count, _ = index(Revision(repository, "HEAD"), cache)
+    assert facts(found, count) == facts(*index(Revision(repository, "HEAD"), None)[:2])
 
 
 def test_stamps_tell_files_apart(old: Path) -> None:

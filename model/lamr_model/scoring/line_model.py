@@ -152,9 +152,7 @@ class LineModel:
             source: the file.
             near_named: float64 [L], how near each line is to one that the query names by number.
         """
-        words = DocumentWords.of(TermIndex.of(source.body, source.layout), source.layout)
-        positions = Positions.of(words)
-        forms = line_forms(source.body_lines, source.layout)
+        words, positions, forms = source.once((), lambda: _read(source), "words")
         asked = (QueryWords.of(each.text, each.task, source.path, self.place) for each in queries)
         return tuple(self._ask(each, forms, words, positions, near_named) for each in asked)
 
@@ -217,6 +215,12 @@ class LineModel:
     @cached_property
     def _decoder(self) -> Decoder:
         return Decoder(self.decoder)
+
+
+def _read(source: SourceFile) -> tuple[DocumentWords, Positions, LineForms]:
+    """Return what a file's words and lines are, whatever is asked."""
+    words = DocumentWords.of(TermIndex.of(source.body, source.layout), source.layout)
+    return words, Positions.of(words), line_forms(source.body_lines, source.layout)
 
 
 def input_count(width: int) -> int:
