@@ -59,13 +59,16 @@ def _runs(owner: IntArray, blank: BoolArray) -> IntArray:
     inked = np.flatnonzero(~blank)
     owners = owner[inked]
     starts = np.append(True, owners[1:] != owners[:-1])
-    free = owners == 0
     after_blank = np.append(True, np.diff(inked) > 1)
-    begin = 0
-    for place in np.flatnonzero(starts | (free & after_blank)).tolist():
-        if starts[place] or inked[place] - begin >= ENOUGH_ROWS:
-            starts[place] = True
-            begin = inked[place]
+    places = np.flatnonzero(starts | ((owners == 0) & after_blank))
+    begin, more = 0, []
+    for place, row, is_start in zip(
+        places.tolist(), inked[places].tolist(), starts[places].tolist(), strict=True
+    ):
+        if is_start or row - begin >= ENOUGH_ROWS:
+            more.append(place)
+            begin = row
+    starts[more] = True
     firsts = np.flatnonzero(starts)
     lasts = np.append(firsts[1:], len(inked)) - 1
     spans = np.stack([inked[firsts], inked[lasts] + 1], axis=1)

@@ -26,6 +26,8 @@ _GENERATED_HEAD = re.compile(
     r"\b(?:auto-?generated|automatically generated|generated (?:by|from))\b.{0,200}\b(?:do not|don't) (?:edit|modify)",
     re.IGNORECASE | re.MULTILINE | re.DOTALL,
 )
+_SAY_GENERATED = ("generated", "a bison parser")
+"""Of which one stands in all of these."""
 _POINTER = "version https://git-lfs.github.com/spec/v1\noid "
 LFS_POINTER = "Git LFS pointer"
 """Why a file is left out whose content lies in Git's large-file storage."""
@@ -77,7 +79,10 @@ def left_out_by_text(text: str) -> str | None:
         return LFS_POINTER
     if len(text) > _HEAD_CHARS and len(text) / (text.count("\n") + 1) > _LONG_LINE:
         return "minified"
-    return "generated" if _GENERATED_HEAD.search(text[:_HEAD_CHARS]) else None
+    head = text[:_HEAD_CHARS]
+    folded = head.casefold()  # in which words are found sooner than a pattern without case
+    said = any(words in folded for words in _SAY_GENERATED) and _GENERATED_HEAD.search(head)
+    return "generated" if said else None
 
 
 @lru_cache(maxsize=65_536)

@@ -10,6 +10,7 @@ import collections
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from lamr_base.errors import visible
 from lamr_model.counters import Counter
@@ -77,7 +78,7 @@ def tree_within(paths: Sequence[str], limit: int, count_tokens: Callable[[str], 
     deepest = max((path.count("/") for path in paths), default=0) + 1
     best = ""
     for depth in range(deepest + 1):
-        text = tree_text(paths, depth)
+        text = _kept_tree(tuple(paths), depth)
         # Counting a text of so many characters would cost more than the tree is worth.
         if len(text) > limit * 8 or count_tokens(text) > limit:
             break
@@ -85,6 +86,7 @@ def tree_within(paths: Sequence[str], limit: int, count_tokens: Callable[[str], 
     return best
 
 
+_kept_tree = lru_cache(maxsize=16)(tree_text)  # a process that stays asks of the same files again
 TREE_SHARE = 0.02
 """The share of a budget that the tree may take; lines get the rest, and outlines what these leave."""
 NAMES_SHARE = 0.05
