@@ -41,6 +41,17 @@ def tree_text(paths: Iterable[str], depth: int) -> str:
         paths: from the root, with slashes.
         depth: levels of folders that are opened; at 0 files are counted by their ending.
     """
+    root = _tree(tuple(paths))
+    if depth == 0:
+        endings = collections.Counter(
+            "." + name.rsplit(".", 1)[-1] if "." in name else name for name in _all(root)
+        )
+        return ", ".join(f"{count:,} {ending}" for ending, count in endings.most_common(8))
+    return "\n".join(_lines(root, depth, ""))
+
+
+@lru_cache(maxsize=4)  # asked for each depth, and by a process that stays for each question
+def _tree(paths: tuple[str, ...]) -> _Node:
     root = _Node()
     for path in sorted(paths):
         node = root
@@ -48,12 +59,7 @@ def tree_text(paths: Iterable[str], depth: int) -> str:
         for folder in folders:
             node = node.folders.setdefault(folder, _Node())
         node.files.append(name)
-    if depth == 0:
-        endings = collections.Counter(
-            "." + name.rsplit(".", 1)[-1] if "." in name else name for name in _all(root)
-        )
-        return ", ".join(f"{count:,} {ending}" for ending, count in endings.most_common(8))
-    return "\n".join(_lines(root, depth, ""))
+    return root
 
 
 def _all(node: _Node) -> Iterable[str]:
@@ -78,7 +84,7 @@ def tree_within(paths: Sequence[str], limit: int, count_tokens: Callable[[str], 
     deepest = max((path.count("/") for path in paths), default=0) + 1
     best = ""
     for depth in range(deepest + 1):
-        text = _kept_tree(tuple(paths), depth)
+        text = tree_text(paths, depth)
         # Counting a text of so many characters would cost more than the tree is worth.
         if len(text) > limit * 8 or count_tokens(text) > limit:
             break
@@ -86,7 +92,6 @@ def tree_within(paths: Sequence[str], limit: int, count_tokens: Callable[[str], 
     return best
 
 
-_kept_tree = lru_cache(maxsize=16)(tree_text)  # a process that stays asks of the same files again
 TREE_SHARE = 0.02
 """The share of a budget that the tree may take; lines get the rest, and outlines what these leave."""
 NAMES_SHARE = 0.05
