@@ -100,7 +100,7 @@ MOST_OUTLINES = 200
 MOST_OUTLINE_CHARS = 120
 ONE_OUTLINE_SHARE = 0.25
 """The share of the room for outlines that one file may take; a longer outline is shortened, or left out."""
-_LEAST_LINE = 2  # tokens of an outline's line: a number and a name
+_LEAST_LINE = 3  # tokens of an outline's line: a number, a colon and a name
 _ROUNDS = 4
 _WORTH_IT = 0.01  # the share of a budget that is worth another round
 
