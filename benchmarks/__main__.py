@@ -7,8 +7,6 @@ programs found is written to a JSON file with the table. The exit code is 1 if a
 gave no figures.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

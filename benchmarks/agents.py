@@ -9,8 +9,6 @@ for what takes a result's place, which counts. CPU times hold on a busy machine,
 are made on installed Python files with random masks like a model's, as they are and within a budget.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -131,7 +129,7 @@ def said(words: str) -> str:
     return json.dumps({"parentUuid": None, "sessionId": "s", "message": message}) + "\n"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Run:
     """One call of the hook: milliseconds by the clock and of its process's CPU time, and what it printed."""
 
@@ -180,7 +178,9 @@ def hook_figures(repository: Path, calls: int) -> Iterator[Figure]:
                 numbers = islice(sessions, calls + 1)
                 runs = [_run(command, make(number, log, code), **moved) for number in numbers][1:]
                 passing = hooks[host].passed.encode()
-                runs = [_followed(run, _run(command, passing)) if passing else run for run in runs]
+                for run in runs if passing else ():
+                    again = _run(command, passing)
+                    run.wall, run.cpu = run.wall + again.wall, run.cpu + again.cpu
                 assert all(_is_cut(run.printed) for run in runs), host
                 cpu, wall = [run.cpu for run in runs], [run.wall for run in runs]
                 yield from _spread(f"{host}: a large file, its process's CPU time", cpu, OWN_MILLISECONDS)
@@ -221,11 +221,6 @@ def javascript_figures(repository: Path, calls: int) -> Iterator[Figure]:
             assert all(" pruned" in json.dumps(result) for result in played["results"]), generation.name
             title = f"{generation.name}: the whole, {TYPING_LINES} lines"
             yield from _spread(title, played["milliseconds"][1:], WHOLE_MILLISECONDS)
-
-
-def _followed(first: Run, second: Run) -> Run:
-    """Both runs as one, which prints what the first did."""
-    return Run(first.wall + second.wall, first.cpu + second.cpu, first.printed)
 
 
 def _is_cut(printed: bytes) -> bool:

@@ -6,8 +6,6 @@ The transport of these measurements answers at once (or after a fixed delay), so
 merging and post-processing. Ratios are against the bare tokenizer and against one request at a time.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import resource
@@ -95,8 +93,7 @@ def growth_figures(repository: Path, encoder: PromptEncoder) -> Iterator[Figure]
 
     One core is measured: with several, the tokenizer's threads wait for each other, and their waiting counts as CPU
     time. The threshold keeps nothing and the text has no language, because keeping is a figure of its own and repair
-    costs a parse, which `postprocess.py` measures.
-    """
+    costs a parse, which `postprocess.py` measures."""
     source = library_module("typing.py")
     _, offsets = encoder.encode_document(source)
     rows: dict[int, dict[str, float]] = {}

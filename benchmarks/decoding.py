@@ -6,8 +6,6 @@ Times are the median CPU time of several calls in one thread, so that a busy mac
 are taken against torch and pytorch-crf, which must be installed.
 """
 
-from __future__ import annotations
-
 import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy starts its threads

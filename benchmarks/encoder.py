@@ -8,8 +8,6 @@ weights. Times are CPU seconds over threads, medians of calls that take turns, s
 little.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile

@@ -8,8 +8,6 @@ model, which is what a user waits for: at 1K, 10K and 100K tokens of the standar
 which takes minutes.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import sys

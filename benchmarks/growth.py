@@ -1,16 +1,19 @@
 """How post-processing grows with a text: time when its lines double, and memory for a megabyte.
 
-    python -m benchmarks.growth [--lines N] [--languages NAME ...] [--shapes NAME ...] [--memory]
+    python -m benchmarks.growth [--lines N] [--languages NAME ...] [--shapes NAME ...] [--memory] [--ratio R]
+    python -m benchmarks.growth --within SECONDS ... [--effort NAME] [--texts N]
 
 Every language that has a grammar reads every text, so that most texts are another language's. Scores are given, and
 times are CPU times. A factor counts where the longer text takes 50 ms.
-"""
 
-from __future__ import annotations
+With `--within`, a pruner gets so much time for each of some of these texts, of 30 and 90 kB. Its clock is the CPU time
+of the process, with one thread, so that a busy machine makes no answer late.
+"""
 
 import argparse
 import json
 import os
+import random
 import resource
 import sys
 import time
@@ -19,6 +22,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+from lamr_client import InProcessTransport, Pruner
+from lamr_model.spec import bundled_repository
 from lamr_postprocess import line_spans, prune_lines
 from lamr_postprocess.languages import LANGUAGES, Language
 
@@ -27,6 +32,7 @@ from benchmarks.report import Figure, option_parser, run
 FIXTURES = Path(__file__).resolve().parents[1] / "tests/postprocess/fixtures"
 MEGABYTE = 1_000_000
 _LEAST_SECONDS, _MOST_SECONDS = 0.05, 300
+_MOST_LATE = 0.1  # seconds
 
 # Each is repeated, with a number of its own in the place of `%`.
 UNITS = {
@@ -85,15 +91,17 @@ def text_of(shape: str, language: Language, lines: int) -> str:
     return "".join("".join(texts).splitlines(keepends=True)[:lines])
 
 
-def seconds(text: str, language: Language) -> float:
-    """CPU time of one pruning whose scores are given."""
+def seconds(text: str, language: Language, ratio: float | None = None) -> float:
+    """CPU time of one pruning whose scores are given, within a budget where there is a ratio."""
     scores = np.random.default_rng(0).random(len(line_spans(text)))
     begin = time.process_time()
-    prune_lines(text, scores, language=language.name, threshold=0.7)
+    prune_lines(text, scores, language=language.name, threshold=None if ratio else 0.7, ratio=ratio)
     return time.process_time() - begin
 
 
-def alone(language: Language, shape: str, lines: int, *, memory: bool) -> list[float]:
+def alone(
+    language: Language, shape: str, lines: int, *, memory: bool, ratio: float | None = None
+) -> list[float]:
     """Times of 1, 2 and 4 times the lines, or MB of a megabyte, in a process of its own; nothing if that ended."""
     reading, writing = os.pipe()
     child = os.fork()
@@ -106,7 +114,7 @@ def alone(language: Language, shape: str, lines: int, *, memory: bool) -> list[f
             seconds(text, language)
             found = [(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1e3]
         else:
-            found = [seconds(text_of(shape, language, times * lines), language) for times in (1, 2, 4)]
+            found = [seconds(text_of(shape, language, times * lines), language, ratio) for times in (1, 2, 4)]
         os.write(writing, json.dumps(found).encode())
         os._exit(0)
     os.close(writing)
@@ -117,6 +125,38 @@ def alone(language: Language, shape: str, lines: int, *, memory: bool) -> list[f
 
 
 def measure(options: argparse.Namespace) -> Iterator[Figure]:
+    """Growth, or with `within` lateness."""
+    yield from lateness(options) if options.within else growth(options)
+
+
+def lateness(options: argparse.Namespace) -> Iterator[Figure]:
+    """How many answers are late, and the worst, by each time that a call may take."""
+    time.monotonic = time.process_time
+    rng = random.Random(0)
+    languages = [each for each in LANGUAGES if each.grammar]
+    cases = [
+        (rng.choice(languages), rng.choice([*UNITS]), rng.choice((30, 90))) for _ in range(options.texts)
+    ]
+    with Pruner(transport=InProcessTransport(bundled_repository(), threads=1)) as pruner:
+        pruner.prune("what", "x = 1\n" * 50, path="a.py", effort="full")
+        for within in options.within:
+            late = list[float]()
+            for number, (language, shape, size) in enumerate(cases):
+                text = f"{number} {within}\n{text_of(shape, language, 20_000)[: size * 1_000]}"
+                begin = time.process_time()
+                asked = {"language": language.name, "effort": options.effort, "within": within}
+                pruner.prune(f"How is a{number} read?", text, **asked)
+                late.append(time.process_time() - begin - within)
+                print(
+                    f"{within}\t{language.name}\t{shape}\t{size}\t{late[-1]:.3f}", file=sys.stderr, flush=True
+                )
+            yield Figure(
+                f"within {within} s: late by more than 0.1 s", sum(each > _MOST_LATE for each in late), "", 0
+            )
+            yield Figure(f"within {within} s: the latest", 1e3 * max(late), "ms")
+
+
+def growth(options: argparse.Namespace) -> Iterator[Figure]:
     """The worst shape of each language, and on stderr every case."""
     shapes: Sequence[str] = options.shapes or [OWN, *UNITS]
     for language in LANGUAGES:
@@ -126,7 +166,7 @@ def measure(options: argparse.Namespace) -> Iterator[Figure]:
             seconds(text_of(warming, language, 100), language)
         worst = (0.0, "nothing")
         for shape in shapes:
-            found = alone(language, shape, options.lines, memory=options.memory)
+            found = alone(language, shape, options.lines, memory=options.memory, ratio=options.ratio)
             if options.memory:
                 value = found[0] if found else float("inf")
             elif found:
@@ -144,6 +184,10 @@ PARSER.add_argument("--lines", type=int, default=1_000, help="of the shortest te
 PARSER.add_argument("--languages", nargs="+")
 PARSER.add_argument("--shapes", nargs="+", choices=[OWN, *UNITS])
 PARSER.add_argument("--memory", action="store_true", help="measure memory instead")
+PARSER.add_argument("--ratio", type=float, help="a budget, as `prune_lines` takes it")
+PARSER.add_argument("--within", type=float, nargs="+", help="measure lateness instead")
+PARSER.add_argument("--effort", default="instant", help="(%(default)s)")
+PARSER.add_argument("--texts", type=int, default=100, help="(%(default)s)")
 
 if __name__ == "__main__":
     sys.exit(run(PARSER, measure))

@@ -7,8 +7,6 @@ large text is made of whole installed files, and its growth compares it with its
 first calls and memory are those of new processes. Notes profile what is left of a call.
 """
 
-from __future__ import annotations
-
 import argparse
 import cProfile
 import os

@@ -6,8 +6,6 @@ The records ask about 200-line windows of the standard library and the installed
 so that no parse is used twice. The rate that has a target is by CPU time, which a busy machine disturbs little.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import statistics

@@ -11,8 +11,6 @@ the encoder: PyTorch's in bf16 where the processor has it and in fp32 elsewhere,
 faster and not int8. The decoder on features of this width and four copies of them are timed as well.
 """
 
-from __future__ import annotations
-
 import argparse
 import gc
 import sys
@@ -51,7 +49,7 @@ CHAIN = 2 * (
 
 Products = dict[
     str, Callable[[int], Callable[[], object]]
-]  # name -> function of the number of tokens to the action
+]  # by name, from the number of tokens to the action
 
 
 def pick(precision: str | None) -> tuple[Engine, str | None]:
@@ -59,7 +57,7 @@ def pick(precision: str | None) -> tuple[Engine, str | None]:
     available = onnxruntime.get_available_providers()
 
     def installed(engine: Engine) -> bool:
-        return engine.provider == "cpu" or PROVIDERS[engine.provider] in available
+        return engine.provider == "cpu" or PROVIDERS[engine.provider][0] in available
 
     if precision is not None:
         return engine_for(precision), None
@@ -67,7 +65,7 @@ def pick(precision: str | None) -> tuple[Engine, str | None]:
     if installed(best):
         return best, None
     next_best = next(one for one in ENGINES if one.suits(features, WIDTH) and installed(one))
-    return next_best, f"{best} would suit this machine: pip install {best.package} in place of onnxruntime"
+    return next_best, f"{best} would suit this machine: {PROVIDERS[best.provider][1]}"
 
 
 def write_graphs(folder: Path, layers: int, precision: str) -> dict[str, Path]:

@@ -3,8 +3,6 @@
 A library for `memory.py`, `overload.py`, `serving.py`, `throughput.py` and `end_to_end.py`. It starts no server.
 """
 
-from __future__ import annotations
-
 import sys
 import threading
 import time
@@ -55,8 +53,7 @@ def closed_loop(transport: GrpcTransport, work: list[ChunkRequest]) -> float:
 def arrivals(rate: float, seconds: float, even: bool) -> np.ndarray:
     """Seconds from the start at which requests arrive, `rate` times `seconds` of them.
 
-    They come at even intervals, or at random times (a Poisson process, given their number).
-    """
+    They come at even intervals, or at random times (a Poisson process, given their number)."""
     count = max(1, round(rate * seconds))
     if even:
         return np.arange(count) / rate

@@ -1,7 +1,5 @@
 """What benchmarks and tests of post-processing share: a mask like a model's, and counts of errors."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

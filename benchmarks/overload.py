@@ -8,8 +8,6 @@ Every request must end: it is answered, or refused with the overloaded error. `-
 another `max_queue_size` and `default_timeout_microseconds` of the encoder than the repository's.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import shutil

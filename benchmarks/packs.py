@@ -8,8 +8,6 @@ of the stages as the command tells them, and those of the whole process by the c
 resident set. What is unchanged for later questions is the index.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -41,11 +39,7 @@ class Run:
 
 
 def pack(repository: Path, question: str, cache: Path, options: argparse.Namespace) -> Run:
-    """Run the command once.
-
-    Raises:
-        RuntimeError: it failed; the message has its last words.
-    """
+    """Run the command once. Raises `RuntimeError`: it failed; the message has its last words."""
     command = [sys.executable, "-m", "lamr_cli.main", "pack", str(repository), "-q", question]
     command += ["--revision", options.rev, "--max-tokens", str(options.max_tokens), "--cache", str(cache)]
     command += ["--json", "--quiet"]

@@ -6,8 +6,6 @@ Times are of one core (CPU time). The texts are made of installed Python files, 
 3 to 15 lines anywhere.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import warnings

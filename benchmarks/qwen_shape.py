@@ -56,15 +56,10 @@ class Operations:
 
     The products with weights and those of attention count (queries by keys and probabilities by values). The backbone
     attends to the pairs that a causal mask leaves, the fusion block to all pairs. Norms, rotations, softmax and
-    activations don't count.
+    activations don't count."""
 
-    Attributes:
-        layer: operations of one layer of the backbone.
-        fusion: operations of the fusion block.
-    """
-
-    layer: float
-    fusion: float
+    layer: float  # operations of one layer of the backbone
+    fusion: float  # operations of the fusion block
 
     @classmethod
     def of(cls, tokens: int) -> Operations:

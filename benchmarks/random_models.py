@@ -1,7 +1,5 @@
 """Models with random weights: time doesn't depend on the weights, so benchmarks of shapes need no checkpoint."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

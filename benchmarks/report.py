@@ -4,8 +4,6 @@ Every program of this folder is a parser and a function that takes the options a
 measures them. This module prints them and derives the exit code. It measures nothing.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -21,21 +19,14 @@ MISSED = 1  # the exit code of a program of which a figure misses its target
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured number.
+    """One measured number."""
 
-    Attributes:
-        name: what was measured, unique within its program.
-        value: the number.
-        unit: the number's unit, empty for counts and plain ratios.
-        target: the bound that counts as met, or None where the figure is there for information.
-        at_least: whether the target bounds the value from below; it bounds from above otherwise.
-    """
-
-    name: str
-    value: float
-    unit: str = ""
+    name: str  # what was measured, unique within its program
+    value: float  # the number
+    unit: str = ""  # the number's unit, empty for counts and plain ratios
+    # the bound that counts as met, or None where the figure is there for information
     target: float | None = None
-    at_least: bool = False
+    at_least: bool = False  # whether the target bounds the value from below; it bounds from above otherwise
 
     @property
     def met(self) -> bool | None:
@@ -105,11 +96,7 @@ def run(parser: argparse.ArgumentParser, measure: Measure) -> int:
 
 
 def read_figures(text: str) -> list[Figure]:
-    """The figures that a program printed with `--json`.
-
-    Raises:
-        ValueError: the text is no such output.
-    """
+    """The figures that a program printed with `--json`. Raises `ValueError`: the text is no such output."""
     try:
         return [Figure(**entry) for entry in json.loads(text)["figures"]]
     except (KeyError, TypeError) as error:

@@ -8,8 +8,6 @@ threshold, a budget, a ratio and line numbers. The hash is over the text, the ke
 scores, so that a difference in the last digit of a score shows as well.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

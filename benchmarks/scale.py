@@ -14,8 +14,6 @@ For N rows in H hours on machines with C CPUs, from the best rate r on Ray of th
     cost      = CPU hours / C x price of a machine's hour
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math
@@ -81,11 +79,8 @@ def repository_rows(count: int) -> list[dict[str, object]]:
 
 
 def rate_of(rows: list[dict[str, object]], options: BatchOptions) -> Rate:
-    """Run rows in a folder of their own, and take the time of each answer.
-
-    Raises:
-        RuntimeError: a row failed, so that the rate would say nothing.
-    """
+    """Run rows in a folder of their own, and take the time of each answer. Raises `RuntimeError`: a row failed, so that
+    the rate would say nothing."""
     moments: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
         jobs = Path(folder) / "jobs.jsonl"

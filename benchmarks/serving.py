@@ -7,8 +7,6 @@ throughput and mean batch sizes of 64 concurrent requests of different lengths; 
 model processes. Direct calls and requests alternate in blocks, since the machine's load changes during the run.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import sys
@@ -20,23 +18,9 @@ from pathlib import Path
 
 import numpy as np
 import psutil
+from lamr_model import names
 from lamr_model.crf import Decoder, DecoderWeights
 from lamr_model.encoder.packed_batch import encoder_feed
-from lamr_model.names import (
-    DECODER,
-    DOCUMENT_SPAN,
-    ENCODER,
-    ENCODER_OUTPUTS,
-    ENSEMBLE,
-    INPUT_IDS,
-    KEEP,
-    KEEP_PROB,
-    ONNX_FILE,
-    RELEVANCE,
-    TOKENIZER_FILE,
-    WEIGHTS_FILE,
-    version_folder,
-)
 from lamr_model.spec import client_files, load_spec
 from lamr_serving import ServerOptions, TritonServer
 from tokenizers import Tokenizer
@@ -52,7 +36,7 @@ from benchmarks.timing import time_call
 LENGTH = 400
 CONCURRENCY = 64
 BLOCK = 10
-OUTPUTS = (KEEP, KEEP_PROB, RELEVANCE)
+OUTPUTS = (names.KEEP, names.KEEP_PROB, names.RELEVANCE)
 Request = tuple[np.ndarray, tuple[int, int]]  # token ids and document span
 
 
@@ -60,11 +44,15 @@ class Direct:
     """Encoder and decoder in this process: what Triton's time is compared with."""
 
     def __init__(self, repository: Path, threads: int) -> None:
-        self._session = server_session(version_folder(repository, ENCODER) / ONNX_FILE, threads)
-        self._decoder = Decoder(DecoderWeights.load(version_folder(repository, DECODER) / WEIGHTS_FILE))
+        self._session = server_session(
+            names.version_folder(repository, names.ENCODER) / names.ONNX_FILE, threads
+        )
+        self._decoder = Decoder(
+            DecoderWeights.load(names.version_folder(repository, names.DECODER) / names.WEIGHTS_FILE)
+        )
 
     def __call__(self, ids: np.ndarray, span: tuple[int, int]) -> None:
-        fused, _ = self._session.run(ENCODER_OUTPUTS, encoder_feed([ids]))
+        fused, _ = self._session.run(names.ENCODER_OUTPUTS, encoder_feed([ids]))
         self._decoder.decode(fused[span[0] : span[1]], [0, span[1] - span[0]])
 
 
@@ -76,7 +64,9 @@ class Remote:
         self._outputs = [grpc.InferRequestedOutput(name) for name in OUTPUTS]
 
     def __call__(self, ids: np.ndarray, span: tuple[int, int]) -> None:
-        self._client.infer(ENSEMBLE, self._inputs(ids, span), outputs=self._outputs).as_numpy(KEEP_PROB)
+        self._client.infer(names.ENSEMBLE, self._inputs(ids, span), outputs=self._outputs).as_numpy(
+            names.KEEP_PROB
+        )
 
     def together(self, requests: list[Request], in_flight: int) -> tuple[float, int]:
         """Seconds for all requests with `in_flight` of them under way at any time, and how many were refused."""
@@ -91,7 +81,9 @@ class Remote:
         begun = time.perf_counter()
         for ids, span in requests:
             slots.acquire()
-            self._client.async_infer(ENSEMBLE, self._inputs(ids, span), outputs=self._outputs, callback=done)
+            self._client.async_infer(
+                names.ENSEMBLE, self._inputs(ids, span), outputs=self._outputs, callback=done
+            )
         for _ in range(in_flight):
             slots.acquire()
         seconds = time.perf_counter() - begun
@@ -107,16 +99,16 @@ class Remote:
 
     @staticmethod
     def _inputs(ids: np.ndarray, span: tuple[int, int]) -> list[grpc.InferInput]:
-        tokens = grpc.InferInput(INPUT_IDS, [1, len(ids)], "INT64")
+        tokens = grpc.InferInput(names.INPUT_IDS, [1, len(ids)], "INT64")
         tokens.set_data_from_numpy(ids[None])
-        document = grpc.InferInput(DOCUMENT_SPAN, [1, 2], "INT32")
+        document = grpc.InferInput(names.DOCUMENT_SPAN, [1, 2], "INT32")
         document.set_data_from_numpy(np.array([span], np.int32))
         return [tokens, document]
 
 
 def source_ids(repository: Path) -> np.ndarray:
     """Token ids of a real source file."""
-    tokenizer = Tokenizer.from_file(str(client_files(repository) / TOKENIZER_FILE))
+    tokenizer = Tokenizer.from_file(str(client_files(repository) / names.TOKENIZER_FILE))
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return np.array(tokenizer.encode(library_module("argparse.py"), add_special_tokens=False).ids, np.int64)
@@ -156,7 +148,7 @@ def load_figures(remote: Remote, requests: list[Request]) -> Iterator[Figure | s
     tokens = sum(len(ids) for ids, _ in requests) * answered / len(requests)
     yield Figure(f"{CONCURRENCY} concurrent requests", answered / seconds, "/s")
     yield Figure("  their tokens", tokens / seconds, "tokens/s")
-    for name in (ENCODER, DECODER):
+    for name in (names.ENCODER, names.DECODER):
         batches = [now - then for now, then in zip(after[name], before[name], strict=True)]
         yield Figure(f"  mean batch of {name}", batches[0] / batches[1])
     yield Figure("  refused", refused)

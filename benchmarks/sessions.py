@@ -1,7 +1,5 @@
 """onnxruntime sessions on an encoder, opened as a server's backend opens them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import onnxruntime
@@ -24,16 +22,7 @@ def server_session(
         accelerators: execution providers as in `OnnxModelConfig`; none means onnxruntime's own on the CPU.
         entries: further `session.*` entries.
     """
-    config = OnnxModelConfig(
-        name="",
-        file="",
-        inputs=(),
-        outputs=(),
-        batch_inputs=(),
-        scatter={},
-        parameters={"intra_op_thread_count": str(threads), **(entries or {})},
-        graph_level=0,
-        accelerators=accelerators or {},
-    )
+    parameters = {"intra_op_thread_count": str(threads), **(entries or {})}
+    config = OnnxModelConfig("", "", (), (), (), {}, parameters, accelerators or {})
     providers = choose_providers(config, "CPU", 0, onnxruntime.get_available_providers())
     return onnxruntime.InferenceSession(str(path), session_options(config, onnxruntime), providers=providers)

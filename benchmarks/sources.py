@@ -1,7 +1,5 @@
 """The Python files that benchmarks work on: the standard library's and the installed packages'."""
 
-from __future__ import annotations
-
 import ast
 import random
 import sysconfig

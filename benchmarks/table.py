@@ -3,8 +3,6 @@
 This module reads what the programs found. It runs nothing and prints nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -42,8 +40,7 @@ def _outside_large(figures: Figures) -> Figure | Missing:
     """Percent of the time that would be outside an encoder of the 0.6B shape, which isn't served here.
 
     Outside is a token's time outside lamr-mini's encoder, with the decoder's and four copies' time at the 0.6B shape's
-    width on top; inside is the time of that shape's 28 layers at 512 tokens.
-    """
+    width on top; inside is the time of that shape's 28 layers at 512 tokens."""
     name = "time outside an encoder of the 0.6B shape"
     values = {figure.name.strip(): figure.value for program in figures.values() for figure in program}
     try:

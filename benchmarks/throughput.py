@@ -9,8 +9,6 @@ runs before and after the served trace. What the encoder's packing gains and wha
 encoder's are measured as well.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import statistics
@@ -105,8 +103,7 @@ def packing_gain(repository: Path, threads: int) -> float:
 def encoder_seconds(server: int) -> float:
     """CPU time of the server's encoder processes so far.
 
-    Triton's own times can't serve: those of two instances overlap.
-    """
+    Triton's own times can't serve: those of two instances overlap."""
     times = [process.cpu_times() for process in model_processes(server)[ENCODER]]
     return sum(each.user + each.system for each in times)
 

@@ -1,7 +1,5 @@
 """Timing of calls in turns, by CPU time and by the wall clock."""
 
-from __future__ import annotations
-
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -29,8 +27,7 @@ class Timing:
 def time_in_turns(calls: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, Timing]:
     """Time each call once a round, after one round that doesn't count.
 
-    The calls take turns, so that the machine's other load falls on all of them alike and their ratios hold.
-    """
+    The calls take turns, so that the machine's other load falls on all of them alike and their ratios hold."""
     timings = {name: Timing() for name in calls}
     for turn in range(rounds + 1):
         for name, call in calls.items():

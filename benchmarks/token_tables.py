@@ -7,9 +7,8 @@ over that of the real ones. `--fit` prints tables that are fitted to these texts
 place of figures: by least squares of relative errors, with a little pull towards one token a piece.
 """
 
-from __future__ import annotations
-
 import argparse
+import json
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -72,7 +71,7 @@ def measure(arguments: argparse.Namespace) -> Iterator[Figure]:
 
 
 def _print_table(name: str, texts: list[str], endings: NDArray[np.str_], real: NDArray[np.float64]) -> None:
-    """Print the table that fits these texts best, in TOML."""
+    """Print the table that fits these texts best, in JSON."""
     rows = [_counted(text) for text in texts]
     names = sorted({each for row in rows for each in row} | {"control"})
     counts = np.array([[row[each] for each in names] for row in rows], float)
@@ -83,12 +82,7 @@ def _print_table(name: str, texts: list[str], endings: NDArray[np.str_], real: N
     square = wide.T @ wide
     pull = _PULL * np.trace(square) / len(names) * np.eye(len(names))
     weights = one + np.linalg.solve(square + pull, wide.T @ (wanted - wide @ one))
-    print(
-        f"[{name}]",
-        *(f'"{each}" = {weight:.3f}' for each, weight in zip(names, weights, strict=True)),
-        "",
-        sep="\n",
-    )
+    print(json.dumps({name: dict(zip(names, weights.round(3).tolist(), strict=True))}, indent=1))
 
 
 def _counted(text: str) -> dict[str, float]:

@@ -11,6 +11,8 @@ import pytest
 import typer
 from lamr_cli.main import app
 
+from benchmarks.newest.__main__ import page as newest_syntax
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 GUIDE = [path for path in sorted((ROOT / "docs").glob("*.md")) if path.name != "architecture.md"]
@@ -167,3 +169,7 @@ def test_the_release_of_the_image_stands_in_one_place() -> None:
     places = [*GUIDE, ROOT / "README.md", *(path for path in (ROOT / "docker").rglob("*") if path.is_file())]
     again = re.compile(rf"tritonserver:\d|\b{re.escape(release[1])}-py3")
     assert [str(path) for path in places if again.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_the_table_of_the_newest_syntax_is_what_its_program_prints() -> None:
+    assert f"\n\n{newest_syntax()}\n\n" in (ROOT / "docs/lab/repair.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The house stands as docs/architecture.md draws it: floors, packages, light imports."""
+"""The house stands as docs/architecture.md draws it: layers, packages, light imports."""
 
 import ast
 import importlib
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-FLOORS = {
+LAYERS = {
     "lamr_base": 0,
     "lamr_postprocess": 1,
     "lamr_model": 2,
@@ -22,7 +22,7 @@ FLOORS = {
     "lamr_training": 7,
     "lamr_cli": 8,
 }
-FOLDERS = {name: ROOT / name.removeprefix("lamr_") / name for name in FLOORS}
+FOLDERS = {name: ROOT / name.removeprefix("lamr_") / name for name in LAYERS}
 LIGHT = [
     "lamr_base",
     "lamr_postprocess",
@@ -33,6 +33,8 @@ LIGHT = [
     "lamr_agents",
 ]
 HEAVY = ["torch", "transformers", "onnxruntime", "onnx"]
+UNUSED = [*HEAVY, "asyncio", "grpc", "multiprocessing", "pydantic", "rich", "tomllib"]
+"""What `lamr prune FILE --effort instant` doesn't need."""
 
 
 def _imports(path: Path) -> set[str]:
@@ -46,18 +48,18 @@ def _imports(path: Path) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("package", FLOORS)
+@pytest.mark.parametrize("package", LAYERS)
 def test_imports_go_down_only(package: str) -> None:
     for path in FOLDERS[package].rglob("*.py"):
-        above = {name for name in _imports(path) & FLOORS.keys() if FLOORS[name] > FLOORS[package]}
-        assert not above, f"{path.relative_to(ROOT)} imports {above} from a floor above its own"
+        above = {name for name in _imports(path) & LAYERS.keys() if LAYERS[name] > LAYERS[package]}
+        assert not above, f"{path.relative_to(ROOT)} imports {above} from a layer above its own"
         siblings = {
-            n for n in _imports(path) & FLOORS.keys() if FLOORS[n] == FLOORS[package] and n != package
+            n for n in _imports(path) & LAYERS.keys() if LAYERS[n] == LAYERS[package] and n != package
         }
         assert not siblings, f"{path.relative_to(ROOT)} imports its neighbour {siblings}"
 
 
-@pytest.mark.parametrize("package", FLOORS)
+@pytest.mark.parametrize("package", LAYERS)
 def test_folders_and_modules_of_a_package_import_each_other_in_no_circle(package: str) -> None:
     below: dict[str, set[str]] = {}
     folder = FOLDERS[package]
@@ -83,6 +85,31 @@ def test_light_packages_import_without_the_heavy_ones(package: str) -> None:
     code = f"import sys, {package}; print([m for m in {HEAVY} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_pruning_imports_only_what_it_uses(tmp_path: Path) -> None:
+    code = f"""
+import sys
+from lamr_cli.main import main
+try:
+    main()
+except SystemExit:
+    print([m for m in {UNUSED} if m in sys.modules], file=sys.stderr)
+"""
+    file = tmp_path / "code.py"
+    file.write_text("def limit(retries):\n    return min(retries, 3)\n", encoding="utf-8")
+    command = [sys.executable, "-c", code, "prune", str(file), "-q", "retries", "--effort", "instant"]
+    done = subprocess.run([*command, "--quiet"], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+
+
+@pytest.mark.parametrize("package", [name for name in LIGHT if name != "lamr_serving"])
+def test_no_expression_is_compiled_at_import(package: str) -> None:
+    for path in FOLDERS[package].rglob("*.py"):
+        values = [getattr(node, "value", None) for node in ast.parse(path.read_text(encoding="utf-8")).body]
+        calls = [each for value in values if value is not None for each in ast.walk(value)]
+        compiled = [ast.unparse(each) for each in calls if ast.unparse(each).startswith("re.compile(")]
+        assert not compiled, f"{path.relative_to(ROOT)} compiles {compiled}: write expression(...)"
 
 
 def test_every_python_folder_is_packaged() -> None:

@@ -1,10 +1,12 @@
 """A host's call with a result of a tool, as far as hosts don't differ, and how a host reads and answers its own."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from lamr_base.records import dataclass
 
 from lamr_agents.intent import Intent, intent_of, known_of
 from lamr_agents.policy import NO_LIMITS, ShownLimits, ToolResult
@@ -34,27 +36,21 @@ class Call:
 
 @dataclass(frozen=True)
 class HookHost:
-    """How a host's calls are read and answered.
+    """How a host's calls are read and answered."""
 
-    Attributes:
-        name: the host's, as in `hosts.HOSTS`; calls name it.
-        read_call: a call, from the host's payload and the transcript that it names; None where the call is none of a
-            tool that reads a file.
-        answer: what is printed for a call and what is shown of it; None where the result stays as it is without a
-            word.
-        beside: the JSON that tells the agent something beside a result that stays; `%s` stands for the words.
-        variable: the environment variable that names the host's folder to the hook; empty where calls name files.
-        passed: what stands in a call that passes at once; empty for nothing.
-        tells_context: whether a call's transcript or messages are what the model is given, without branches that were
-            left and results that were cleared; if not, no result counts as being in the context.
-    """
-
-    name: str
+    name: str  # the host's, as in `hosts.HOSTS`; calls name it
+    # a call, from the host's payload and the transcript that it names; None where the call is none of a tool that
+    # reads a file
     read_call: Callable[[Mapping[str, Any]], Call | None]
+    # what is printed for a call and what is shown of it; None where the result stays as it is without a word
     answer: Callable[[Call, Skim], Mapping[str, Any] | None]
+    # the JSON that tells the agent something beside a result that stays; `%s` stands for the words
     beside: str = BESIDE
+    # the environment variable that names the host's folder to the hook; empty where calls name files
     variable: str = ""
-    passed: str = ""
+    passed: str = ""  # what stands in a call that passes at once; empty for nothing
+    # whether a call's transcript or messages are what the model is given, without branches that were left and results
+    # that were cleared; if not, no result counts as being in the context
     tells_context: bool = False
 
 
@@ -63,40 +59,24 @@ MOST_PATH = 4096  # characters of a path, and of the names of several files; wha
 
 @dataclass(frozen=True)
 class HostCall:
-    """A tool's call as the host names it.
+    """A tool's call as the host names it."""
 
-    Attributes:
-        session: the host's name for it.
-        tool: the tool's name.
-        given: its input.
-        response: its output as the host gave it.
-        folder: the current one of the session.
-    """
-
-    session: str
-    tool: str
-    given: Mapping[str, Any]
-    response: Mapping[str, Any]
-    folder: Path
+    session: str  # the host's name for it
+    tool: str  # the tool's name
+    given: Mapping[str, Any]  # its input
+    response: Mapping[str, Any]  # its output as the host gave it
+    folder: Path  # the current one of the session
 
 
 @dataclass(frozen=True)
 class HostOutput:
-    """What a tool's call printed.
+    """What a tool's call printed."""
 
-    Attributes:
-        text: the text, with what the host puts around the code.
-        failed: whether the tool reports an error, from what stands after the code.
-        bare: whether the host puts nothing around the code.
-        uncut: why the text passes; empty where the policy decides.
-        limits: how much the host shows of it.
-    """
-
-    text: str
-    failed: Callable[[str], Any]
-    bare: bool = False
-    uncut: str = ""
-    limits: ShownLimits = NO_LIMITS
+    text: str  # the text, with what the host puts around the code
+    failed: Callable[[str], Any]  # whether the tool reports an error, from what stands after the code
+    bare: bool = False  # whether the host puts nothing around the code
+    uncut: str = ""  # why the text passes; empty where the policy decides
+    limits: ShownLimits = NO_LIMITS  # how much the host shows of it
 
 
 def call_of(

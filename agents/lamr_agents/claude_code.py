@@ -10,11 +10,12 @@ was given. What the session's own agent says is about something else.
 """
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from lamr_base.expressions import expression
 
 from lamr_agents.calls import Call, HookHost, HostCall, HostOutput, call_of
 from lamr_agents.policy import PUT_ASIDE, ShownLimits, utf16_units
@@ -26,7 +27,7 @@ from lamr_agents.thin import EVENT
 from lamr_agents.transcript import Voice, last_events, last_heard, opened
 
 _STARTERS = frozenset({"agent", "task"})
-_NAME = re.compile(r"[\w@.-]{1,128}")
+_NAME = expression(r"[\w@.-]{1,128}")
 _MOST_META = 1 << 16  # bytes
 
 
@@ -150,8 +151,7 @@ def _placed(cwd: Path, folder: str, path: str) -> Path:
 def answer(call: Call, shown: Skim) -> Mapping[str, Any] | None:
     """What the hook prints; None where the result stays as it is without a word.
 
-    A result that the pruner failed on stays as it is, and the agent is told.
-    """
+    A result that the pruner failed on stays as it is, and the agent is told."""
     said: dict[str, Any] = {"hookEventName": EVENT}
     if shown.cut:
         said["updatedToolOutput"] = _with_text(call.tool, call.response, shown.text)
@@ -165,8 +165,7 @@ def answer(call: Call, shown: Skim) -> Mapping[str, Any] | None:
 def _output(tool: str, response: Mapping[str, Any]) -> tuple[str, str] | None:
     """What a tool showed, and why it passes where it is no text; None for an output of another shape.
 
-    Of an output that the host puts into a file, the hook is given the first 30,000 characters, and the agent 2,000.
-    """
+    Of an output that the host puts into a file, the hook is given the first 30,000 characters, and the agent 2,000."""
     file, kind = response.get("file"), response.get("type")
     if tool == SHELL:
         text = response.get("stdout")

@@ -4,10 +4,11 @@ The hook names no transcript: the session's log is looked for by its name, in th
 without numbers, and refuses whole files from some size on; agents then ask for ranges.
 """
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from lamr_base.expressions import expression
 
 from lamr_agents.calls import Call, HookHost, HostCall, HostOutput, call_of
 from lamr_agents.host import UserFolder
@@ -24,8 +25,8 @@ LOGS = "session-state"
 """The folder of sessions there; each has one of its own, with its events in `events.jsonl`."""
 BESIDE = '{"additionalContext": %s}'
 _TEXT = "textResultForLlm"
-_NAME = re.compile(r"[\w-]{1,100}")
-_FAILED = re.compile(r"<shellId: \w+ completed with exit code (?!0>)")
+_NAME = expression(r"[\w-]{1,100}")
+_FAILED = expression(r"<shellId: \w+ completed with exit code (?!0>)")
 _VOICE = Voice(COPILOT_CLI, lambda line: b'"user.message"' in line)
 
 

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from lamr_base.choices import EffortName
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 from lamr_base.settings_file import SettingsError, users_settings
 from lamr_client import LamrError, Pruner
 
@@ -29,7 +30,7 @@ from lamr_agents.transcript import text_of
 
 TIMEOUT_SECONDS = 30.0
 _log = logging.getLogger("lamr.agents")
-_SHOW = re.compile(rf"\s*(?:cd\s+\S+\s*&&\s*)?{SHOW}\s+([\"']?)(\S+?)\1\s*")
+_SHOW = expression(rf"\s*(?:cd\s+\S+\s*&&\s*)?{SHOW}\s+([\"']?)(\S+?)\1\s*")
 """Agents in containers put a change of the folder before any command."""
 
 
@@ -78,8 +79,7 @@ class Reads:
     def answer_show(self, command: str) -> tuple[str, int] | None:
         """The output and exit code of `lamr show KEY:…`; None for another command.
 
-        It is answered here, since commands may run in a container without lamr.
-        """
+        It is answered here, since commands may run in a container without lamr."""
         place = _SHOW.fullmatch(command)
         if place is None or self._archive is None:
             return None

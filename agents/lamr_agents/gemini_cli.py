@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from lamr_base.expressions import expression
 from lamr_base.private_files import private_folder, write_whole
 
 from lamr_agents.calls import Call, HookHost, HostCall, HostOutput, call_of
@@ -54,7 +55,7 @@ READ = ShownLimits(lines=1_999, width=2_000, size=utf16_units)
 LIMITS = {READER: READ, SHELL: replace(READ, characters=_HEAD + _TAIL, uncut=_HEAD + _TAIL, shown=_shortened)}
 """By tool. `read_file` counts the place after the last end of a line as one."""
 _TEXT = "llmContent"
-_FAILED = re.compile(r"^(?:Exit Code|Error|Signal): ", re.MULTILINE)
+_FAILED = expression(r"^(?:Exit Code|Error|Signal): ", re.MULTILINE)
 _FOLDER = "lamr"
 _SECONDS = 3600.0  # after which what was shown is removed: `read_file` has long shown it
 _VOICE = Voice(GEMINI_CLI_LINES, lambda line: b'"user"' in line and b'"functionResponse"' not in line)

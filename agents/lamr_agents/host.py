@@ -4,11 +4,11 @@ import json
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from lamr_base.records import dataclass
 from lamr_client import InvalidInputError
 
 from lamr_agents.calls import HookHost

@@ -4,10 +4,11 @@ A host fills in what it has of `Known`, and what is missing gives way to the nex
 reads is the pruner's matter (`query_read` of a result says it).
 """
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 
 from lamr_agents.sessions import Heard
 from lamr_agents.sessions.tools import description_of, question_of
@@ -17,7 +18,7 @@ Source = Literal["question", "session", "task", "nothing"]
 MOST_OWN_WORDS = 500
 """Characters of the assistant's words that are taken, from their end: the latest sentences speak of the call. Of what
 the call says of itself, and of a search, as many from the beginning."""
-_SENTENCE_START = re.compile(r"(?:(?<=[.!?:])\s+|\n+)(?=\S)")
+_SENTENCE_START = expression(r"(?:(?<=[.!?:])\s+|\n+)(?=\S)")
 
 
 @dataclass(frozen=True)

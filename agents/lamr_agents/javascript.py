@@ -7,7 +7,6 @@ input, the text that it shows, whether it failed, and the session's latest messa
 
 import json
 from collections.abc import Callable, Mapping
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,7 @@ def file_of(host: str, *tools: str) -> FileEntry:
             "heard": MOST_HEARD,
             "failed": f"{NOTE} {NOT_PRUNED}: ",
         }
-        data = files("lamr_agents") / "data"
+        data = Path(__file__).parent / "data"
         parts = [(data / name).read_text(encoding="utf-8") for name in ("ask.js", f"{host}.js")]
         return "\n".join(
             [f"// `lamr install {host}` wrote this file.\nconst LAMR = {json.dumps(known)}", *parts]

@@ -4,8 +4,6 @@ Name it in the proxy's configuration: `litellm_settings: {callbacks: lamr_agents
 or the user's `lamr.toml` names a server; without one, the model runs in the proxy's process.
 """
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import logging

@@ -9,10 +9,11 @@ import hashlib
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from lamr_base.choices import EffortName
+from lamr_base.records import dataclass
 from lamr_client import LamrError
 
 from lamr_agents.intent import Intent, intent_of, known_of
@@ -73,8 +74,7 @@ class Conversations:
     def pruned(self, messages: Sequence[Message], *, edited: bool = False) -> list[Message]:
         """The messages to send; those that change are copies.
 
-        With `edited` the provider may leave some of them out, so that no result counts as being in the context.
-        """
+        With `edited` the provider may leave some of them out, so that no result counts as being in the context."""
         last = max((place for place, each in enumerate(messages) if _role(each) == "assistant"), default=-1)
         walk, out = _Walk(self.timeout, edited), list(messages)
         for step in _steps(messages):

@@ -8,8 +8,6 @@ The host writes each observation by a template of its configuration. Most templa
 output, so the template itself is asked what it shows.
 """
 
-from __future__ import annotations
-
 import bisect
 import re
 from collections.abc import Callable, Mapping
@@ -17,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import StrictUndefined, Template, TemplateError
+from lamr_base.expressions import expression
 from minisweagent.agents.default import DefaultAgent
 from minisweagent.agents.interactive import InteractiveAgent
 
@@ -29,14 +28,13 @@ from lamr_agents.sessions.tools import command_of, shown_by
 from lamr_agents.skim import Prunes
 
 _MOST = 1 << 20  # characters of the longest output that a template is tried with
-_FENCED = re.compile(r"```.*?```", re.DOTALL)
+_FENCED = expression(r"```.*?```", re.DOTALL)
 
 
 def limits_of(template: str) -> ShownLimits:
     """How much of an output a template of observations shows whole, by what it makes of outputs of many lengths.
 
-    A template that can't be used here, since it asks for more than an output, limits nothing.
-    """
+    A template that can't be used here, since it asks for more than an output, limits nothing."""
 
     def shown(output: str) -> str:
         given = {"output": output, "returncode": 0, "exception_info": ""}
@@ -82,8 +80,7 @@ class PruningEnvironment:
     def execute(self, action: Mapping[str, Any], *arguments: Any, **more: Any) -> dict[str, Any]:
         """Run a command; what it prints of files may come pruned, or with the reason why it couldn't be.
 
-        `lamr show` is answered here: the other environment may be a container without lamr.
-        """
+        `lamr show` is answered here: the other environment may be a container without lamr."""
         answer = self._reads.answer_show(command_of(SHELL, action) or "")
         if answer is not None:
             return {"output": answer[0], "returncode": answer[1], "exception_info": ""}

@@ -11,10 +11,10 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from lamr_base.records import dataclass
 from lamr_client import Pruner
 from openhands.sdk import TextContent, Tool
 from openhands.sdk.event import ActionEvent, Condensation, MessageEvent
@@ -99,8 +99,7 @@ class PruningExecutor(ToolExecutor):
         """The view of a file as it would be had the editor not left out its middle.
 
         The editor leaves out the middle of what has more than 16,000 characters and numbers what is left without a gap:
-        its numbers, and those of cuts, would point at other lines.
-        """
+        its numbers, and those of cuts, would point at other lines."""
         clipped = isinstance(action, FileEditorAction) and TEXT_FILE_CONTENT_TRUNCATED_NOTICE in text
         if not clipped or action.command != "view" or action.view_range:
             return text

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import get_args
 
 from lamr_base.choices import ProfileName
+from lamr_base.records import dataclass
 from lamr_client import PruneResult
 from lamr_postprocess import approximate_tokens, detect_language
 

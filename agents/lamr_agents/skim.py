@@ -9,19 +9,21 @@ Otherwise no number is said.
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
 from lamr_base.choices import EffortName
 from lamr_base.errors import unseen_lines, visible
+from lamr_base.records import dataclass
 from lamr_client import DeadlineExceededError, LamrError, PruneResult
 from lamr_postprocess import SourceFile, approximate_tokens, prune_lines, split_lines
 from lamr_postprocess.document import analyse
 from lamr_postprocess.minified import minified
 from lamr_postprocess.render import NAMED, NUMBERS
 
+from lamr_agents import skimmed
 from lamr_agents.intent import Intent
 from lamr_agents.policy import (
     NO_LIMITS,
@@ -37,18 +39,6 @@ from lamr_agents.policy import (
 from lamr_agents.sessions import Read
 from lamr_agents.sessions.notices import NOTHING_STATED, TruncationInfo, gaps, stated
 from lamr_agents.sessions.shown import shown_lines
-from lamr_agents.skimmed import (
-    AN_OUTLINE,
-    BY_NAME,
-    BY_RANGE,
-    IN_HASTE,
-    KNOWN_LINES,
-    Skim,
-    alike,
-    hidden,
-    known_note,
-    note,
-)
 from lamr_agents.thin import MOST_WORDS, NOT_PRUNED, NOTE
 
 _ROOM = 0.94
@@ -69,22 +59,14 @@ class Prunes(Protocol):
 
 @dataclass(frozen=True)
 class TextPart:
-    """Lines of a tool's text that stand together.
+    """Lines of a tool's text that stand together."""
 
-    Attributes:
-        source: the lines; a notice of the host's where `code` is false.
-        row: 0-based place of the first in the whole text.
-        first: the file's number of the first; None where it isn't known.
-        listed: whether the lines carry these numbers themselves.
-        code: whether the lines are the file's.
-        keep: first and last line, counted within the part from 1, of what is shown because the session pointed at it.
-    """
-
-    source: SourceFile
-    row: int
-    first: int | None
-    listed: bool = False
-    code: bool = True
+    source: SourceFile  # the lines; a notice of the host's where `code` is false
+    row: int  # 0-based place of the first in the whole text
+    first: int | None  # the file's number of the first; None where it isn't known
+    listed: bool = False  # whether the lines carry these numbers themselves
+    code: bool = True  # whether the lines are the file's
+    # first and last line, counted within the part from 1, of what is shown because the session pointed at it
     keep: tuple[tuple[int, int], ...] = ()
 
     @property
@@ -262,7 +244,7 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
     known: Mapping[int, str] = MappingProxyType({}),
     effort: EffortName = "auto",
     within: float | None = None,
-) -> Skim:
+) -> skimmed.Skim:
     """Skim the result of a call that read a file.
 
     A pruner that fails doesn't fail the call: the text passes, and the reason says why.
@@ -284,28 +266,16 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
 
 @dataclass(frozen=True)
 class _Judge:
-    """A pruner, and all that the parts of one text have in common.
+    """A pruner, and all that the parts of one text have in common."""
 
-    Attributes:
-        pruner: judges the lines.
-        intent: what the agent is after.
-        policy: the limits.
-        effort: how much the encoder reads.
-        within: seconds for all parts; None for the pruner's own.
-    """
-
-    pruner: Prunes
-    intent: Intent
-    policy: Policy
-    effort: EffortName
-    within: float | None
+    pruner: Prunes  # judges the lines
+    intent: Intent  # what the agent is after
+    policy: Policy  # the limits
+    effort: EffortName  # how much the encoder reads
+    within: float | None  # seconds for all parts; None for the pruner's own
 
     def about(self, parts: Sequence[TextPart]) -> list[PruneResult | None]:
-        """What the pruner gives for each part; None for a notice of the host's.
-
-        Raises:
-            LamrError: it fails.
-        """
+        """What the pruner gives for each part; None for a notice of the host's. Raises `LamrError`: it fails."""
         share = self.within and self.within / sum(part.code for part in parts)
         return [
             self.pruner.prune(
@@ -325,7 +295,7 @@ class _Judge:
         ]
 
 
-def _pruned(ask: _Judge, asked: ToolResult, archive: TextArchive | None) -> Skim:
+def _pruned(ask: _Judge, asked: ToolResult, archive: TextArchive | None) -> skimmed.Skim:
     """What is left of a text when lines are cut that the query doesn't need."""
     policy = ask.policy
     reason = policy.passes(asked) or (_NO_ARCHIVE if asked.name and archive is None else None)
@@ -340,7 +310,7 @@ def _pruned(ask: _Judge, asked: ToolResult, archive: TextArchive | None) -> Skim
     outlined = policy.is_beside_the_point(best) and not any(part.keep for part in parts)
     archive, why = archive if asked.name else None, haste(best)
     shown = _joined(asked, parts, results, outlined)
-    shown = _noted(asked, shown, archive, (AN_OUTLINE if outlined else "") + why)
+    shown = _noted(asked, shown, archive, (skimmed.AN_OUTLINE if outlined else "") + why)
     policy = policy.within(asked)
     if asked.limits.used(shown.text) * policy.least_fitting <= WHOLE < asked.limits.used(shown.text):
         try:
@@ -366,11 +336,8 @@ def _fitted(
     results: Sequence[PruneResult | None],
     threshold: float | None,
 ) -> list[PruneResult | None]:
-    """The results with as many lines, the best first, as the host shows.
-
-    Raises:
-        ValueError: the least that could be left is more.
-    """
+    """The results with as many lines, the best first, as the host shows. Raises `ValueError`: the least that could be
+    left is more."""
     room = _ROOM * WHOLE - sum(limits.used(part.text) for part in parts if not part.code)
     share = room / sum(len(part.text) for part in parts if part.code)
     fitted = list[PruneResult | None]()
@@ -392,7 +359,7 @@ def _fitted(
 
 def _joined(
     asked: ToolResult, parts: Sequence[TextPart], results: Sequence[PruneResult | None], outlined: bool
-) -> Skim:
+) -> skimmed.Skim:
     """Join the pruned parts, without the note; notices of the host stay as they are."""
     texts, kept, gone, known = list[str](), list[int](), list[tuple[int, int]](), list[tuple[int, int]]()
     for part, result in zip(parts, results, strict=True):
@@ -403,26 +370,28 @@ def _joined(
         text, left = outline(part.source) if outlined else (result.text, result.kept_lines)
         texts.append(renumbered(text, left, part))
         kept += [part.row + line for line in left]
-        gone += [] if asked.name else part.numbered(hidden(left, part.lines))
+        gone += [] if asked.name else part.numbered(skimmed.hidden(left, part.lines))
         known += part.numbered([(1, part.lines)])
     done = OUTLINED if outlined else PRUNED
     numbers = known if len(known) == sum(part.code for part in parts) else []
     sizes = (asked.lines, asked.tokens, 0)
-    return Skim("".join(texts), done, tuple(kept), *sizes, tuple(gone), tuple(numbers))
+    return skimmed.Skim("".join(texts), done, tuple(kept), *sizes, tuple(gone), tuple(numbers))
 
 
-def _noted(asked: ToolResult, shown: Skim, archive: TextArchive | None, why: str) -> Skim:
-    undo = BY_RANGE if shown.numbers else BY_NAME
+def _noted(asked: ToolResult, shown: skimmed.Skim, archive: TextArchive | None, why: str) -> skimmed.Skim:
+    undo = skimmed.BY_RANGE if shown.numbers else skimmed.BY_NAME
     if archive:
         undo = archive.how_to_show(asked.text, *largest_cut(shown.kept_lines, asked.lines))
     kept = len(shown.kept_lines)
-    signs = {"alike": alike(shown.text), "unseen": unseen_lines(shown.text)}
-    last = note(kept, asked.lines, undo, numbers=shown.numbers, why=why, **signs)
+    signs = {"alike": skimmed.alike(shown.text), "unseen": unseen_lines(shown.text)}
+    last = skimmed.note(kept, asked.lines, undo, numbers=shown.numbers, why=why, **signs)
     text = f"{_closed(shown.text)}{last}{asked.limits.below}"
     return replace(shown, text=text, tokens_out=asked.shown_tokens(text))
 
 
-def skim_anyway(pruner: Prunes, asked: ToolResult, intent: Intent, policy: Policy, **options: Any) -> Skim:
+def skim_anyway(
+    pruner: Prunes, asked: ToolResult, intent: Intent, policy: Policy, **options: Any
+) -> skimmed.Skim:
     """As `skim`, for hosts whose session must go on: whatever fails, the text passes and the reason says why."""
     try:
         return skim(pruner, asked, intent, policy, **options)
@@ -435,12 +404,12 @@ def skim_anyway(pruner: Prunes, asked: ToolResult, intent: Intent, policy: Polic
 
 def haste(result: PruneResult) -> str:
     """Say that a fault kept the encoder from reading, so that the line model judged; nothing where none did."""
-    return IN_HASTE.format(why=result.effort) if result.effort and result.effort.faulty else ""
+    return skimmed.IN_HASTE.format(why=result.effort) if result.effort and result.effort.faulty else ""
 
 
 def largest_cut(kept: Sequence[int], lines: int) -> tuple[int, int]:
     """First and last line, 1-based, of the longest run of hidden lines; of the whole text where there is none."""
-    return max(hidden(kept, lines), key=lambda cut: cut[1] - cut[0], default=(1, lines))
+    return max(skimmed.hidden(kept, lines), key=lambda cut: cut[1] - cut[0], default=(1, lines))
 
 
 def because_of(error: Exception | str) -> str:
@@ -452,29 +421,28 @@ def _closed(text: str) -> str:
     return text if text.endswith("\n") else text + "\n"
 
 
-def untouched(asked: ToolResult, reason: str, result: PruneResult | None = None) -> Skim:
+def untouched(asked: ToolResult, reason: str, result: PruneResult | None = None) -> skimmed.Skim:
     every = tuple(range(1, asked.lines + 1))
     why = visible(reason[:MOST_WORDS])
-    return Skim(asked.text, why, every, asked.lines, asked.tokens, asked.tokens, result=result)
+    return skimmed.Skim(asked.text, why, every, asked.lines, asked.tokens, asked.tokens, result=result)
 
 
-def unjudged(asked: ToolResult, error: Exception | str) -> Skim:
+def unjudged(asked: ToolResult, error: Exception | str) -> skimmed.Skim:
     """The unchanged text, with an error or another reason."""
     late = isinstance(error, DeadlineExceededError)
     return replace(untouched(asked, because_of(error)), failed=True, late=late)
 
 
-def _without_known(asked: ToolResult, shown: Skim, known: Mapping[int, str]) -> Skim:
+def _without_known(asked: ToolResult, shown: skimmed.Skim, known: Mapping[int, str]) -> skimmed.Skim:
     """A read that passes, with runs of lines that the context holds named; as it was where that saves little.
 
-    A result that names lines is none whose lines the context holds, so that a third read shows all of them.
-    """
+    A result that names lines is none whose lines the context holds, so that a third read shows all of them."""
     text, end = (asked.text[:-1], "\n") if asked.text.endswith("\n") else (asked.text, "")
     rows, bare = text.split("\n"), shown_lines(asked.text)
     if not known or asked.uncut or NOTE in asked.text or len(bare.lines) != len(rows):
         return shown
     named = _named(rows, bare.lines, bare.first or asked.from_line, known, asked.path)
-    short = "\n".join(named) + "\n" + known_note(ended=bool(end)) + asked.limits.below
+    short = "\n".join(named) + "\n" + skimmed.known_note(ended=bool(end)) + asked.limits.below
     tokens = asked.shown_tokens(short)
     little = len(asked.text) - len(short) < LEAST_SAVED or tokens >= asked.tokens
     if len(named) == len(rows) or little or not asked.limits.fit(short):
@@ -494,7 +462,9 @@ def _named(
         if number is not None and sum(map(len, rows[at : at + length])) + length >= LEAST_CHARACTERS:
             begin, end, last = first + at, first + at + length - 1, number + length - 1
             shown = visible(path).replace(NOTE, "[")
-            out.append(KNOWN_LINES.format(first=begin, last=end, as_first=number, as_last=last, path=shown))
+            out.append(
+                skimmed.KNOWN_LINES.format(first=begin, last=end, as_first=number, as_last=last, path=shown)
+            )
             at += length
         else:
             out.append(rows[at])

@@ -6,9 +6,10 @@ words for a call that fails before this package is imported are `thin`'s.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 from lamr_client import PruneResult
 
 from lamr_agents.policy import CUTTING
@@ -25,7 +26,7 @@ HOSTS_NUMBERS = (
 KNOWN_LINES = (
     f"{NOTE} lines {{first}}-{{last}} are as you read lines {{as_first}}-{{as_last}} of {{path}} above]"
 )
-_NAMES_LINES = re.compile(rf"^{re.escape(NOTE)} lines \d+-\d+ are as you read lines ", re.MULTILINE)
+_NAMES_LINES = expression(rf"^{re.escape(NOTE)} lines \d+-\d+ are as you read lines ", re.MULTILINE)
 FILE_ENDS = f"{NOTE} the file has {{lines}} lines]\n"
 MORE_LINES = f"{NOTE} {{lines}} lines at a time; expand shows others]\n"
 MORE_MATCHES = f"{NOTE} there are more matches; narrow the search]\n"
@@ -63,8 +64,7 @@ class Skim:
     @property
     def aside(self) -> str:
         """The message beside a text that passes: why the pruner failed, or that lamr didn't write what looks
-        as if it did; mostly empty.
-        """
+        as if it did; mostly empty."""
         forged = not self.cut and alike(self.text)
         return " ".join(filter(None, (self.failure, AS_IT_CAME if forged else "")))
 
@@ -101,8 +101,7 @@ def note(  # noqa: PLR0913  # keyword-only but for the parts
     """The last line of what an agent is shown: how much is hidden and how to see it.
 
     `numbers` are the first and last number of the text's lines in their file, by part, where these are known; `alike`
-    lines of the text look like words of lamr's, and `unseen` have invisible characters.
-    """
+    lines of the text look like words of lamr's, and `unseen` have invisible characters."""
     ranges = ", ".join(f"{first}-{last}" for first, last in numbers)
     words = _SHOWN if ranges else _SHOWN_WITHOUT_NUMBERS
     own = _ITS_OWN.format(alike=alike) if alike else ""

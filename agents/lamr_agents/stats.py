@@ -3,10 +3,11 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
+from lamr_base.records import dataclass
 from lamr_base.tables import align
 
 from lamr_agents.local.store import Decision

@@ -106,8 +106,7 @@ def _with_folder(payload: bytes, folder: str) -> bytes:
 def tell(path: str, payload: bytes, host: str) -> None:
     """Let the server know of a small result, where one listens: it may be a range of a file that was cut.
 
-    Nothing is waited for, and nothing started.
-    """
+    Nothing is waited for, and nothing started."""
     deadline = time.monotonic() + _TELLING
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     with connection:
@@ -123,8 +122,7 @@ def tell(path: str, payload: bytes, host: str) -> None:
 
 def _with_ours(payload: bytes, deadline: float, host: str) -> bytes:
     """The call with `HOST` and `LEFT` as its last keys, which count whatever others of these names say; nothing is
-    parsed.
-    """
+    parsed."""
     ours = '"%s": "%s", ' % (HOST, host) if host else ""  # noqa: UP031
     return _with(payload, ours + '"%s": %.3f' % (LEFT, _left(deadline)))  # noqa: UP031
 
@@ -226,8 +224,7 @@ def _left(deadline: float) -> float:
 def _start(path: str, serve: str) -> "subprocess.Popen[bytes] | None":
     """Start a server that outlives this process; None where one that another process started lives.
 
-    A server keeps a lock from before its start to its end, so that of many first calls one starts it.
-    """
+    A server keeps a lock from before its start to its end, so that of many first calls one starts it."""
     import fcntl  # noqa: PLC0415 - a warm call needs none of these
     import json  # noqa: PLC0415
     import subprocess  # noqa: PLC0415

@@ -8,10 +8,10 @@ beginning, where the session's first task stands. Only regular files are opened:
 import os
 import stat
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from lamr_base.records import dataclass
 from lamr_postprocess import decode
 
 from lamr_agents.sessions import Event, Heard, LogFormat, events_of, read_records
@@ -121,8 +121,7 @@ def opened(path: Path) -> BinaryIO:
 def text_of(path: str) -> str:
     """The text of a file on this machine; empty where there is none, it is too large, or it is binary.
 
-    Whether it is the file that somebody means, who may be on another machine, only its content can tell.
-    """
+    Whether it is the file that somebody means, who may be on another machine, only its content can tell."""
     try:
         with opened(Path(path)) as stream:
             data = stream.read(MOST_BYTES + 1)

@@ -4,9 +4,9 @@ too often; and how long a client waits.
 Both sides read it here.
 """
 
-from __future__ import annotations
-
 import re
+
+from lamr_base.expressions import expression
 
 KEY_METADATA = "authorization"  # gRPC's metadata keys are lower case
 KEY_SCHEME = "Bearer "
@@ -24,7 +24,7 @@ COME_BACK = "come back in {seconds} s"
 TIMEOUT_SECONDS = 60.0
 """How long one pruning may take where nothing else is said, from Python as by the command: a large file on a CPU."""
 MOST_WAIT_SECONDS = 86_400.0
-_COME_BACK = re.compile(re.escape(COME_BACK).replace(r"\{seconds\}", r"(\d+(?:\.\d+)?)"))
+_COME_BACK = expression(re.escape(COME_BACK).replace(r"\{seconds\}", r"(\d+(?:\.\d+)?)"))
 
 
 def key_metadata(api_key: str | None) -> dict[str, str]:

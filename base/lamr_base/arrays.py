@@ -5,17 +5,16 @@ Scores are added and averaged as log-odds. Knows numbers only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from lamr_base.records import dataclass
 
 Float32Array = NDArray[np.float32]
 Float64Array = NDArray[np.float64]
 
-_ADDED_APART = (
-    24  # rows of each segment that are added one rank after another; numpy adds the others one by one
-)
+# rows of each segment that are added one rank after another; numpy adds the others one by one
+_ADDED_APART = 24
 
 _SEGMENTS_AT_ONCE = 256
 

@@ -17,7 +17,7 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from lamr_base.private_files import BESIDE, cache_folder, private_file, private_folder, set_aside
+from lamr_base import private_files
 
 MOST_BYTES = 2 << 30
 """Beyond this size of a file the oldest half of its entries is dropped."""
@@ -40,7 +40,7 @@ OnNote = Callable[[str], None]
 def default_cache_file() -> Path | None:
     """Return where `lamr pack` keeps scores and indexes; None where the user has no home, so that nothing is kept."""
     try:
-        return cache_folder() / "repositories.sqlite"
+        return private_files.cache_folder() / "repositories.sqlite"
     except RuntimeError:
         return None
 
@@ -51,11 +51,8 @@ def states_file(cache: Path) -> Path:
 
 
 def unpacked(data: bytes) -> bytes:
-    """Return what `zlib.compress` was given.
-
-    Raises:
-        ValueError: the bytes aren't what it returned, or are more than `MOST_ENTRY_BYTES` when unpacked.
-    """
+    """Return what `zlib.compress` was given. Raises `ValueError`: the bytes aren't what it returned, or are more than
+    `MOST_ENTRY_BYTES` when unpacked."""
     reading = zlib.decompressobj()
     try:
         plain = reading.decompress(data, MOST_ENTRY_BYTES)
@@ -189,10 +186,10 @@ class Cache:
         assert self._file is not None
         folder = self._file.parent
         if not folder.exists() or folder == _own_folder():  # a folder that a caller named stays as it is
-            private_folder(folder)
-        private_file(self._file)
-        for end in BESIDE:
-            private_file(self._file.with_name(self._file.name + end), make=False)
+            private_files.private_folder(folder)
+        private_files.private_file(self._file)
+        for end in private_files.BESIDE:
+            private_files.private_file(self._file.with_name(self._file.name + end), make=False)
         self._connection = sqlite3.connect(self._file, timeout=_WAIT_SECONDS, check_same_thread=False)
         self._connection.execute("PRAGMA trusted_schema = OFF")
         self._connection.execute("PRAGMA journal_mode = WAL")
@@ -243,7 +240,7 @@ class Cache:
             return
         assert self._file is not None
         try:
-            aside = set_aside(self._file)
+            aside = private_files.set_aside(self._file)
         except OSError as other:
             self._note(f"the cache {self._file} is broken ({error}) and can't be set aside ({other})")
             return
@@ -254,7 +251,7 @@ class Cache:
 
 def _own_folder() -> Path | None:
     try:
-        return cache_folder()
+        return private_files.cache_folder()
     except RuntimeError:
         return None
 

@@ -5,8 +5,6 @@ itself, for `python -c`, `python -m` and for whatever embeds it, so that every p
 strangers can't write to, and imports from folders that are named to it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import site
@@ -31,8 +29,7 @@ def standing_place() -> str:
 def import_path() -> list[str]:
     """Return this process's `sys.path` for another one: absolute, and without the current folder.
 
-    The current folder stays where Python's own modules, what is installed for it, or lamr itself lie there.
-    """
+    The current folder stays where Python's own modules, what is installed for it, or lamr itself lie there."""
     return [folder for folder in sys.path if _is_named(folder)]
 
 
@@ -40,8 +37,7 @@ def forget_current_folder() -> None:
     """Take the current folder from this process's `sys.path`, and from what its children inherit.
 
     `python -m`, or an empty entry in PYTHONPATH, has put it there. It's for programs of lamr's own, before they import
-    anything that could lie there: a library leaves its user's path alone.
-    """
+    anything that could lie there: a library leaves its user's path alone."""
     sys.path[:] = import_path()
     os.environ.update(_inherited())
 
@@ -67,8 +63,7 @@ def python(module: str, function: str, *arguments: str) -> list[str]:
 def standing_elsewhere() -> Iterator[None]:
     """Stand where children stand, while a library starts some by itself. It's for the main thread of a program.
 
-    Relative paths mean nothing meanwhile: make them absolute before.
-    """
+    Relative paths mean nothing meanwhile: make them absolute before."""
     before, variables = Path.cwd(), dict(os.environ)
     os.chdir(standing_place())
     os.environ.update(environment())

@@ -1,7 +1,5 @@
 """How many CPUs this process may use (its affinity mask and its control group's quota), and what they can do."""
 
-from __future__ import annotations
-
 import math
 import os
 from pathlib import Path
@@ -14,8 +12,7 @@ def usable_cpus(cpu_max: Path = CPU_MAX) -> int:
     """Return the number of CPUs to size thread pools by; at least 1.
 
     onnxruntime's own default counts the machine's cores, which in a container with `--cpus=2` on a big host
-    starts dozens of threads that are then throttled.
-    """
+    starts dozens of threads that are then throttled."""
     # Only Linux tells which CPUs a process may run on.
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     try:

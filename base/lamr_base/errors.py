@@ -17,8 +17,6 @@ Each package adds the errors of its own work. This module imports only the stand
 Facts are attributes as well as words of the message. `lamr` ends with the exit code of the error that reaches it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator
@@ -26,38 +24,15 @@ from contextlib import contextmanager
 from os import PathLike
 from typing import ClassVar
 
-__all__ = [
-    "BAD_INPUT",
-    "SERVER_TROUBLE",
-    "AccessDeniedError",
-    "BrokenOffError",
-    "ClosedError",
-    "DeadlineExceededError",
-    "InvalidInputError",
-    "LamrError",
-    "MissingPackageError",
-    "ModelMismatchError",
-    "OverloadedError",
-    "QuotaExceededError",
-    "ServerError",
-    "ServerUnavailableError",
-    "how_to_install",
-    "own_errors",
-    "unseen_lines",
-    "visible",
-]
+from lamr_base.expressions import expression
 
 BAD_INPUT, SERVER_TROUBLE = 2, 3
 
 
 class LamrError(Exception):
-    """Base of everything that lamr raises on purpose; the message names the cause and the remedy.
+    """Base of everything that lamr raises on purpose; the message names the cause and the remedy."""
 
-    Attributes:
-        exit_code: the command line's exit code for errors of the class.
-    """
-
-    exit_code: ClassVar[int] = BAD_INPUT
+    exit_code: ClassVar[int] = BAD_INPUT  # the command line's exit code for errors of the class
 
     def __str__(self) -> str:
         """The message, in which nothing that a stranger named can hide, nor its path begin a line."""
@@ -110,10 +85,10 @@ _BEYOND_ASCII = (
     r"\u2800\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     rf"\U000e0000-\U000e0fff\ud800-\udfff]|(?<![{_JOINED}])\ufe0f(?!\u20e3)|(?<![{_JOINED}\ufe0f])[\u200c\u200d]"
 )
-_UNSEEN = re.compile(rf"[\x00-\x1f]|{_BEYOND_ASCII}")
-_UNSEEN_IN_LINES = re.compile(rf"(?!\t|\r?\n)(?:{_UNSEEN.pattern})")
-_UNSEEN_IN_CODE = re.compile(_BEYOND_ASCII)
-_LINES = re.compile(r"\r\n?|\n")
+_UNSEEN = expression(rf"[\x00-\x1f]|{_BEYOND_ASCII}")
+_UNSEEN_IN_LINES = expression(rf"(?!\t|\r?\n)(?:{_UNSEEN.pattern})")
+_UNSEEN_IN_CODE = expression(_BEYOND_ASCII)
+_LINES = expression(r"\r\n?|\n")
 _DELETE, _PICTURES = 0x7F, 0x2400
 
 
@@ -154,11 +129,8 @@ _PANIC = "PanicException"  # of each library in Rust its own, and no Exception
 
 @contextmanager
 def own_errors() -> Iterator[None]:
-    """Raise an error of lamr's in place of those that a text can bring about in whatever reads it.
-
-    Raises:
-        BrokenOffError: there was a MemoryError, a RecursionError, or a panic of a library in Rust.
-    """
+    """Raise an error of lamr's in place of those that a text can bring about in whatever reads it. Raises
+    `BrokenOffError`: there was a MemoryError, a RecursionError, or a panic of a library in Rust."""
     try:
         yield
     except BaseException as error:

@@ -3,8 +3,6 @@
 A FIFO would keep the reader for ever, and a device can be endless.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os
@@ -47,11 +45,8 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def check_regular(path: Path) -> int:
-    """Return the size of a regular file in bytes.
-
-    Raises:
-        OSError: there is no file, or it is a directory, a pipe or a device.
-    """
+    """Return the size of a regular file in bytes. Raises `OSError`: there is no file, or it is a directory, a pipe or a
+    device."""
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
         reason = errno.EISDIR if stat.S_ISDIR(status.st_mode) else errno.EINVAL

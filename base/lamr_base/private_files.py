@@ -5,8 +5,6 @@ a folder or a link in its place, so that each is checked before it is trusted. W
 a user's own folders are private by their place.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import glob
@@ -37,29 +35,20 @@ class NoHomeError(LamrError, RuntimeError):
 
 
 def cache_folder() -> Path:
-    """Where lamr keeps what it can make again: `lamr` in the user's cache folder; nothing is made.
-
-    Raises:
-        NoHomeError: the user has no home.
-    """
+    """Where lamr keeps what it can make again: `lamr` in the user's cache folder; nothing is made. Raises
+    `NoHomeError`: the user has no home."""
     return _users_folder("XDG_CACHE_HOME", ".cache")
 
 
 def config_folder() -> Path:
-    """Where the user's settings lie: `lamr` in the user's folder for settings; nothing is made.
-
-    Raises:
-        NoHomeError: the user has no home.
-    """
+    """Where the user's settings lie: `lamr` in the user's folder for settings; nothing is made. Raises `NoHomeError`:
+    the user has no home."""
     return _users_folder("XDG_CONFIG_HOME", ".config")
 
 
 def state_folder() -> Path:
-    """Where lamr keeps what it can't make again: `lamr` in the user's folder for states; nothing is made.
-
-    Raises:
-        NoHomeError: the user has no home.
-    """
+    """Where lamr keeps what it can't make again: `lamr` in the user's folder for states; nothing is made. Raises
+    `NoHomeError`: the user has no home."""
     return _users_folder("XDG_STATE_HOME", ".local/state")
 
 
@@ -80,12 +69,8 @@ def _users_folder(variable: str, below_home: str) -> Path:
 def private_folder(path: Path) -> Path:
     """Make a folder for the user alone, or see that the one there is; missing folders above it are made likewise.
 
-    A folder of the user's that others may enter is closed to them: so this is for lamr's own folders, and never for
-    one that a caller named.
-
-    Raises:
-        OSError: it can't be made, is a link or no folder, or belongs to somebody else.
-    """
+    A folder of the user's that others may enter is closed to them: so this is for lamr's own folders, and never for one
+    that a caller named. Raises `OSError`: it can't be made, is a link or no folder, or belongs to somebody else."""
     if not path.exists() and not path.is_symlink():
         if not path.parent.exists():
             private_folder(path.parent)
@@ -154,11 +139,8 @@ def open_private(path: Path, flags: int = os.O_RDWR | os.O_CREAT) -> int:
 
 
 def take_lock(descriptor: int) -> bool:
-    """Lock an open file until it is closed, without waiting; False where another process holds the lock.
-
-    Raises:
-        OSError: the file can't be locked.
-    """
+    """Lock an open file until it is closed, without waiting; False where another process holds the lock. Raises
+    `OSError`: the file can't be locked."""
     try:
         import fcntl  # noqa: PLC0415
     except ImportError:  # Windows has none, and nothing is locked there
@@ -208,21 +190,15 @@ def replaced(path: Path, mode: int = 0o666) -> Iterator[Path]:
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Replace a file whole or not at all, as `replaced` does; a new one is its owner's alone.
-
-    Raises:
-        OSError: it can't be written.
-    """
+    """Replace a file whole or not at all, as `replaced` does; a new one is its owner's alone. Raises `OSError`: it
+    can't be written."""
     with replaced(path, 0o600) as part:
         part.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
 def sweep_parts(path: Path) -> None:
     """Remove what killed runs of `write_whole` left beside a file; for who holds a lock that all its writers take.
-
-    Raises:
-        OSError: it can't be removed.
-    """
+    Raises `OSError`: it can't be removed."""
     target = path.resolve()
     for part in target.parent.glob(f"{glob.escape(_prefix(target))}*"):
         part.unlink(missing_ok=True)
@@ -233,11 +209,8 @@ def _prefix(target: Path) -> str:
 
 
 def set_aside(database: Path) -> Path:
-    """Rename an SQLite file that is broken and return its new name; one that was set aside before is replaced.
-
-    Raises:
-        OSError: it can't be renamed.
-    """
+    """Rename an SQLite file that is broken and return its new name; one that was set aside before is replaced. Raises
+    `OSError`: it can't be renamed."""
     aside = database.with_name(f"{database.name}{BROKEN}")
     database.replace(aside)
     for rest in BESIDE:

@@ -4,8 +4,6 @@ CPython 3.11 counts the depth of a tree for all threads together, and raises a `
 them build trees at once (python/cpython issue 106905). numpy reads the header of each array by this parser, too.
 """
 
-from __future__ import annotations
-
 import threading
 
 PYTHON_PARSER = threading.Lock()

@@ -4,12 +4,10 @@ Whole clusters are drawn, since what belongs together shares what is hard or dea
 from the same draws can be compared in pairs.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from lamr_base.records import dataclass
 
 FloatArray = NDArray[np.float64]
 INTERVAL = (2.5, 97.5)

@@ -4,20 +4,19 @@ The user's file names the server, which code is sent to, and the model, which is
 to write it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import stat
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
 from lamr_base.choices import EffortName, ProfileName
 from lamr_base.errors import LamrError
+from lamr_base.expressions import expression
 from lamr_base.private_files import config_folder
+from lamr_base.records import dataclass
 
 NAME = "lamr.toml"
 MOST_BYTES = 16 << 10
@@ -26,7 +25,7 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _OPEN = (
     os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 )  # a FIFO would hold the opening
-_LINE = re.compile(r" \(at line (\d+), column \d+\)| \(at end of document\)")
+_LINE = expression(r" \(at line (\d+), column \d+\)| \(at end of document\)")
 
 
 class SettingsError(LamrError):
@@ -44,17 +43,11 @@ class SettingsError(LamrError):
 
 @dataclass(frozen=True)
 class _Kind:
-    """What a key takes.
+    """What a key takes."""
 
-    Attributes:
-        expected: in words.
-        fits: whether a value can be used.
-        of_projects: whether a project's file may set it.
-    """
-
-    expected: str
-    fits: Callable[[Any], bool]
-    of_projects: bool
+    expected: str  # in words
+    fits: Callable[[Any], bool]  # whether a value can be used
+    of_projects: bool  # whether a project's file may set it
 
 
 def _is_text(value: Any) -> bool:
@@ -91,11 +84,7 @@ KINDS = {
 
 
 def users_settings() -> dict[str, Any]:
-    """Return what the user's file sets; nothing where there is none.
-
-    Raises:
-        SettingsError: it can't be used.
-    """
+    """Return what the user's file sets; nothing where there is none. Raises `SettingsError`: it can't be used."""
     path = users_file()
     values = {} if path is None else read_settings(path, follow=True)
     if path is not None and "model" in values:

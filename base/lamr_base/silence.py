@@ -5,8 +5,6 @@ not; most read it once, when they are imported. So `keep_silent` comes before su
 variable that the user has set is left as it is. The module knows names; it imports none of the libraries.
 """
 
-from __future__ import annotations
-
 import os
 from typing import Any
 
@@ -30,11 +28,8 @@ def keep_silent() -> None:
 
 
 def import_onnxruntime() -> Any:
-    """Return the module `onnxruntime`; what lies below `lamr_export` imports it in no other way.
-
-    Raises:
-        ImportError: it isn't installed.
-    """
+    """Return the module `onnxruntime`; what lies below `lamr_export` imports it in no other way. Raises `ImportError`:
+    it isn't installed."""
     keep_silent()
     import onnxruntime  # noqa: PLC0415  # heavy
 

@@ -6,8 +6,6 @@ up, it crashes, or its late answer is given to another caller. Being stopped doe
 suspended, because the second is measured by a clock that jumps.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

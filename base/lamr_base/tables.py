@@ -1,7 +1,5 @@
 """Rows as columns for a terminal, and figures as JSON can hold them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -2,13 +2,12 @@
 
     python -m benchmarks.newest                  # a table, a row a language
     python -m benchmarks.newest --language rust  # and each result that doesn't stand up
+    python -m benchmarks.newest --page           # how each language is read, for docs/lab/repair.md
 
 Each line is kept alone, and 20 random selections are. A result stands up if its brackets and tags are balanced as plain
 counts (the snippets have balanced ones in texts and comments), lines that close have the one that opens, and the
 language's own program takes it, where it takes the whole snippet (`make world` installs several).
 """
-
-from __future__ import annotations
 
 import argparse
 import re
@@ -29,6 +28,7 @@ _CLOSING = re.compile(r"(?:end|fi|done|esac)\b|}")
 _BRANCH = re.compile(r"(?:else|elif|elsif|elseif|rescue|ensure|catch|finally|when|in|until)\b")
 _WORDS = frozenset(["bash", "ruby", "lua", "julia", "elixir"])
 _TAGS = re.compile(r"<(/?)([a-zA-Z][\w:.-]*)[^<>]*?(/?)>|\{([#/])(\w+)")
+_WAYS = ("grammar", "brackets", "lines")
 _NEVER_CLOSED = frozenset(["input", "img", "br", "meta", "link", "p", "li", "option", "body"])
 
 
@@ -57,6 +57,33 @@ def snippets() -> Iterator[Snippet]:
             yield Snippet(language, f"x.{ending}", feature, tuple(text.splitlines(keepends=True)))
 
 
+def page() -> str:
+    """How many features of each language are read by what, as a table in Markdown."""
+    rows: dict[str, list[Snippet]] = {}
+    for snippet in snippets():
+        rows.setdefault(snippet.language, []).append(snippet)
+    lines = ["| language | syntax up to | features | by grammar | by brackets | by lines | checked by |"]
+    lines.append("|---|---|---|---|---|---|---|")
+    for language, each in rows.items():
+        versions = [snippet.feature.partition(":")[0] for snippet in each]
+        ways = [_way(snippet) for snippet in each]
+        form = format_of(each[0].path)
+        cells = [language, max(versions, key=_order), len(each), *(ways.count(way) for way in _WAYS)]
+        lines.append(f"| {' | '.join(map(str, cells))} | {(form and form.program) or ''} |")
+    return "\n".join(lines)
+
+
+def _order(version: str) -> list[int]:
+    """What versions are compared by; `C2y` comes after all of that decade."""
+    return [int(number) for number in re.findall(r"\d+", version.replace("y", "9"))]
+
+
+def _way(snippet: Snippet) -> str:
+    """What a snippet is read by."""
+    whole = prune_lines(snippet.text, [1.0] * len(snippet.lines), path=snippet.path, listed=False)
+    return _WAYS[0] if whole.note is None else _WAYS[2] if "line by line" in whole.note else _WAYS[1]
+
+
 def results(snippet: Snippet, seed: int) -> Iterator[PrunedCode]:
     """Each line alone, then lines by chance."""
     count = len(snippet.lines)
@@ -72,7 +99,8 @@ def fault(snippet: Snippet, pruned: PrunedCode, *, is_read: bool) -> str:
     kept = "".join(lines)
     for pair in ("()", "[]", "{}"):
         depths = np.cumsum([(each == pair[0]) - (each == pair[1]) for each in kept if each in pair] or [0])
-        if _is_balanced(snippet.text, pair) and (depths.min() < 0 or depths[-1]):
+        balanced = snippet.text.count(pair[0]) == snippet.text.count(pair[1])
+        if balanced and (depths.min() < 0 or depths[-1]):
             return f"unbalanced {pair}"
     if snippet.language in _WORDS and (row := _unopened(snippet, set(pruned.kept_lines))):
         return f"line {row} closes or opens alone"
@@ -82,10 +110,6 @@ def fault(snippet: Snippet, pruned: PrunedCode, *, is_read: bool) -> str:
     if lines and is_read and form and PROGRAMS[form.program](pruned.text) is False:
         return f"{form.program} doesn't take it"
     return ""
-
-
-def _is_balanced(text: str, pair: str) -> bool:
-    return text.count(pair[0]) == text.count(pair[1])
 
 
 def _unopened(snippet: Snippet, kept: set[int]) -> int:
@@ -126,7 +150,12 @@ def main() -> int:
         prog="python -m benchmarks.newest", description=(__doc__ or "").split("\n")[0]
     )
     parser.add_argument("--language", help="show the results of one language that don't stand up")
-    asked = parser.parse_args().language
+    parser.add_argument("--page", action="store_true", help="print how each language is read, as Markdown")
+    arguments = parser.parse_args()
+    if arguments.page:
+        sys.stdout.write(page() + "\n")
+        return 0
+    asked = arguments.language
     rows: dict[str, list[int]] = {}
     for snippet in snippets():
         if asked not in (None, snippet.language):

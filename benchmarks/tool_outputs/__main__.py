@@ -10,8 +10,6 @@ Each output goes through the hook of every profile, as what a command printed an
 in every result; in one that states "k of n failures shown", failures may be missing.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import json

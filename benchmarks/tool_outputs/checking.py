@@ -1,7 +1,5 @@
 """Whether failures, summaries and exit codes of tools' outputs stand in what hooks and `prune` show of them."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -35,21 +33,13 @@ _SURE = 12  # characters that no other line ends with by chance
 
 @dataclass(frozen=True)
 class Shown:
-    """What was shown of an output.
+    """What was shown of an output."""
 
-    Attributes:
-        way: by what, such as `lossless` or `200 tokens`.
-        asked: the tool or the question.
-        missing: the labels whose lines it lacks.
-        stated: whether it says how many of the failures it shows; then these aren't missing.
-        refused: whether the budget is too small for any result.
-    """
-
-    way: str
-    asked: str
-    missing: Sequence[Label] = ()
-    stated: bool = False
-    refused: bool = False
+    way: str  # by what, such as `lossless` or `200 tokens`
+    asked: str  # the tool or the question
+    missing: Sequence[Label] = ()  # the labels whose lines it lacks
+    stated: bool = False  # whether it says how many of the failures it shows; then these aren't missing
+    refused: bool = False  # whether the budget is too small for any result
 
 
 def missing(labels: Sequence[Label], text: str) -> list[Label]:

@@ -4,8 +4,6 @@
 labels come from how the project was made and not from what an output looks like.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import re

@@ -10,8 +10,6 @@ are those of `checks.py`; grammars of tree-sitter-language-pack and the language
 table has a row for each format. With `--output`, a run that was interrupted goes on where it was.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import json

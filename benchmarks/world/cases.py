@@ -210,17 +210,8 @@ def through_command(item: Item, tools: Tools, chance: random.Random) -> Outcome:
     place = tools.folder / "by-command" / Path(item.path).name
     place.parent.mkdir(exist_ok=True)
     place.write_bytes(item.data)
-    words = [
-        "prune",
-        str(place),
-        "-q",
-        query_of(as_text(item.data), chance),
-        "--effort",
-        "instant",
-        "--ratio",
-        "3",
-    ]
-    done = CliRunner().invoke(app, [*words, "--quiet"])
+    words = ["prune", str(place), "-q", query_of(as_text(item.data), chance)]
+    done = CliRunner().invoke(app, [*words, "--effort", "instant", "--ratio", "3", "--quiet"])
     place.unlink()
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         if isinstance(done.exception, (LamrError, BudgetError)):

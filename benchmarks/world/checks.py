@@ -10,8 +10,6 @@ A comment or a documentation string may be cut between its first and its last ro
 (`* ...`, `[ ... ]`) and is part of the text, as docs/languages.md says.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -72,36 +70,22 @@ class Violation:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one call gave.
+    """What one call gave."""
 
-    Attributes:
-        case: what was called, and how.
-        text: the result; None where the call failed or refused.
-        seconds: of CPU time.
-        kept: the numbers of the kept lines by the result; None where it doesn't say.
-        reasoned: how many of them have a reason; None where it doesn't say.
-        budget: the most tokens; None for none.
-        tokens: of the text, counted again.
-        told: the number of tokens that the result tells; None where it is an estimate.
-        status, reason: what the result says of itself; None where it says nothing.
-        numbered: whether numbers stand before lines.
-        refused: a refusal in words, which may be right.
-        error: the end of a traceback.
-    """
-
-    case: str
-    text: str | None = None
-    seconds: float = 0.0
+    case: str  # what was called, and how
+    text: str | None = None  # the result; None where the call failed or refused
+    seconds: float = 0.0  # of CPU time
+    # the numbers of the kept lines by the result; None where it doesn't say
     kept: Sequence[int] | None = None
-    reasoned: int | None = None
-    budget: int | None = None
-    tokens: int = 0
-    told: int | None = None
-    status: str | None = None
+    reasoned: int | None = None  # how many of them have a reason; None where it doesn't say
+    budget: int | None = None  # the most tokens; None for none
+    tokens: int = 0  # of the text, counted again
+    told: int | None = None  # the number of tokens that the result tells; None where it is an estimate
+    status: str | None = None  # what the result says of itself; None where it says nothing
     reason: str | None = None
-    numbered: bool = False
-    refused: str = ""
-    error: str = ""
+    numbered: bool = False  # whether numbers stand before lines
+    refused: str = ""  # a refusal in words, which may be right
+    error: str = ""  # the end of a traceback
 
 
 class Checked:
@@ -271,7 +255,7 @@ class Checked:
                 goes_on
                 and (row in kept) != (row + 1 in kept)
                 and row not in covered
-                and not _is_comment(line)
+                and not line.lstrip().startswith(("#", "//", "*", "--", ";", "REM", "rem", "::"))  # a comment
             ):
                 yield Violation(3, case, "half of a continued line", row + 1, bare.strip()[:80])
                 return
@@ -298,7 +282,8 @@ class Checked:
         """Whether the program takes a result or says nothing; without markers, where the format has no comments."""
         assert self.form is not None
         parses = PROGRAMS[self.form.program]
-        bare = _without_markers(text, read) if self.form.program in WITHOUT_COMMENTS else text
+        rows = {m.row for m in read.markers} if self.form.program in WITHOUT_COMMENTS else set()
+        bare = "".join(line for row, line in enumerate(split_lines(text)) if row not in rows)
         return parses(text) is not False or (bare != text and parses(bare) is not False)
 
     def _of_places(
@@ -333,15 +318,6 @@ class Checked:
 
 def _may_be_inside(opening: str, kind: str) -> bool:
     return opening in _INSIDE or (not opening and "comment" in kind)
-
-
-def _is_comment(line: str) -> bool:
-    return line.lstrip().startswith(("#", "//", "*", "--", ";", "REM", "rem", "::"))
-
-
-def _without_markers(text: str, read: Read) -> str:
-    rows = {marker.row for marker in read.markers}
-    return "".join(line for row, line in enumerate(split_lines(text)) if row not in rows)
 
 
 def _first_error(tree: structure.tree_sitter.Tree | None, read: Read) -> int:

@@ -4,8 +4,6 @@ Files of a mirror are chosen so that every format has its share: the formats tak
 project that it has taken the fewest from. Nothing of a mirror is written anywhere but into a temporary folder.
 """
 
-from __future__ import annotations
-
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -19,17 +17,7 @@ from benchmarks.world.formats import SCRIPT, format_named, format_of, read_as
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = Path(__file__).parent / "files"
-_FOLDERS = (
-    "agents",
-    "base",
-    "cli",
-    "client",
-    "docker",
-    "docs",
-    "evaluation",
-    "model",
-    "tests",
-)
+_FOLDERS = ("agents", "base", "cli", "client", "docker", "docs", "evaluation", "model", "tests")
 LEAST_BYTES, MOST_BYTES = 40, 300_000
 _LINK = "120000"
 _SCRIPTS_READ = 40  # names without an ending that are looked into in a project: only some begin with `#!`
@@ -67,11 +55,8 @@ class Item:
 
 
 def places_of(project: str, mirror: Path) -> list[Place]:
-    """The files of a project's last revision that have a known format and a usual size.
-
-    Raises:
-        DataError: the project isn't there, or git can't list it.
-    """
+    """The files of a project's last revision that have a known format and a usual size. Raises `DataError`: the project
+    isn't there, or git can't list it."""
     listed = run_git(
         "ls-tree", "-r", "-l", "-z", "HEAD", place=locate(project.replace("+", "/"), mirror)
     ).stdout
@@ -180,11 +165,8 @@ def own_files(most: int, seed: int) -> Iterator[Item]:
 
 
 def mirrored_projects(mirror: Path) -> list[str]:
-    """The projects of a folder of bare repositories, by the names of their folders.
-
-    Raises:
-        DataError: the folder holds none.
-    """
+    """The projects of a folder of bare repositories, by the names of their folders. Raises `DataError`: the folder
+    holds none."""
     found = sorted(each.name for each in mirror.iterdir() if "+" in each.name)
     if not found:
         raise DataError(

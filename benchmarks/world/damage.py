@@ -1,7 +1,5 @@
 """Ways in which a good file comes to be a bad one, or another spelling of itself: one row of `DAMAGES` a way."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable
@@ -16,10 +14,6 @@ class Damage:
 
     change: Change
     harmless: bool = False
-
-
-def _half(data: bytes, chance: random.Random) -> bytes:
-    return data[: chance.randrange(len(data) // 3, len(data))]
 
 
 def _conflict(data: bytes, chance: random.Random) -> bytes:
@@ -47,10 +41,6 @@ def _brace(data: bytes, chance: random.Random) -> bytes:
     return data[:at] + data[at + 1 :]
 
 
-def _half_a_character(data: bytes, _: random.Random) -> bytes:
-    return data + "…".encode()[:2]
-
-
 def _ended(data: bytes, end: bytes) -> bytes:
     return re.sub(rb"\r\n|\r|\n", end, data)
 
@@ -72,11 +62,11 @@ def _encoded(name: str, words: str) -> Change:
 
 
 DAMAGES: dict[str, Damage] = {
-    "cut in half": Damage(_half),
+    "cut in half": Damage(lambda data, chance: data[: chance.randrange(len(data) // 3, len(data))]),
     "conflict": Damage(_conflict),
     "macro": Damage(_macro),
     "a bracket less": Damage(_brace),
-    "half a character": Damage(_half_a_character),
+    "half a character": Damage(lambda data, _: data + "…".encode()[:2]),
     "CRLF": Damage(lambda data, _: _ended(data, b"\r\n"), harmless=True),
     "CR": Damage(lambda data, _: _ended(data, b"\r")),
     "BOM": Damage(lambda data, _: b"\xef\xbb\xbf" + data, harmless=True),

@@ -3,8 +3,6 @@
 This table knows nothing of lamr's own languages, so that it can say where those are wrong.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -14,25 +12,17 @@ from pathlib import PurePosixPath
 
 @dataclass(frozen=True)
 class Format:
-    """One row.
+    """One row."""
 
-    Attributes:
-        name: what tables call it.
-        patterns: of file names, in the way of a shell.
-        grammar: its name among tree-sitter-language-pack's; empty where there is none.
-        program: a key of `programs.PROGRAMS`, what parses it beside the grammar; empty where nothing does.
-        continued: what a line ends with that goes on in the next one; empty where no line does.
-        comments: how a comment of one line may begin, where no grammar tells it; empty where anything may be a marker.
-        blind: what the grammar takes for an error though the language doesn't, as expressions, and what it reads in
-            its place.
-    """
-
-    name: str
-    patterns: tuple[str, ...]
-    grammar: str = ""
+    name: str  # what tables call it
+    patterns: tuple[str, ...]  # of file names, in the way of a shell
+    grammar: str = ""  # its name among tree-sitter-language-pack's; empty where there is none
+    # a key of `programs.PROGRAMS`, what parses it beside the grammar; empty where nothing does
     program: str = ""
-    continued: str = ""
+    continued: str = ""  # what a line ends with that goes on in the next one; empty where no line does
+    # how a comment of one line may begin, where no grammar tells it; empty where anything may be a marker
     comments: tuple[str, ...] = ()
+    # what the grammar takes for an error though the language doesn't, as expressions, and what it reads in its place
     blind: tuple[tuple[str, str], ...] = ()
 
 
@@ -215,22 +205,14 @@ _SCRIPTS = {
     "ruby": "ruby",
 }
 _OTHERS = {
-    "freemarker": (
-        re.compile(rb"^-?[a-zA-Z][\w-]* *=", re.MULTILINE),
-        re.compile(rb"</?[#@]|\$\{"),
-        "fluent",
-    )
+    "freemarker": (re.compile(rb"^-?[a-zA-Z][\w-]* *=", re.MULTILINE), re.compile(rb"</?[#@]|\$\{"), "fluent")
 }
 """For an ending that two formats share: what speaks for the other one, and what against it."""
 _BY_NAME = {each.name: each for each in FORMATS}
 
 
 def format_named(name: str) -> Format:
-    """The row of a name.
-
-    Raises:
-        KeyError: there is none.
-    """
+    """The row of a name. Raises `KeyError`: there is none."""
     return SCRIPT if name == SCRIPT.name else _BY_NAME[name]
 
 

@@ -1,7 +1,5 @@
 """Texts that differ from a text in little, and whether two of them become one for an agent that has read the text."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections import defaultdict

@@ -3,8 +3,6 @@
 A program that a machine lacks answers None, as does one that takes too long.
 """
 
-from __future__ import annotations
-
 import ast
 import configparser
 import json
@@ -17,7 +15,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from xml.parsers import expat
 
@@ -153,7 +151,9 @@ class _Node:
         assert self._process.stdin
         assert self._process.stdout
         try:
-            self._process.stdin.write(json.dumps({"kind": kind, "text": text}).encode() + b"\n")
+            self._process.stdin.write(
+                json.dumps({"kind": kind, "text": text.removeprefix("\ufeff")}).encode() + b"\n"
+            )
             self._process.stdin.flush()
         except BrokenPipeError:
             return None
@@ -170,18 +170,13 @@ _SCRIPTS, _MARKUP = ("javascript", "jsx", "typescript", "tsx", "php", "ruby"), (
 _IN_NODE = (*_SCRIPTS, *_MARKUP, "css", "scss", "less")
 
 
-def _in_node(kind: str) -> Parses:
-    return lambda text: _NODE.parses(kind, text.removeprefix("\ufeff"))
-
-
 _LEXICAL = re.compile(rb"error: (?:unterminated|missing terminating|#\w+ without)")
 
 
 def _compiler(program: str, language: str) -> Parses:
     """Whether a compiler takes a text, as far as directives, comments and texts go.
 
-    What else it says depends on types whose declaration may have been cut, which is no matter of syntax.
-    """
+    What else it says depends on types whose declaration may have been cut, which is no matter of syntax."""
 
     def parses(text: str) -> bool | None:
         done = _run([program, "-fsyntax-only", "-w", "-x", language, "-"], text)
@@ -206,7 +201,7 @@ PROGRAMS: dict[str, Parses] = {
     "go": lambda text: _command("gofmt")(text.removeprefix("\ufeff")),  # which takes parts of a file, too
     "rust": _command("rustc", "-Zparse-crate-root-only", "-", environment={"RUSTC_BOOTSTRAP": "1"}),
     "terraform": _command("terraform", "fmt", "-"),
-    **{kind: _in_node(kind) for kind in _IN_NODE},
+    **{kind: partial(_NODE.parses, kind) for kind in _IN_NODE},
 }
 WITHOUT_COMMENTS = frozenset({"json"})
 """Formats that know no comments: a marker is on a line of its own, which readers of the result skip."""

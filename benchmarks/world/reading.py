@@ -1,7 +1,5 @@
 """A result read against its file, line by line: what is kept, and where the markers stand. It trusts no other fact."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field

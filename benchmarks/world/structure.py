@@ -3,8 +3,6 @@
 Only what is parsed without an error is judged, so that a grammar's own faults count nowhere.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Reports of files as figures and as a table by format."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field

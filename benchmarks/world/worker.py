@@ -1,7 +1,5 @@
 """A process that runs files through lamr and checks the results, so that a file which takes for ever can be ended."""
 
-from __future__ import annotations
-
 import dataclasses
 import multiprocessing
 import random
@@ -20,34 +18,22 @@ CHECKING = "the checks themselves"
 
 @dataclass
 class Report:
-    """What a file gave.
+    """What a file gave."""
 
-    Attributes:
-        id, format: of the file, as `--file` and `--only` take them; a pack's is that of its project.
-        damage: what was done to the file before; empty for nothing.
-        bytes: of the file.
-        structured: whether lamr reads it by a grammar.
-        cases: how many results were checked.
-        judged, broken: how many of them could be parsed again, and how many of these don't parse.
-        refused: what was refused, in words.
-        seconds, slowest: CPU time of the longest call, and which it was.
-        violations: the faults, as `checks.Violation` has them.
-        trouble: why the checks themselves ended early; empty where they didn't.
-    """
-
-    id: str
+    id: str  # of the file, like its format, as `--file` and `--only` take them; a pack's is that of its project
     format: str
-    damage: str = ""
-    bytes: int = 0
-    structured: bool = False
-    cases: int = 0
-    judged: int = 0
+    damage: str = ""  # what was done to the file before; empty for nothing
+    bytes: int = 0  # of the file
+    structured: bool = False  # whether lamr reads it by a grammar
+    cases: int = 0  # how many results were checked
+    judged: int = 0  # how many of them could be parsed again, and how many of these don't parse
     broken: int = 0
-    refused: list[str] = field(default_factory=list)
-    seconds: float = 0.0
+    refused: list[str] = field(default_factory=list)  # what was refused, in words
+    seconds: float = 0.0  # CPU time of the longest call, and which it was
     slowest: str = ""
+    # the faults, as `checks.Violation` has them
     violations: list[dict[str, Any]] = field(default_factory=list)
-    trouble: str = ""
+    trouble: str = ""  # why the checks themselves ended early; empty where they didn't
 
     def add(self, outcome: Any, violations: Sequence[Any]) -> None:
         """Count a result, and what is wrong with it."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypedDict, cast
 
 import typer
 from lamr_base.choices import ProfileName
+from lamr_base.expressions import expression
 from typer import Option
 
 from lamr_cli.printing import read_input
@@ -115,7 +115,7 @@ Degrade = Annotated[
     ),
 ]
 
-_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
+_RANGE = expression(r"(\d+)(?:-(\d+))?")
 
 
 def read_code(file: str, query: str) -> DecodedFile:

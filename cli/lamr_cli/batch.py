@@ -1,7 +1,5 @@
 """`lamr batch`: takes a file of jobs about files and repositories, and writes one answer or one error for each."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import sys

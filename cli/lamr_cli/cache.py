@@ -1,7 +1,5 @@
 """`lamr cache`: what lamr keeps in the user's cache folder, and how it goes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Annotated

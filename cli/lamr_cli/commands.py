@@ -1,12 +1,12 @@
 """The commands of `lamr` by name. One is imported and built when it is looked up, as a help page does with all."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 import inspect
+import os
 from collections.abc import Iterator, Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -48,7 +48,27 @@ class _Plain:
         for parameter in parameters:
             if getattr(parameter, "is_flag", False):
                 parameter.metavar = ""
+            parameter.process_value = functools.partial(_processed, parameter)
         return parameters
+
+
+def _processed(parameter: Any, context: Any, value: Any) -> Any:
+    """Convert and check a value as Typer does.
+
+    Typer imports pydantic for that, which takes as long as a pruning. So what needs no conversion is taken as it is:
+    nothing, a text, a default, a choice, and a path where there is nothing to check.
+    """
+    descriptor: Any = getattr(parameter, "type_descriptor", None)
+    kind = getattr(descriptor, "annotation", None)
+    if descriptor is not None and value is None and not parameter.required:
+        value = () if parameter.multiple or parameter.nargs == -1 else None
+    elif kind is Path and not (descriptor.parameter_info.exists or os.path.lexists(value)):
+        value = Path(value)
+    elif not (
+        (type(value) is kind and (kind is str or value is parameter.default)) or value in get_args(kind)
+    ):
+        return type(parameter).process_value(parameter, context, value)
+    return value if parameter.callback is None else parameter.callback(context, parameter, value)
 
 
 class _Command(_Plain, TyperCommand):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
 import typer
+from lamr_base.expressions import expression
 from typer import Argument, Option
 
 from lamr_cli.arguments import AsJson, Language, Query, Quiet, credentials, read_code
@@ -26,7 +27,7 @@ MODEL_HELP = (
 Perplexity = Annotated[
     str, Option("--model", "--perplexity", help=MODEL_HELP, envvar="LAMR_PERPLEXITY", metavar="MODEL")
 ]
-_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+_HUB_ID = expression(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
 def scorer_of(named: str, *, bfloat16: bool = False) -> contextlib.AbstractContextManager[CausalScorer]:

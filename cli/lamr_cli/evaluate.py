@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 from lamr_base.choices import EffortName
+from lamr_base.records import dataclass
 from typer import Option
 
 from lamr_cli.arguments import EFFORT_HELP, AsJson, Model, Server, Tokenizer, Within, credentials

@@ -1,7 +1,5 @@
 """`lamr export`: a checkpoint becomes a Triton model repository."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -94,19 +92,19 @@ def export(
     }
     with needs_extra("export"):
         from lamr_export.causal_repository import CausalReport, export_causal
-        from lamr_export.repository_writer import ExportReport, export_repository
+        from lamr_export.repository_writer import ExportReport, ServingTerms, export_repository
 
-        how: dict[str, Any] = {"revision": revision, "name": name, "progress": partial(say, err=True)}
-        how["max_batch_size"] = max_batch_size
+        how: dict[str, Any] = {"revision": revision, "progress": partial(say, err=True)}
+        named: dict[str, Any] = {"name": name, "max_batch_size": max_batch_size}
         report: ExportReport | CausalReport
         if checkpoint is not None:
             if max_tokens is not None:
                 raise typer.BadParameter("--max-tokens goes with --perplexity")
-            how |= {"scoring": scoring, "chunk_tokens": chunk_tokens}
-            report = export_repository(checkpoint, output, precision, **how)
+            terms = ServingTerms(scoring=scoring, chunk_tokens=chunk_tokens, **named)
+            report = export_repository(checkpoint, output, precision, terms, **how)
         else:
             if misplaced := [name for name, given in of_pruners.items() if given]:
                 raise typer.BadParameter(f"{misplaced[0]} goes with a pruner's checkpoint")
             assert perplexity is not None
-            report = export_causal(perplexity, output, max_tokens=max_tokens, **how)
+            report = export_causal(perplexity, output, max_tokens=max_tokens, **named, **how)
     say(report.to_json() if as_json else report.summary())

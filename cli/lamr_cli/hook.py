@@ -3,8 +3,6 @@
 An agent waits for it, so that neither the commands nor the packages behind them are imported.
 """
 
-from __future__ import annotations
-
 import sys
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path

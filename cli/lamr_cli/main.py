@@ -4,8 +4,8 @@ A command imports what it needs when it runs, so that `lamr --help` stays quick 
 import.
 """
 
-from __future__ import annotations
-
+import atexit
+import gc
 import signal
 import sys
 from pathlib import Path
@@ -22,6 +22,8 @@ from lamr_cli.exits import exit_code, explain
 from lamr_cli.printing import OutputError, flush_output, let_go_of_output, open_streams, say, speak_utf_8
 from lamr_cli.settings import Settings, defaults
 
+# Between two searches for garbage: Python's 700 are as many as one module's import makes.
+_NEW_OBJECTS = 50_000
 _CUT_OFF = 128 + 13  # as a shell says that SIGPIPE ended a command; Windows has no name for the signal
 
 app = typer.Typer(
@@ -58,6 +60,8 @@ def options(
 
 def main() -> None:
     """Run the command line; an expected error is one message on stderr and an exit code, never a traceback."""
+    gc.set_threshold(_NEW_OBJECTS)
+    atexit.register(gc.freeze)  # Python would search all objects for garbage at its end, several times
     speak_utf_8()
     forget_current_folder()
     keep_silent()

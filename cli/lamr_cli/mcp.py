@@ -1,7 +1,5 @@
 """`lamr mcp` and `lamr http`: the pruner as a server of the Model Context Protocol, and over HTTP."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal

@@ -1,7 +1,5 @@
 """`lamr pack`: takes a repository, a question and a budget, and prints the code that matters."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Annotated, Literal

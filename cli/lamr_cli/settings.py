@@ -5,17 +5,16 @@ sets only how much is packed and what is left out, and the user's file alone nam
 and the model, which is code itself.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from lamr_base.private_files import config_folder
+from lamr_base.records import dataclass
 from lamr_base.settings_file import KINDS, NAME, read_settings, users_file, users_settings
 
 from lamr_cli.arguments import AsJson

@@ -1,7 +1,5 @@
 """`AsyncGrpcTransport`: `GrpcTransport` for an event loop. gRPC's thread brings answers; none is spent on a call."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from functools import partial

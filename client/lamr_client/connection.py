@@ -4,18 +4,17 @@ This module knows forms and files. It opens no connection, and what it prints ne
 when a channel is made; they are read here for messages, and for what gRPC doesn't see to: calls to this machine.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ipaddress
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from lamr_base.admission import key_metadata
 from lamr_base.errors import InvalidInputError
+from lamr_base.records import dataclass
 
 _PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
 _EXCEPTIONS = ("no_grpc_proxy", "no_proxy")

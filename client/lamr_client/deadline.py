@@ -10,7 +10,6 @@ import math
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
 from lamr_base.errors import (
@@ -20,6 +19,7 @@ from lamr_base.errors import (
     ServerError,
     ServerUnavailableError,
 )
+from lamr_base.records import dataclass
 
 # Inference changes nothing on the server, so asking again is safe even if the first request was under way. After a
 # deadline there is no time left, and every other error would come again.

@@ -3,8 +3,6 @@
 Making one loads a model or a library, which takes longer than most calls. The module knows threads; it knows no model.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Sequence
 

@@ -4,10 +4,7 @@ A line model scores all lines by itself; the encoder's chunks make the scores be
 and errors; it reads nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import get_args
 
 from lamr_base.choices import EffortName
@@ -23,6 +20,7 @@ from lamr_base.errors import (
     ServerError,
     ServerUnavailableError,
 )
+from lamr_base.records import dataclass
 
 AUTO_CHUNKS = 32
 """The most that `auto` reads where the caller doesn't say `within`: those of which most is expected by the line model

@@ -3,8 +3,6 @@
 The module knows addresses, keys, retries and errors; what is asked and answered is JSON to it.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from typing import Any

@@ -5,11 +5,8 @@ tokens only, so it is made to generate the prompt, one token a request. Which of
 scorer is made.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +17,7 @@ from lamr_base.errors import (
     ServerUnavailableError,
     visible,
 )
+from lamr_base.records import dataclass
 from lamr_model.encoder.packed_batch import cut_by_tokens
 from lamr_model.perplexity.causal_scorer import IntArray, check_sequences
 from numpy.typing import NDArray

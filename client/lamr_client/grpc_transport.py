@@ -3,8 +3,6 @@
 The channel knows connections, deadlines and calls; `triton_wire` knows what travels. A subclass says what it means.
 """
 
-from __future__ import annotations
-
 import abc
 import threading
 import time

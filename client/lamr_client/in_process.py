@@ -3,8 +3,6 @@
 This module knows deadlines and lets threads take turns; `LocalModel` knows what a batch is and how it runs.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 from pathlib import Path

@@ -17,12 +17,13 @@ import dataclasses
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from lamr_base.errors import DeadlineExceededError, InvalidInputError, LamrError, unseen_lines
+from lamr_base.records import dataclass
 from lamr_model.counters import counted_by, token_counter
 from lamr_model.encoding import Chunk, Chunks, PromptEncoder
 from lamr_model.model_io import ChunkResult

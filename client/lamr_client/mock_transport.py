@@ -9,8 +9,6 @@
 A pruner above a mock still tokenizes, merges, repairs and renders as it does above a server.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator

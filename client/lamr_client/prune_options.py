@@ -4,17 +4,16 @@
 Its errors name the remedy, and the offset where there is one.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import re
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, get_args
 
 from lamr_base.choices import EffortName, OnError
 from lamr_base.errors import InvalidInputError, own_errors
+from lamr_base.records import dataclass
 from lamr_postprocess import LEAST_CUT, DecodedFile, SourceFile, decode, language_named
 from lamr_postprocess.patterns import check_expressions
 from lamr_postprocess.render import STYLES

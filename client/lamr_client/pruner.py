@@ -4,8 +4,6 @@ It puts the parts together and owns their lifetime. The steps of a pruning are t
 answers is that of `dispatch`.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import os
 from collections.abc import Iterable

@@ -3,8 +3,6 @@
 The module knows gains and paces; it sends nothing and knows no scores.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections import deque

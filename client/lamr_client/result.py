@@ -11,10 +11,11 @@ import json
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from lamr_base.errors import LamrError, unseen_lines
+from lamr_base.records import dataclass
 from lamr_model.counters import DEFAULT, counted_by, token_counter
 from lamr_model.encoding import PromptEncoder
 from lamr_model.scoring.query_document import QueryDocument

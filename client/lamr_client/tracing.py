@@ -5,8 +5,6 @@ started in. The module knows where a trace is found and W3C's form of it. It mak
 OpenTelemetry that the caller's program hasn't.
 """
 
-from __future__ import annotations
-
 import contextlib
 import contextvars
 import os

@@ -4,14 +4,12 @@ The model's description and tokenizer come from the server, so an address is all
 batches and retries; `grpc_transport` knows connections, deadlines and calls.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from lamr_base.errors import ModelMismatchError, ServerError
+from lamr_base.records import dataclass
 from lamr_model.encoder.packed_batch import cut_by_tokens
 from lamr_model.names import INPUT_IDS, LOG_PROB, PERPLEXITY, SPEC_PARAMETER, TOKENIZER_PARAMETER
 from lamr_model.perplexity.causal_scorer import (

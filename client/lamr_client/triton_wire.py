@@ -8,11 +8,8 @@ that meets its answer (server issue 7368). The client waits for as long as it ma
 `queue_timeout` tells the server when the answer is no longer worth waiting for.
 """
 
-from __future__ import annotations
-
 import math
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,6 +26,8 @@ from lamr_base.errors import (
     ServerUnavailableError,
     visible,
 )
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 from lamr_model.model_io import ChunkRequest, ChunkResult
 from lamr_model.names import (
     DOCUMENT_SPAN,
@@ -47,15 +46,15 @@ from numpy.typing import NDArray
 from lamr_client.connection import is_loopback, proxy_of
 
 # A full queue and a wait that was too long have the status of a dead server; only Triton's wording tells them apart.
-_OVERLOAD = re.compile(r"maximum queue size|request timeout expired|queue .*(full|limit)", re.IGNORECASE)
+_OVERLOAD = expression(r"maximum queue size|request timeout expired|queue .*(full|limit)", re.IGNORECASE)
 # Triton starts a model's process again when it dies; until then the process's requests fail with an internal error.
-_RESTARTING = re.compile(r"stub process .*not healthy|failed to process the request.*stub", re.IGNORECASE)
+_RESTARTING = expression(r"stub process .*not healthy|failed to process the request.*stub", re.IGNORECASE)
 
 _NO_VERSIONS, _UNLOADED = "no available versions", "UNLOADED"  # Triton's words, and ours for the status
 
-_UNTRUSTED = re.compile(r"CERTIFICATE_VERIFY_FAILED|Hostname Verification|handshake failed", re.IGNORECASE)
-_TOO_LARGE = re.compile(r"bytes .*too large|larger than max", re.IGNORECASE)
-_TOO_LARGE_ANSWER = re.compile(
+_UNTRUSTED = expression(r"CERTIFICATE_VERIFY_FAILED|Hostname Verification|handshake failed", re.IGNORECASE)
+_TOO_LARGE = expression(r"bytes .*too large|larger than max", re.IGNORECASE)
+_TOO_LARGE_ANSWER = expression(
     r"(received|decompressed) message\b.*larger than max|metadata size exceeds", re.IGNORECASE
 )
 _MOST_SAID_CHARS = 500

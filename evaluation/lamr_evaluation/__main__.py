@@ -1,7 +1,5 @@
 """`python -m lamr_evaluation OUTPUT` writes a suite's items for other programs; `lamr eval` measures on them."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

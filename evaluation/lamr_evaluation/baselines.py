@@ -4,8 +4,6 @@ Each is a callable `(query, code) -> float [L]` with one score for each line; hi
 array `[L]` with the number of the piece that each line belongs to; pieces are numbered from 0 without gaps.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 from collections.abc import Iterator, Sequence

@@ -5,8 +5,6 @@ best line in each; windows by BM25; and grep with five lines around each hit. Ba
 what doesn't; their cuts have the same markers. A file that fits is kept whole by all.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -18,7 +16,7 @@ from lamr_base.resampling import BOOTSTRAP, bootstrap_means
 from lamr_base.tables import align
 from lamr_model.counters import Counter
 from lamr_postprocess import SourceFile
-from lamr_postprocess.document import Document, analyse
+from lamr_postprocess.document import analyse
 from lamr_postprocess.render import Style, cuts_of, render, sample_marker
 from lamr_repositories.options import OnProgress
 from numpy.typing import NDArray
@@ -136,7 +134,7 @@ def evaluate_by_tokens(  # noqa: PLR0913  # keywords with defaults
     for place, item in enumerate(needing):
         try:
             before = {"history": item.history} if history and item.history else {}
-            asked = _Asked.of(item, pruner, counter, {**(options or {}), **before})
+            asked = _Asked(item, pruner, counter, {**(options or {}), **before})
             results.append(tuple(each for budget in BUDGETS for each in asked.within(budget)))
             files.append(file_of(item, place))
         except InvalidInputError as error:
@@ -148,31 +146,16 @@ def evaluate_by_tokens(  # noqa: PLR0913  # keywords with defaults
     return TokenReport(tuple(files), tuple(results), refusals.all())
 
 
-@dataclass(frozen=True, eq=False)
 class _Asked:
     """One item, and what is known of its file."""
 
-    item: Record
-    pruner: PrunerLike
-    counter: Counter
-    options: Mapping[str, Any]
-    document: Document
-    prices: FloatArray
-    tokens: int
-
-    @classmethod
-    def of(cls, item: Record, pruner: PrunerLike, counter: Counter, options: Mapping[str, Any]) -> _Asked:
-        document = analyse(SourceFile(item.code, item.path, listed=False))
-        lines = [document.line(row) for row in range(len(document.blank))]
-        return cls(
-            item,
-            pruner,
-            counter,
-            options,
-            document,
-            counter.line_costs(lines),
-            counter.count_tokens(item.code),
-        )
+    def __init__(
+        self, item: Record, pruner: PrunerLike, counter: Counter, options: Mapping[str, Any]
+    ) -> None:
+        self.item, self.pruner, self.counter, self.options = item, pruner, counter, options
+        self.document = analyse(SourceFile(item.code, item.path, listed=False))
+        lines = [self.document.line(row) for row in range(len(self.document.blank))]
+        self.prices, self.tokens = counter.line_costs(lines), counter.count_tokens(item.code)
 
     def within(self, budget: int | str) -> Iterator[BudgetResult]:
         """What each method buys within a budget."""

@@ -1,7 +1,5 @@
 """What can be wrong with the files that evaluation and training read; each message names the cause and the remedy."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from lamr_base.errors import InvalidInputError

@@ -8,8 +8,6 @@ item that a scorer refuses is left out of every scorer's figures. A pruner is an
 `lamr_client.Pruner`, which isn't imported.
 """
 
-from __future__ import annotations
-
 import ast
 import time
 from collections.abc import Callable, Mapping, Sequence

@@ -4,8 +4,6 @@ Files are read by hash. Each question about commits is one process that answers 
 someone else's folder: no configuration, hook or filter of it runs.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import subprocess

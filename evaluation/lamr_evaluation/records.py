@@ -88,9 +88,8 @@ class Record:
     id: str = ""  # a name that no other record of its file has, or empty
     row: int = field(default=0, compare=False)  # 1-based line of the file that it was read from; 0 for none
     language: str = ""  # what the file is written in, for grouping only; empty when unknown
-    frame: tuple[
-        int, ...
-    ] = ()  # lines that say where the gold lines stand, such as headers around them; weaker
+    # lines that say where the gold lines stand, such as headers around them; weaker
+    frame: tuple[int, ...] = ()
     task: str = ""  # what the query serves, such as an issue's text; empty when there is none
     history: str = ""  # what a session said before the query; empty when there is none
 
@@ -144,8 +143,7 @@ class Record:
         """A record of a parsed JSON object, which stands in line `row` of its file.
 
         Unknown fields are ignored, and null counts as absent. Raises `ValueError`: a field is missing, has the wrong
-        type or a value out of range.
-        """
+        type or a value out of range."""
         if not isinstance(fields, dict):
             raise ValueError(f"not a JSON object but {type(fields).__name__}")
         missing = [repr(name) for name in _REQUIRED if name not in fields]

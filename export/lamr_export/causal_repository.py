@@ -3,28 +3,15 @@
 The modules that it calls make the graph, its configuration and comparisons.
 """
 
-from __future__ import annotations
-
-import dataclasses
 import hashlib
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
 import torch
+from lamr_model import names
 from lamr_model.encoder.packed_batch import encoder_feed
-from lamr_model.names import (
-    LOG_PROB,
-    ONNX_FILE,
-    PERPLEXITY,
-    REPORT_FILE,
-    SPEC_FILE,
-    TOKENIZER_FILE,
-    config_file,
-)
 from lamr_model.perplexity.causal_scorer import IntArray, causal_tokenizer
 from lamr_model.perplexity.causal_spec import CausalSpec, causal_files
 from numpy.typing import NDArray
@@ -34,8 +21,8 @@ from lamr_export.causal_model import TOLERANCE, CausalModel
 from lamr_export.causal_source import load_causal
 from lamr_export.config import check_name
 from lamr_export.errors import CheckpointError, ExportError
-from lamr_export.onnx_tracing import OLDEST_CONTAINER, OLDEST_ONNXRUNTIME, OPSET, causal_to_onnx, save_onnx
-from lamr_export.repository_writer import check_target, files_of, replacing
+from lamr_export.onnx_tracing import OLDEST_CONTAINER, OLDEST_ONNXRUNTIME, causal_to_onnx, save_onnx
+from lamr_export.repository_writer import ModelReport, check_target, files_of, replacing
 from lamr_export.triton import causal_config
 from lamr_export.verify import LONGEST, ExportedGraph, standard_texts
 
@@ -57,7 +44,7 @@ def verify_causal(
     model: CausalModel, onnx_file: Path, random: Sequence[list[IntArray]], text: Sequence[list[IntArray]]
 ) -> CausalVerification:
     """Compare an exported causal model with its PyTorch model."""
-    graph = ExportedGraph(onnx_file, [LOG_PROB])
+    graph = ExportedGraph(onnx_file, [names.LOG_PROB])
     differences: list[NDArray[np.float32]] = []
     packed_error = 0.0
     for number, batch in enumerate((*random, *text)):
@@ -93,7 +80,7 @@ def text_ids(tokenizer: Tokenizer, max_tokens: int) -> list[list[IntArray]]:
 def _run(graph: ExportedGraph, batch: list[IntArray]) -> NDArray[np.float32]:
     values: NDArray[np.float32] = graph(encoder_feed(batch))[0]
     if values.shape != (sum(map(len, batch)),) or not np.isfinite(values).all():
-        raise ExportError(f"{LOG_PROB} has shape {list(values.shape)}, or holds NaN or infinity")
+        raise ExportError(f"{names.LOG_PROB} has shape {list(values.shape)}, or holds NaN or infinity")
     return values
 
 
@@ -103,25 +90,14 @@ gigabyte at this length with the fourteen heads of a 0.5B model."""
 BATCH_SIZE = 16
 
 
-@dataclass(frozen=True)
-class CausalReport:
-    """One exported causal model."""
+@dataclass(frozen=True, kw_only=True)
+class CausalReport(ModelReport):
+    """One exported causal model; its version is a digest of its weights."""
 
-    name: str  # which model it is; the version is a digest of its weights
-    version: str
-    fingerprint: str
-    parameters: int  # the number of the PyTorch model's parameters
     vocabulary: int  # the number of token ids, and the longest sequence that is served
     max_tokens: int
     packed: bool  # whether its layers see sequences without padding
-    opset: int  # of the ONNX file
-    torch: str  # the versions that verified it
-    onnxruntime: str
-    files: dict[str, int]  # the size of each file in bytes, by its path in the repository
     verification: CausalVerification  # how the exported model differs from the PyTorch model
-
-    def to_json(self) -> str:
-        return json.dumps(dataclasses.asdict(self), indent=2) + "\n"
 
     def summary(self) -> str:
         """A few lines for a terminal."""
@@ -163,7 +139,7 @@ def export_causal(  # noqa: PLR0913 - each is one choice of the command line
     """
     check_name(name)
     target = Path(output)
-    check_target(target, [PERPLEXITY], causal_files(target))
+    check_target(target, [names.PERPLEXITY], causal_files(target))
     source = load_causal(checkpoint, revision, progress)
     model = source.model
     if max_tokens is not None and not 1 <= max_tokens <= model.max_tokens:
@@ -179,16 +155,16 @@ def export_causal(  # noqa: PLR0913 - each is one choice of the command line
     with replacing(target) as fresh:
         place = causal_files(fresh)
         place.mkdir(parents=True)
-        (place / SPEC_FILE).write_text(spec.to_json(), encoding="utf-8")
-        (place / TOKENIZER_FILE).write_bytes(source.tokenizer_json)
+        (place / names.SPEC_FILE).write_text(spec.to_json(), encoding="utf-8")
+        (place / names.TOKENIZER_FILE).write_bytes(source.tokenizer_json)
         text = causal_config(spec, source.tokenizer_json, max_batch_size or BATCH_SIZE, parameters)
-        config_file(fresh, PERPLEXITY).write_text(text, encoding="utf-8")
+        names.config_file(fresh, names.PERPLEXITY).write_text(text, encoding="utf-8")
         progress("tracing the model")
         save_onnx(causal_to_onnx(model, spec.max_tokens), place)
         progress("comparing it with PyTorch")
-        tokenizer = causal_tokenizer(place / TOKENIZER_FILE)
+        tokenizer = causal_tokenizer(place / names.TOKENIZER_FILE)
         batches = random_ids(model, spec.max_tokens), text_ids(tokenizer, spec.max_tokens)
-        checked = verify_causal(model, place / ONNX_FILE, *batches)
+        checked = verify_causal(model, place / names.ONNX_FILE, *batches)
         for what, error in (
             ("log-probabilities differ from PyTorch's", checked.error),
             ("packed batches differ from single sequences", checked.packed_error),
@@ -203,11 +179,8 @@ def export_causal(  # noqa: PLR0913 - each is one choice of the command line
             vocabulary=spec.vocabulary,
             max_tokens=spec.max_tokens,
             packed=model.packed,
-            opset=OPSET,
-            torch=torch.__version__,
-            onnxruntime=onnxruntime.__version__,
             files=files_of(fresh),
             verification=checked,
         )
-        (place / REPORT_FILE).write_text(report.to_json(), encoding="utf-8")
+        (place / names.REPORT_FILE).write_text(report.to_json(), encoding="utf-8")
     return report

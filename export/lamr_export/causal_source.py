@@ -4,8 +4,6 @@ Of a GGUF file transformers makes a tokenizer, but most often cuts texts into wo
 which rule its model does.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import io

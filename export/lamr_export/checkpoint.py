@@ -1,11 +1,9 @@
 """Checkpoint folders: where they lie, and `config.json`, `model.safetensors` and `tokenizer.json` in them.
 
-A user names a folder, a folder of the Hugging Face cache, or an id on the Hub; errors say what is wrong with folders of
+A user names a folder, or an id on the Hub; errors say what is wrong with folders of
 other kinds. Two layouts can be read, which `model_type` tells apart: LaMR's own and SWE-Pruner's
 (`lamr_export.swepruner`). The folder of a bare backbone is no checkpoint; `LamrModel.from_backbone` starts from one.
 """
-
-from __future__ import annotations
 
 import json
 import re
@@ -47,7 +45,6 @@ _WANTED = [
     *(TOKENIZER_FILE, SCORING_FILE, _README, "LICENSE*"),
 ]
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
-_CACHE = "models--"
 _LICENCE = re.compile(r"^license:\s*(\S.*?)\s*$", re.MULTILINE)
 
 
@@ -59,8 +56,6 @@ def checkpoint_folder(
     the cache is what counts."""
     path = Path(name)
     if path.is_dir():
-        if (path / "snapshots").is_dir():
-            return _snapshot(path, revision or "main")
         if revision is not None:
             raise CheckpointError(f"{path} is a folder, which has no revisions; leave --revision out")
         _refuse_other_kinds(path)
@@ -113,18 +108,6 @@ def refuse_pickles(folder: Path) -> None:
         )
 
 
-def _snapshot(cache: Path, revision: str) -> Path:
-    reference = cache / "refs" / revision
-    commit = reference.read_text(encoding="ascii").strip() if reference.is_file() else revision
-    folder = cache / "snapshots" / commit
-    if folder.is_dir():
-        return folder
-    there = sorted(path.name for path in (cache / "snapshots").iterdir())
-    raise CheckpointError(
-        f"{cache} has no revision {revision}; give one of its commits as --revision: {', '.join(there) or 'none'}"
-    )
-
-
 def _licence(folder: Path) -> str:
     card = folder / _README
     text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
@@ -135,21 +118,14 @@ def _licence(folder: Path) -> str:
 def _refuse_other_kinds(folder: Path) -> None:
     if (folder / CHECKPOINT_CONFIG).is_file():
         return
-    cached = sorted(path.name for path in folder.glob(f"{_CACHE}*"))
-    kinds = (
-        (
-            (client_files(folder) / SPEC_FILE).is_file(),
-            "is an exported model repository; name what it was made of",
-        ),
-        (bool(cached), f"is a Hugging Face cache; name one of its folders: {', '.join(cached[:5])}"),
-        ((folder / "adapter_config.json").is_file(), "holds an adapter; merge it into its model first"),
-        (
-            (folder / "state.pt").is_file(),
-            "is a training's work folder; name the folder beside it with config.json",
-        ),
-    )
-    for holds, what in kinds:
-        if holds:
+    kinds = {
+        client_files(folder) / SPEC_FILE: "is an exported model repository; name what it was made of",
+        folder / "snapshots": "is a model's folder in the Hugging Face cache; name the model as OWNER/NAME",
+        folder / "adapter_config.json": "holds an adapter; merge it into its model first",
+        folder / "state.pt": "is a training's work folder; name the folder beside it with config.json",
+    }
+    for file, what in kinds.items():
+        if file.exists():
             raise CheckpointError(f"{folder} {what}")
 
 
@@ -164,8 +140,7 @@ def save_checkpoint(model: LamrModel, folder: str | Path, tokenizer_file: str | 
 
     Nothing is replaced before all is written, and the configuration is put there last, so a folder that was only half
     replaced can't be loaded. Raises `CheckpointError`: there is no tokenizer file to copy, or the folder can't be
-    written.
-    """
+    written."""
     folder, source = Path(folder), Path(tokenizer_file)
     if not source.is_file():
         raise CheckpointError(f"{source} is missing; a checkpoint needs the tokenizer it was trained with")
@@ -186,8 +161,7 @@ def load_checkpoint(folder: str | Path) -> LamrModel:
 
     Returns the model with float32 weights on the CPU, in eval mode. Raises `CheckpointError`: a file is missing or
     damaged, `model_type` is unknown, or tensors are missing, unexpected, of another shape, or not finite; the message
-    names them.
-    """
+    names them."""
     folder = Path(folder)
     raw = _read_config(folder / CHECKPOINT_CONFIG)
     kind = raw.get("model_type")

@@ -40,9 +40,8 @@ class LamrConfig:
     name: str  # the model's name and version, for people, logs and the fingerprint
     version: str
     backbone: dict[str, Any]  # the backbone's Hugging Face configuration
-    prompt: (
-        PromptTemplate  # what a client must know (`lamr_model.spec`), with chunking, scoring and threshold
-    )
+    # what a client must know (`lamr_model.spec`), with chunking, scoring and threshold
+    prompt: PromptTemplate
     chunking: Chunking
     fusion_layers: tuple[int, ...]  # 1-based numbers of the layers that are concatenated (paper equation 2)
     rubrics: tuple[str, ...] = ("semantic", "dependency")  # their names, in the order of the K axis

@@ -1,7 +1,5 @@
 """The two errors of this component. The command line reports them like any other `LamrError`."""
 
-from __future__ import annotations
-
 from lamr_base.errors import LamrError
 
 

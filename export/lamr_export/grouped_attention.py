@@ -5,8 +5,6 @@ components of queries and keys. Sequences are sorted by length. The first ones a
 others to the longest of all; the graph finds the cut with the fewest scores. Other attention is left as it is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources

@@ -6,9 +6,6 @@ errors cancel on sample batches. A product with a *constant* scale for each chan
 token's row by its largest magnitude; onnxruntime fuses QuantizeLinear and DequantizeLinear around its MatMul.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,7 +106,7 @@ def constant_matrix(node: NodeProto, tensors: dict[str, TensorProto]) -> Floats 
     if min(tensor.dims) < SMALLEST_SIDE:
         return None
     values: Floats = numpy_helper.to_array(tensor)
-    return values.T if _attribute(node, "transB") else values
+    return values.T if any(each.name == "transB" and each.i for each in node.attribute) else values
 
 
 class IntegerGraph:
@@ -139,7 +136,11 @@ class IntegerGraph:
             if self._reads_long_vector(node):
                 self._halved(node)
             elif weight is None:
-                self.nodes.append(node if not self._before_norm(node) else self._unfused_sum(node))
+                # onnxruntime doesn't fuse this sum with the norm after it: the fused operator takes six times as long
+                # on CPUs as the two do (benchmarks/encoder.py).
+                readers = self.readers.get(node.output[0], []) if node.op_type == "Add" else []
+                normed = any(reader.op_type == "LayerNormalization" for reader in readers)
+                self.nodes.append(helper.make_node("Sum", [*node.input], [*node.output]) if normed else node)
             elif node.op_type == "Gather":
                 self._embedding(node, weight)
             elif node.input[0] in self.fitted and self.fitted[node.input[0]].scale is not None:
@@ -154,16 +155,6 @@ class IntegerGraph:
         ]
         del self.graph.initializer[:]
         self.graph.initializer.extend(kept)
-
-    def _before_norm(self, node: NodeProto) -> bool:
-        readers = self.readers.get(node.output[0], [])
-        return node.op_type == "Add" and any(reader.op_type == "LayerNormalization" for reader in readers)
-
-    @staticmethod
-    def _unfused_sum(node: NodeProto) -> NodeProto:
-        """The same sum as an operator that onnxruntime doesn't fuse with the norm. The fused operator takes six times
-        as long on CPUs as the two do (benchmarks/encoder.py)."""
-        return helper.make_node("Sum", list(node.input), list(node.output))
 
     def _constant_product(self, node: NodeProto, weight: Floats, fitted: FittedActivation) -> None:
         levels, outliers = fitted.scale, fitted.outliers
@@ -283,8 +274,3 @@ class IntegerGraph:
     def _constant(self, name: str, values: NDArray[np.generic] | np.generic) -> None:
         if name not in self.constants:
             self.constants[name] = numpy_helper.from_array(np.asarray(values), name)
-
-
-def _attribute(node: NodeProto, name: str) -> int:
-    values: Iterator[int] = (attribute.i for attribute in node.attribute if attribute.name == name)
-    return next(values, 0)

@@ -5,8 +5,6 @@ sentence encoder puts a question near its answer before LaMR trains it. To keep 
 (`PackedLayout.split`) and compared here; code attends to the query only in the fusion blocks, after this.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F

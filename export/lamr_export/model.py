@@ -157,8 +157,7 @@ class LamrModel(nn.Module):
         """Start from a trained backbone: a loaded Hugging Face model or its folder, which replaces the config's own.
 
         For `yes_no` relevance the direction is taken from the input embeddings, which Qwen3-Reranker ties to its
-        output. Raises `CheckpointError`: the folder isn't a loadable backbone, or the config doesn't fit it.
-        """
+        output. Raises `CheckpointError`: the folder isn't a loadable backbone, or the config doesn't fit it."""
         loaded: Any = backbone
         if not isinstance(backbone, PreTrainedModel):
             try:
@@ -169,7 +168,9 @@ class LamrModel(nn.Module):
                     f"{backbone}: not a backbone that transformers can load ({error})"
                 ) from error
         loaded = getattr(loaded, loaded.base_model_prefix, loaded)
-        config = dataclasses.replace(config, backbone=_plain_config(loaded))
+        settings: dict[str, Any] = json.loads(loaded.config.to_json_string(use_diff=False))
+        plain = {name: value for name, value in settings.items() if name not in _NOT_ARCHITECTURE}
+        config = dataclasses.replace(config, backbone=plain)
         model = cls(config, loaded)
         if config.relevance == "yes_no":
             embedding = loaded.get_input_embeddings().weight
@@ -276,8 +277,3 @@ def _packed_backbone(config: LamrConfig, backbone: PreTrainedModel | None) -> Pr
     if config.lexical and getattr(backbone.config, "type_vocab_size", 2) < 2:
         raise CheckpointError("lexical features need a backbone with two token types")
     return backbone
-
-
-def _plain_config(backbone: PreTrainedModel) -> dict[str, object]:
-    settings: dict[str, object] = json.loads(backbone.config.to_json_string(use_diff=False))
-    return {name: value for name, value in settings.items() if name not in _NOT_ARCHITECTURE}

@@ -1,7 +1,5 @@
 """An ONNX graph's nodes: which ones make and read a value, and how others take their place."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

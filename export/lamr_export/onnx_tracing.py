@@ -4,8 +4,6 @@ The encoder and a causal language model are exported as they are served. A causa
 summed up inside the graph: one number a token comes out.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 import warnings

@@ -5,8 +5,6 @@ depend on nothing else, so whoever has kept them can leave out the first graph. 
 as it was written, with the same nodes, and their weights are places in that file.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -45,9 +45,8 @@ BALANCES = (0.35, 0.5, 0.65, 0.8)
 OUTLIER_RATIO = 1.5
 MOST_OUTLIERS = 8
 _ORDINARY = 0.98
-_QUIET = (
-    1e-3  # least share of the loudest channel, because a channel that samples hardly moved may move later
-)
+# least share of the loudest channel, because a channel that samples hardly moved may move later
+_QUIET = 1e-3
 
 
 @dataclass(frozen=True)

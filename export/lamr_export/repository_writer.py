@@ -4,8 +4,6 @@ The module knows which file goes where (docs/architecture.md, "Model repository"
 graphs, configurations and comparisons.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json
@@ -19,21 +17,9 @@ from pathlib import Path
 import onnxruntime
 import torch
 from lamr_base.errors import InvalidInputError
+from lamr_model import names
 from lamr_model.encoding import PromptEncoder
 from lamr_model.model_io import ChunkRequest
-from lamr_model.names import (
-    DECODER,
-    ENCODER,
-    ENSEMBLE,
-    MODELS,
-    ONNX_FILE,
-    PROGRAM_FILE,
-    REPORT_FILE,
-    SPEC_FILE,
-    WEIGHTS_FILE,
-    config_file,
-    version_folder,
-)
 from lamr_model.spec import ModelSpec, client_files
 from lamr_serving.engines import PRECISIONS
 
@@ -68,7 +54,7 @@ def check_target(target: Path, models: Collection[str], described: Path) -> None
     strange = sorted(
         path.name for path in entries if path.is_dir() and path.name not in (*models, "__pycache__")
     )
-    if entries and (strange or not (described / SPEC_FILE).is_file()):
+    if entries and (strange or not (described / names.SPEC_FILE).is_file()):
         content = f" (it holds {', '.join(strange[:3])})" if strange else ""
         raise ExportError(
             f"{target} isn't a model repository of ours{content}; name another folder or empty it"
@@ -89,8 +75,7 @@ def replacing(target: Path) -> Iterator[Path]:
     """A folder beside the target, which takes the target's place if the block succeeds and is removed if it fails.
 
     Files at the top of the old repository (a README, a licence) are kept. Raises `ExportError`: the target can't be
-    written.
-    """
+    written."""
     fresh, old = (target.parent / f".{target.name}.{os.getpid()}.{kind}" for kind in ("new", "old"))
     try:
         try:
@@ -112,23 +97,32 @@ def replacing(target: Path) -> Iterator[Path]:
         shutil.rmtree(old, ignore_errors=True)
 
 
-@dataclass(frozen=True)
-class ExportReport:
-    """One exported model repository."""
+@dataclass(frozen=True, kw_only=True)
+class ModelReport:
+    """What the reports of all exported models have."""
 
     name: str  # which model it is
     version: str
     fingerprint: str
-    precision: str  # the precision of the encoder's products, one of `lamr_serving.engines.PRECISIONS`
     parameters: int  # the number of the PyTorch model's parameters
-    opset: int  # the ONNX file's versions
-    ir_version: int
-    oldest_onnxruntime: str
-    oldest_container: str
-    torch: str  # the versions that verified it
-    onnxruntime: str
-    max_batch_size: int  # the most requests in one execution
+    opset: int = onnx_tracing.OPSET  # of the ONNX file
+    torch: str = torch.__version__  # the versions that verified it
+    onnxruntime: str = onnxruntime.__version__
     files: dict[str, int]  # the size of each file in bytes, by its path in the repository
+
+    def to_json(self) -> str:
+        return json.dumps(dataclasses.asdict(self), indent=2) + "\n"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportReport(ModelReport):
+    """One exported model repository."""
+
+    precision: str  # the precision of the encoder's products, one of `lamr_serving.engines.PRECISIONS`
+    ir_version: int = onnx_tracing.IR_VERSION  # of the ONNX file, and what can load it
+    oldest_onnxruntime: str = onnx_tracing.OLDEST_ONNXRUNTIME
+    oldest_container: str = onnx_tracing.OLDEST_CONTAINER
+    max_batch_size: int  # the most requests in one execution
     verification: Verification  # how the exported encoder differs from the PyTorch model
 
     @property
@@ -178,18 +172,26 @@ TOLERANCES: tuple[tuple[str, Callable[[Verification], float], float], ...] = (
 PyTorch and as a graph, while its root mean square error stays near 1e-5. A wrong graph is further off in the mean."""
 
 
-def export_repository(  # noqa: PLR0913 - each is one choice of the command line
+@dataclass(frozen=True, kw_only=True)
+class ServingTerms:
+    """What a repository says in place of its checkpoint."""
+
+    # with the first digits of the weights' digest as version; None for the checkpoint's own
+    name: str | None = None
+    scoring: str | None = None  # `paper` or `emission` instead of the checkpoint's (see `lamr_model.rules`)
+    # the most code tokens of a chunk, cut at lines; None for the checkpoint's chunks
+    chunk_tokens: int | None = None
+    max_batch_size: int | None = None  # the most requests in one execution; None: it follows from the window
+
+
+def export_repository(  # noqa: PLR0913 - keywords with defaults
     checkpoint: str | Path,
     output: str | Path,
     precision: str = "fp32",
+    terms: ServingTerms = ServingTerms(),
     *,
     revision: str | None = None,
-    name: str | None = None,
-    scoring: str | None = None,
-    chunk_tokens: int | None = None,
     texts: Sequence[SampleText] | None = None,
-    max_batch_size: int | None = None,
-    seed: int = 0,
     progress: Callable[[str], None] = lambda _: None,
 ) -> ExportReport:
     """Export a checkpoint to a model repository that Triton can load.
@@ -199,14 +201,10 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
         output: the repository's folder; a repository in it is replaced, another folder is refused.
         precision: `fp32`; `int8` for quantized weights and products; or `bf16`, whose file is that of fp32 (and is
             verified as such) with a configuration that asks OpenVINO for bf16 products.
+        terms: what differs from the checkpoint's own.
         revision: the revision of a checkpoint that is named by its Hugging Face id.
-        name: what the model is called, with the first digits of its weights' digest as version; if None, both are the
-            checkpoint's own.
-        scoring: `paper` or `emission` instead of the checkpoint's own (see `lamr_model.rules`).
-        chunk_tokens: the most code tokens of a chunk, cut at lines, instead of the checkpoint's own chunks.
         texts: pairs of a query and code on which changed decisions are counted; questions about the standard library
             if None.
-        max_batch_size: the most requests in one execution; if None, it follows from the window.
         progress: takes a line before each step.
 
     Raises:
@@ -216,16 +214,16 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
     """
     if precision not in PRECISIONS:
         raise ExportError(f"precision must be one of {', '.join(PRECISIONS)}, not {precision!r}")
-    check_name(name)
+    check_name(terms.name)
     target = Path(output)
-    check_target(target, MODELS, client_files(target))
+    check_target(target, names.MODELS, client_files(target))
     checkpoint = checkpoint_folder(checkpoint, revision, progress)
     progress(f"reading {checkpoint}")
     model = load_checkpoint(checkpoint)
     weights = weights_digest(model)
-    model.config = served_config(model.config, scoring, chunk_tokens)
-    if name is not None:
-        model.config = dataclasses.replace(model.config, name=name, version=weights[:8])
+    model.config = served_config(model.config, terms.scoring, terms.chunk_tokens)
+    if terms.name is not None:
+        model.config = dataclasses.replace(model.config, name=terms.name, version=weights[:8])
     progress(serving_terms(model.config))
     tokenizer = tokenizer_path(checkpoint)
     spec = model.config.spec(hashlib.sha256(tokenizer.read_bytes()).hexdigest(), weights)
@@ -234,35 +232,38 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
         raise CheckpointError(
             f"the window is {spec.chunking.window} tokens, but the backbone has {positions} positions"
         )
-    size = max_batch_size or default_batch_size(spec.chunking.window)
+    size = terms.max_batch_size or default_batch_size(spec.chunking.window)
     with replacing(target) as folder:
-        for part in (ENSEMBLE, ENCODER, DECODER):
-            version_folder(folder, part).mkdir(parents=True)
-        client, decoder = version_folder(folder, ENSEMBLE), version_folder(folder, DECODER)
-        (client / SPEC_FILE).write_text(spec.to_json(), encoding="utf-8")
+        for part in (names.ENSEMBLE, names.ENCODER, names.DECODER):
+            names.version_folder(folder, part).mkdir(parents=True)
+        client, decoder = (
+            names.version_folder(folder, names.ENSEMBLE),
+            names.version_folder(folder, names.DECODER),
+        )
+        (client / names.SPEC_FILE).write_text(spec.to_json(), encoding="utf-8")
         copy_client_files(tokenizer, client)
-        model.decoder_weights().save(decoder / WEIGHTS_FILE)
-        (decoder / PROGRAM_FILE).write_bytes(decoder_program())
+        model.decoder_weights().save(decoder / names.WEIGHTS_FILE)
+        (decoder / names.PROGRAM_FILE).write_bytes(decoder_program())
         width = model.heads.norm.normalized_shape[0]
         parameters = sum(weights.numel() for weights in model.parameters())
-        for part in MODELS:
+        for part in names.MODELS:
             text = model_config(part, spec, width, size, precision, parameters)
-            config_file(folder, part).write_text(text, encoding="utf-8")
+            names.config_file(folder, part).write_text(text, encoding="utf-8")
         progress(f"tracing the encoder ({precision})")
-        encoder = version_folder(folder, ENCODER)
+        encoder = names.version_folder(folder, names.ENCODER)
         graph = onnx_tracing.encoder_to_onnx(model)
         if precision == "int8":
             progress("calibrating and quantizing it")
             samples = [feed_of(batch) for batch in _text_batches(spec, tokenizer, calibration_texts())]
             # Random ids widen the bounds that real text shows, because an unknown file may hold any token.
-            probes = [feed_of(batch) for batch in random_batches(model, seed + 1)]
+            probes = [feed_of(batch) for batch in random_batches(model, seed=1)]
             graph = quantize_encoder(graph, samples, probes)
         onnx_tracing.save_onnx(graph, encoder)
         if model.config.similarity is not None and model.config.lexical is not None:
             write_parts(encoder, model.config.lexical.separator_id)
         progress("comparing it with PyTorch")
         chunks = _text_batches(spec, tokenizer, standard_texts() if texts is None else texts)
-        checked = verify_encoder(model, encoder / ONNX_FILE, random_batches(model, seed), chunks)
+        checked = verify_encoder(model, encoder / names.ONNX_FILE, random_batches(model), chunks)
         for what, error_of, allowed in () if precision == "int8" else TOLERANCES:
             if (error := error_of(checked)) > allowed:
                 raise ExportError(
@@ -272,17 +273,11 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
             **{each: getattr(spec, each) for each in ("name", "version", "fingerprint")},
             precision=precision,
             parameters=parameters,
-            opset=onnx_tracing.OPSET,
-            ir_version=onnx_tracing.IR_VERSION,
-            oldest_onnxruntime=onnx_tracing.OLDEST_ONNXRUNTIME,
-            oldest_container=onnx_tracing.OLDEST_CONTAINER,
-            torch=torch.__version__,
-            onnxruntime=onnxruntime.__version__,
             max_batch_size=size,
             files=files_of(folder),
             verification=checked,
         )
-        (encoder / REPORT_FILE).write_text(report.to_json(), encoding="utf-8")
+        (encoder / names.REPORT_FILE).write_text(report.to_json(), encoding="utf-8")
     return report
 
 

@@ -16,9 +16,8 @@ from lamr_model.perplexity.causal_scorer import IntArray
 from torch import Tensor
 from torch.nn import functional as F
 
-LEAST_SHARED = (
-    16  # Tokens that sequences must share to be read together: a token that begins every text is no reason
-)
+# Tokens that sequences must share to be read together: a token that begins every text is no reason
+LEAST_SHARED = 16
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,6 @@ The module knows the names, prompt and conventions of that project's checkpoints
 fused layers, one CRF head). It turns their tensors and settings into LaMR's. It builds no model.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

@@ -3,8 +3,6 @@
 What sequences share at their beginnings is read once, and only tokens that are asked for meet the vocabulary.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

@@ -4,8 +4,6 @@ The templates beside this module hold Triton's settings and the reasons for them
 the model. Of files it writes those of the line model alone.
 """
 
-from __future__ import annotations
-
 import json
 from importlib import resources
 from string import Template

@@ -4,8 +4,6 @@ Both run on packed batches of random ids and of real text, and both are decoded 
 caller decides whether a difference is acceptable, except for a wrong shape.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import importlib.util
 import itertools

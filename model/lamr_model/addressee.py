@@ -3,8 +3,6 @@
 The module is light, because the models' `model.py` import it in every process that Triton starts.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

@@ -4,8 +4,6 @@ Term statistics come from the texts at hand: one file, or a whole repository. Th
 it knows neither how text is split into words (`words`) nor how files are cut into pieces.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -10,11 +10,11 @@ from __future__ import annotations
 import bisect
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain, pairwise
 
 import numpy as np
 from lamr_base.arrays import ranges
+from lamr_base.records import dataclass
 from lamr_postprocess.layout import LineLayout
 from numpy.typing import NDArray
 

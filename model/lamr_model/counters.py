@@ -1,7 +1,5 @@
 """What counts the tokens of budgets: a table of a large model's tokenizer, a bound for all, a file, or our own."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from functools import lru_cache

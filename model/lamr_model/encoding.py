@@ -10,13 +10,14 @@ import hashlib
 import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import overload
 
 import numpy as np
 from lamr_base.errors import InvalidInputError, ModelMismatchError
+from lamr_base.expressions import expression
 from lamr_base.files import MOST_TOKENIZER_BYTES, read_regular
+from lamr_base.records import dataclass
 from lamr_postprocess.layout import LineLayout, line_layout
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
@@ -32,10 +33,10 @@ from lamr_model.words import TermIndex
 SLICE_CHARS, MOST_SLICE_CHARS = 2048, 8192
 _SLICES_AT_ONCE = 16
 # Where a slice ends: before a single space between two ASCII letters or digits, where that is sure to change nothing.
-_LAST_SAFE = re.compile(r".*[A-Za-z0-9](?= [A-Za-z0-9])", re.DOTALL)
-_NEXT_SAFE = re.compile(r"[A-Za-z0-9](?= [A-Za-z0-9])")
+_LAST_SAFE = expression(r".*[A-Za-z0-9](?= [A-Za-z0-9])", re.DOTALL)
+_NEXT_SAFE = expression(r"[A-Za-z0-9](?= [A-Za-z0-9])")
 # The next best places for a cut: before spaces inside or at the end of a line, then before a line that isn't indented.
-_SECOND_BEST = (re.compile(r".*(?<=\S)(?= )", re.DOTALL), re.compile(r".*\n(?=\S)", re.DOTALL))
+_SECOND_BEST = (expression(r".*(?<=\S)(?= )", re.DOTALL), expression(r".*\n(?=\S)", re.DOTALL))
 
 
 def slice_bounds(text: str) -> list[int]:
@@ -71,7 +72,7 @@ READ_SHARE = 0.3
 MIN_CODE_TOKENS = 32
 """A query must leave room for so many code tokens; with fewer, a chunk says too little about its code."""
 # What a control token looks like: `<think>`, `[SEP]`, `<|im_end|>`.
-_CONTROL = re.compile(r"<.*\w.*>|\[.*\w.*\]")
+_CONTROL = expression(r"<.*\w.*>|\[.*\w.*\]")
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,11 +1,8 @@
 """What a model is asked about one chunk and what it answers, whatever way leads to it."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-
 import numpy as np
 from lamr_base.errors import InvalidInputError
+from lamr_base.records import dataclass
 from numpy.typing import NDArray
 
 

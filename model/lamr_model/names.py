@@ -5,8 +5,6 @@ names and where a file lies. It reads nothing and imports only pathlib, because 
 in every process that Triton starts.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 # Models, which are the folders of the repository. Each has one version.

@@ -5,10 +5,9 @@ single lines. A model that has learned from English reads nothing in another lan
 comments can still be found. The module knows English words and a vocabulary; it knows no code.
 """
 
-from __future__ import annotations
-
-import re
 from collections.abc import Container
+
+from lamr_base.expressions import expression
 
 from lamr_model.words import IDENTIFIER, STOP_WORDS, terms
 
@@ -17,9 +16,9 @@ _ASKING_WORDS = """
     are can could did does how is was were what what's where where's which who who's whom whose why will would
 """
 _ASKING = frozenset(_ASKING_WORDS.split())
-_SENTENCE = re.compile(r"[^.?!\n]*(?:[.?!](?!\s|$)[^.?!\n]*)*")  # up to its mark; `os.path` and `3.2` go on
+_SENTENCE = expression(r"[^.?!\n]*(?:[.?!](?!\s|$)[^.?!\n]*)*")  # up to its mark; `os.path` and `3.2` go on
 _APOSTROPHE = "\u2019"  # as word processors set it
-_WORD = re.compile(rf"[A-Za-z]+(?:['{_APOSTROPHE}][a-z]+)?")
+_WORD = expression(rf"[A-Za-z]+(?:['{_APOSTROPHE}][a-z]+)?")
 
 
 def asks(query: str) -> bool:

@@ -6,14 +6,12 @@ rare in the document, each word counted once, after the maximal coverage of McDo
 and the reading says so.
 """
 
-from __future__ import annotations
-
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from lamr_base.arrays import Float64Array
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 from numpy.typing import NDArray
 
 from lamr_model.bm25 import rarity
@@ -24,8 +22,8 @@ CountEach = Callable[[Sequence[str]], NDArray[np.int64]]
 MOST_CHARACTERS = 1 << 16
 """How much of a query and of a task is looked at: three quarters of it at the beginning and the rest at the end."""
 _LONGEST_PART = 240  # characters; a longer sentence or line is cut at white space
-_PART = re.compile(r"\S(?:[^\r\n]*?[.!?;](?=\s)|[^\r\n]*)")
-_PIECE = re.compile(rf"\S(?:.{{0,{_LONGEST_PART - 2}}}\S)?(?!\S)|\S{{1,{_LONGEST_PART}}}")
+_PART = expression(r"\S(?:[^\r\n]*?[.!?;](?=\s)|[^\r\n]*)")
+_PIECE = expression(rf"\S(?:.{{0,{_LONGEST_PART - 2}}}\S)?(?!\S)|\S{{1,{_LONGEST_PART}}}")
 # The first part is the title of an issue and the summary of a message. Words of the intent are what a task is read for.
 _TITLE, _SHARED = 2.0, 1.5
 

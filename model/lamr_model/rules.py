@@ -8,11 +8,12 @@ its weights lie beside the description. The module knows rules and numbers; it c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any
 
 import numpy as np
 from lamr_base.arrays import logit, sigmoid
+from lamr_base.records import dataclass
 from numpy.typing import NDArray
 
 from lamr_model.query_kind import asks

@@ -12,12 +12,13 @@ import importlib.util
 import json
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from lamr_base.errors import ModelMismatchError
 from lamr_base.files import read_regular
+from lamr_base.records import dataclass
 
 from lamr_model.names import ENSEMBLE, SPEC_FILE, version_folder
 from lamr_model.rules import Scoring

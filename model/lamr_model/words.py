@@ -6,16 +6,16 @@ lose their English endings, and a query loses its stop words. The module knows c
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, count, product
 from typing import Any
 
 import numpy as np
 from lamr_base.arrays import Float64Array, ranges
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 from lamr_postprocess.layout import DIGIT, LOWER, NONE, OTHER, UNDERSCORE, UPPER, LineLayout, line_layout
 from lamr_postprocess.lines import code_points
 from numpy.typing import NDArray
@@ -30,8 +30,8 @@ _STOP = """
 """
 STOP_WORDS = frozenset(_STOP.split())
 
-IDENTIFIER = re.compile(r"[^\W\d]\w*|\d+")  # or a number
-_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\dA-Za-z_]+")
+IDENTIFIER = expression(r"[^\W\d]\w*|\d+")  # or a number
+_WORD = expression(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\dA-Za-z_]+")
 _SPACE = 32
 _ENDINGS = ("ings", "ing", "ies", "ied", "es", "ed", "s")
 

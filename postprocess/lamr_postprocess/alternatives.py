@@ -4,15 +4,14 @@ One version is parsed and the rows of the others are blanked. A row of any versi
 apart.
 """
 
-from __future__ import annotations
-
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-_CONFLICT = re.compile(rb"(?:(<{7})|(\|{7})|(={7})|(>{7}))(?=[ \t\r\n]|$)")
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
+
+_CONFLICT = expression(rb"(?:(<{7})|(\|{7})|(={7})|(>{7}))(?=[ \t\r\n]|$)")
 _BEGIN, _MIDDLES, _END = 1, (2, 3), 4
-_DIRECTIVE = re.compile(rb"[ \t]*#[ \t]*(?:(ifn?def|if)|(elif\w*|else)|(endif))\b")
+_DIRECTIVE = expression(rb"[ \t]*#[ \t]*(?:(ifn?def|if)|(elif\w*|else)|(endif))\b")
 
 _MOST_ROWS = 60
 """Of a condition that may be what doesn't parse."""

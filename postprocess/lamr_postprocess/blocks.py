@@ -4,12 +4,11 @@ A block is a row with the deeper rows below it, and the rows at its own depth th
 `else`). Code that isn't indented inside its braces (a namespace of C++) counts as deeper all the same.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from lamr_base.records import dataclass
 
 from lamr_postprocess.clock import in_time
 from lamr_postprocess.languages import Language

@@ -1,10 +1,8 @@
 """Rows of a text without a tree that are nothing without certain others, wherever these stand.
 
-A row that introduces the next one, a head whose block may not be empty, a clause after the clauses that are tried
-before it, a jump to its target.
+A row that introduces the next one, a table's head, a head whose block may not be empty, a clause after the clauses that
+are tried before it, a jump to its target.
 """
-
-from __future__ import annotations
 
 import re
 from bisect import bisect_left
@@ -12,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
+from lamr_base.expressions import expression
 
 from lamr_postprocess.clock import in_time
 from lamr_postprocess.frames import Frames
@@ -19,7 +18,7 @@ from lamr_postprocess.languages import Language
 from lamr_postprocess.lines import BoolArray
 from lamr_postprocess.wholes import Wholes
 
-_BRACE = re.compile(r"\s*(?:[-*] )?\{\s*")
+_BRACE = expression(r"\s*(?:[-*] )?\{\s*")
 Bonds = Iterator[tuple[int, int]]
 
 
@@ -40,6 +39,7 @@ def bonds_of(
     bonds = [
         *_introduced(lines, np.flatnonzero(~blank).tolist(), language, wholes),
         *_jumps(rows, language, wholes),
+        *(_tables(lines, rows, language.tables) if language.tables else ()),
     ]
     begins = (row for row in reversed(rows) if wholes.head[row] == row)
     inner = [row for row in begins if lines[row][:1].isspace() or wholes.inside[row] >= 0]
@@ -56,13 +56,27 @@ def bonds_of(
 
 
 def _introduced(lines: Sequence[str], rows: Sequence[int], language: Language, wholes: Wholes) -> Bonds:
-    """The rows that are nothing without the next one, and that one's."""
+    """The rows that say something of the next one, with it, and it with them."""
     if language.documents:
         begins = re.compile(rf"[ \t]*(?:{language.documents})")
         for row, below in in_time(pairwise(rows)):
             head = int(wholes.head[row])
             if head != wholes.head[below] and (begins.match(lines[row]) or begins.match(lines[head])):
                 yield row, below
+                yield below, row
+
+
+def _tables(lines: Sequence[str], rows: Sequence[int], begins: str) -> Bonds:
+    """The rows of tables, with the table's first two and its closing one."""
+    cells = [row for row in rows if re.match(begins, lines[row])]
+    breaks = [place for place, (row, below) in enumerate(pairwise(cells), start=1) if below > row + 1]
+    for start, end in in_time(pairwise([0, *breaks, len(cells)] if cells else ())):
+        first, second, last = cells[start], cells[min(start + 1, end - 1)], cells[end - 1]
+        closed = lines[last].strip() == lines[first].strip()
+        for row in cells[start:end]:
+            yield row, first
+            yield row, second
+            yield row, last if closed else first
 
 
 def _clauses(lines: Sequence[str], rows: Sequence[int], language: Language, frames: Frames) -> Bonds:

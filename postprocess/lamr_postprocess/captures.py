@@ -18,19 +18,18 @@
 - `@command`: a name that may show that the grammar misread the text (`Language.misreadings`).
 """
 
-from __future__ import annotations
-
 import math
-import re
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from itertools import pairwise
 from operator import attrgetter
 
 import numpy as np
 import tree_sitter
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 
 from lamr_postprocess.clock import in_time
 from lamr_postprocess.languages import Language
@@ -47,7 +46,7 @@ _LONG_ROW = 20_000  # bytes
 _DEEPEST = 1_000  # levels of the tree; names below are not read
 _OPEN_MATCHES = 256
 _SECTION = 1 << 15  # bytes; nodes of a larger one fall out of a core's cache before they are read
-_WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
+_WORD = expression(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 _OPEN, _OUTSIDE = 0, 1
 _NO_SPANS = np.zeros((0, 2), np.int64)
 _SCOPES = {"scope": FUNCTION, "scope.members": MEMBERS, "scope.expression": EXPRESSION}

@@ -1,7 +1,5 @@
 """The moment by which a call's work must be done; loops over a text look at it."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Iterable, Iterator

@@ -5,18 +5,17 @@ A language's `definitions` query captures the names. A definition is the node th
 definition.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 from operator import attrgetter
 
 import numpy as np
 import tree_sitter
 from lamr_base.errors import visible
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 
 from lamr_postprocess.byte_counts import approximate_tokens
 from lamr_postprocess.captures import bounded_captures
@@ -26,8 +25,8 @@ from lamr_postprocess.mending import parse_mended
 from lamr_postprocess.syntax import CostlySyntaxError, MissingGrammarError, ParsedText
 
 # Grammars wrap a name in what declares it: C's `*name(int x)`, JavaScript's `name = () => …`.
-_WRAPPER = re.compile(r"\w*_declarator|qualified_identifier|template_function|operator_cast")
-_FUNCTION = re.compile(
+_WRAPPER = expression(r"\w*_declarator|qualified_identifier|template_function|operator_cast")
+_FUNCTION = expression(
     r"\w*(?:function|method|constructor|destructor|operator|initializer|init_declaration|subscript|indexer|event|"
     r"[gs]etter|macro|property|lexical_declaration|variable_declaration|field_definition|static_block)\w*|"
     r"pair|field|var_spec|assignment_expression|export_statement"
@@ -82,7 +81,6 @@ def definition_spans(text: str, language: Language) -> list[DefinitionSpan]:
 
 def spans_in(source: ParsedText) -> list[DefinitionSpan]:
     """The definitions of a parsed text, as `definition_spans` gives them."""
-    last_row = source.rows.shape[0] - 1
     found = sorted(
         {
             (one.node.start_byte, -one.end.end_byte, one.name.start_byte): one
@@ -97,7 +95,7 @@ def spans_in(source: ParsedText) -> list[DefinitionSpan]:
     for (start, _, _), one in found:
         while ends and ends[-1] <= start:
             ends.pop()
-        definitions.append(_span(one, len(ends), last_row))
+        definitions.append(_span(one, len(ends), source))
         ends.append(one.end.end_byte)
     return definitions
 
@@ -122,21 +120,24 @@ def _definitions(captures: Mapping[str, Sequence[tree_sitter.Node]], language: L
 def _definition(name: tree_sitter.Node) -> tuple[tree_sitter.Node, bool]:
     """The definition around a name, and whether it is a function."""
     node, inner = name.parent or name, name
-    while node.parent is not None and _WRAPPER.fullmatch(node.type):
+    while _WRAPPER.fullmatch(node.type) and node.parent is not None:
         node, inner = node.parent, node
     return node, inner.type == "function_declarator" or _FUNCTION.fullmatch(node.type) is not None
 
 
 def _end(node: tree_sitter.Node, language: Language) -> tree_sitter.Node:
     """The last node of a definition: the body behind a signature, which may stand in a node of signatures."""
-    around = node.parent
+    if not language.prefixes:
+        return node
+    around = node.parent  # which is looked for from the root
     signature = around if around is not None and around.type in language.prefixes else node
     body = signature.next_named_sibling if signature.type in language.prefixes else None
     return body if body is not None and body.type == _BODY else node
 
 
-def _span(found: _Found, depth: int, last_row: int) -> DefinitionSpan:
+def _span(found: _Found, depth: int, source: ParsedText) -> DefinitionSpan:
     """A definition that lies in so many others."""
+    last_row, name = len(source.rows) - 1, source.data[found.name.start_byte : found.name.end_byte]
     first, end = found.node.start_point.row, found.end.end_point
     last = end.row - (end.column == 0 and end.row > first)
     return DefinitionSpan(
@@ -145,7 +146,7 @@ def _span(found: _Found, depth: int, last_row: int) -> DefinitionSpan:
         head=min(found.name.start_point.row, last_row),
         depth=depth,
         is_function=found.is_function,
-        name=(found.name.text or b"").decode("utf-8", "replace"),
+        name=name.decode("utf-8", "replace"),
     )
 
 
@@ -158,8 +159,8 @@ _LOOKED_AT = 64
 LONGEST_NAME = 40
 """Characters of a name in a marker; of a longer one its beginning stands there."""
 _LONGEST_READ = 1_000  # bytes of a name that is looked at at all
-_WORD = re.compile(r"\w*|(?!.*lamr)[^\s,;\\\"'`()\[\]{}]*", re.IGNORECASE)
-_SPEAKING = re.compile(r"(?:[\\\"`()\[\]{}]|lamr)+", re.IGNORECASE)
+_WORD = expression(r"\w*|(?!.*lamr)[^\s,;\\\"'`()\[\]{}]*", re.IGNORECASE)
+_SPEAKING = expression(r"(?:[\\\"`()\[\]{}]|lamr)+", re.IGNORECASE)
 _INTRODUCTION, _SEPARATOR, _MORE = ": ", ", ", " \u2026"
 
 

@@ -6,12 +6,12 @@ another (`Dockerfile.dev`, `settings.yaml.example`, `nginx.conf.j2`); what is le
 engine comes with the language (`languages.templates`).
 """
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from functools import lru_cache
 from pathlib import PurePath
+
+from lamr_base.expressions import expression
 
 from lamr_postprocess.languages import LANGUAGES, Language, language_named
 from lamr_postprocess.languages.contested import CONTESTED
@@ -28,16 +28,18 @@ from lamr_postprocess.syntax import CostlySyntaxError, MissingGrammarError, brok
 
 _SAMPLE = 16_384
 _LONG_SAMPLE = 65_536  # characters, where a licence and guards may stand before the first sign
-_SHEBANGS = re.compile(r"\ufeff?((?:#!.*\n?)+)")  # of nix-shell, the second line names the interpreter
+_SHEBANGS = expression(r"\ufeff?((?:#!.*\n?)+)")  # of nix-shell, the second line names the interpreter
 _ENOUGH = 2  # signs that must match for a guess from the content
 _BEGINS = r"\A"  # a hint of how a text begins decides alone
-_MODELINE = re.compile(
+_MODELINE = expression(
     r"-\*-[ \t]*(?:.*?\bmode:[ \t]*)?(?P<emacs>[\w+#-]+)[ \t]*(?:;.*)?-\*-"
     r"|\b(?:vi|vim|ex):.*?\b(?:ft|filetype|syntax)=(?P<vim>[\w+#-]+)",
     re.IGNORECASE,
 )
 _LINES_OF_MODELINES = 5
 _LONGEST_MODELINE = 400
+_SUFFIX = expression(r"[^.]\.[A-Za-z]\w*$")
+_LEAST_INDENTED = 0.2  # of the lines, where a text has blocks
 _MOST_CARRIED = 4  # endings that are taken off a name
 
 
@@ -53,7 +55,7 @@ def detect_language(text: str, path: str | None = None) -> Language:
     if language is None:
         language = _by_modeline(text) or _by_shebang(text[:200])
     if language is None and template is None:
-        language = _by_content(text[:_SAMPLE]) or language_named("text")
+        language = _by_content(text[:_SAMPLE]) or language_named(_by_shape(text[:_SAMPLE], name))
     if template is None:
         template = (
             template_in(text[:_LONG_SAMPLE]) if language and language.name in MAY_BE_TEMPLATES else None
@@ -188,6 +190,14 @@ def _by_content(sample: str) -> Language | None:
     best = _by_hints(sample)
     rest = sample if best is None else without_blocks(sample)
     return best if rest is sample else _by_hints(rest)
+
+
+def _by_shape(sample: str, name: str) -> str:
+    """`other` for a file with an ending that no language has and with blocks, else `text`."""
+    lines = [line for line in sample.split("\n") if line.strip()]
+    indented = sum(line[0] in " \t" for line in lines)
+    blocks = _SUFFIX.search(name) and indented >= _LEAST_INDENTED * len(lines) > 0
+    return "other" if blocks else "text"
 
 
 def _by_hints(sample: str) -> Language | None:

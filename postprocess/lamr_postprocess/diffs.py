@@ -4,12 +4,11 @@ A hunk's header says how many lines it has, so lines in it that look like header
 of a change says something else. `git log -p`, `git show`, `git diff` and `diff -u` write such texts.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
 import numpy as np
+from lamr_base.expressions import expression
 
 from lamr_postprocess.frames import Frames
 from lamr_postprocess.lines import BoolArray, IntArray
@@ -17,13 +16,13 @@ from lamr_postprocess.lines import BoolArray, IntArray
 MOST_ROWS = 60
 """Rows of a hunk that are kept or cut together. Of a longer one each run of changed lines is."""
 _NONE = -1
-_HUNK = re.compile(r"(?P<marks>@@+) (?P<ranges>(?:[-+]\d+(?:,\d+)? )+)(?P=marks)")
-_COUNT = re.compile(r"[-+]\d+(?:,(\d+))?")
+_HUNK = expression(r"(?P<marks>@@+) (?P<ranges>(?:[-+]\d+(?:,\d+)? )+)(?P=marks)")
+_COUNT = expression(r"[-+]\d+(?:,(\d+))?")
 _HEADS = tuple(
-    map(re.compile, (r"commit [0-9a-f]{7,}\b|From [0-9a-f]{7,} ", r"diff |Index: ", r"--- ", r"\+\+\+ "))
+    map(expression, (r"commit [0-9a-f]{7,}\b|From [0-9a-f]{7,} ", r"diff |Index: ", r"--- ", r"\+\+\+ "))
 )
 """How the lines begin that others stand under, outermost first."""
-_ABOUT = re.compile(r"(?:Author|AuthorDate|Commit|CommitDate|Date|Merge|Subject|From): ")
+_ABOUT = expression(r"(?:Author|AuthorDate|Commit|CommitDate|Date|Merge|Subject|From): ")
 """What belongs to the line of a commit."""
 
 

@@ -4,16 +4,15 @@ One `Document` serves any number of selections of the same text, which is what a
 of a text without a tree may be in another language, and a marker there takes that one's comments (`markup_of`).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain, product
 from typing import Any
 
 import numpy as np
+from lamr_base.records import dataclass
 from numpy.typing import NDArray
 
 from lamr_postprocess.bonds import bonds_of
@@ -268,7 +267,9 @@ def analyse(
             `repair`.
         least_cut: see `LEAST_CUT`; 0 fills no gaps but blank lines.
     """
-    return source.once((repair, named, least_cut), lambda: _analysed(source, repair, named, least_cut))
+    return source.once(
+        "analysis", (repair, named, least_cut), lambda: _analysed(source, repair, named, least_cut)
+    )
 
 
 def _analysed(source: SourceFile, repair: bool, named: bool, least_cut: int) -> Document:
@@ -339,7 +340,7 @@ class _Space:
 def _by_line(source: SourceFile, space: _Space, why: str | None) -> _Structure:
     """The structure of a text without a tree, and why it has none if that is worth a word."""
     text, lines, language, spans = source.body, source.body_lines, source.language, source.layout.spans
-    wholes = wholes_of(text, lines, spans, language)
+    wholes = wholes_of(source)
     inner = wholes.head != np.arange(len(lines))
     frames = _frames(source, space, inner, wholes)
     blank = space.blank & ~inner
@@ -383,7 +384,7 @@ def _structure(source: SourceFile, space: _Space, named: bool) -> _Structure:
     if names[0][0].misread:
         return _by_line(source, space, _BROKEN.format(language.name))
     damage, spans = tree.damage, spans_in(tree)
-    disputes = disputes_of(source.body, source.layout.spans, outline, tree)
+    disputes = disputes_of(source, outline, tree)
     why = _note(language, damage, disputes)
     del tree
     look()

@@ -5,13 +5,13 @@ language is written with. A reading counts only if it gives the same bytes back,
 for byte, whatever the guess. What gives no text is binary.
 """
 
-from __future__ import annotations
-
 import codecs
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 
 from lamr_postprocess.byte_counts import HIGH, count
 
@@ -19,16 +19,16 @@ _SAMPLE_BYTES = 1 << 14
 """What a guess is made by, however large a file is."""
 _HEAD_BYTES = 1024
 # `coding` in one of the first two lines, as of Python, Ruby, Emacs and XML; elsewhere what HTML, gettext and Vim say.
-_SAID = re.compile(
+_SAID = expression(
     rb"\A(?:[^\n]*\n)?[^\n]*coding[ \t]*[:=][ \t]*[\"']?([\w.-]+)|(?:charset=[\"']?|^scriptencoding[ \t]+)([\w.-]+)",
     re.IGNORECASE | re.MULTILINE,
 )
 _ASCII = "".join(map(chr, range(0x20, 0x7F)))
 # A word that isn't all ASCII. The second byte of a character can be ASCII, from @ on.
-_WORD = re.compile(rb"[\x80-\xff][@-\xff]{0,400}")
-_LETTERS = re.compile(rb"[A-Za-z]*\Z")
+_WORD = expression(rb"[\x80-\xff][@-\xff]{0,400}")
+_LETTERS = expression(rb"[A-Za-z]*\Z")
 _LETTERS_BEFORE = 20
-_RUN = re.compile(rb"[\x80-\xff]+")
+_RUN = expression(rb"[\x80-\xff]+")
 
 _LATIN = ("cp1252", "iso8859_2", "cp1250", "cp1254", "cp850")
 _OTHER_SCRIPTS = ("cp1251", "koi8_u", "cp866", "cp1253", "cp1255", "cp1256")
@@ -39,7 +39,7 @@ _LONG_ENOUGH = 64
 """Bytes without control characters that are hardly a binary file's, whatever page they are in."""
 _LONE = 1.6
 """Bytes in a row that aren't ASCII, in the mean, below which a text is Latin."""
-_BESIDE_A_LETTER = re.compile(rb"[A-Za-z][\x80-\xff]|[\x80-\xff](?=[A-Za-z])")
+_BESIDE_A_LETTER = expression(rb"[A-Za-z][\x80-\xff]|[\x80-\xff](?=[A-Za-z])")
 _FEW = 6
 """Bytes of a Latin text that aren't ASCII, which tell nothing."""
 _TOO_ODD, _AS_ODD = 0.4, 0.02
@@ -65,12 +65,12 @@ class _Pairs:
     common: re.Pattern[bytes]
     least: float = 0.8
     least_bytes: int = 2
-    telling: re.Pattern[bytes] = re.compile(b"")
+    telling: re.Pattern[bytes] = expression(b"")
     high: bool = True
 
 
 def _not_within_a_word(pair: bytes) -> re.Pattern[bytes]:
-    return re.compile(rb"(?:%b){2,}|(?<![A-Za-z])%b|%b(?![A-Za-z])" % (pair, pair, pair))
+    return expression(rb"(?:%b){2,}|(?<![A-Za-z])%b|%b(?![A-Za-z])" % (pair, pair, pair))
 
 
 _PAIRS = (
@@ -79,15 +79,15 @@ _PAIRS = (
     _Pairs(
         "euc_jp",
         _not_within_a_word(rb"[\xa1\xa3-\xa5\xb0-\xcf][\xa1-\xfe]"),
-        telling=re.compile(rb"[\xa4\xa5][\xa1-\xfe]"),  # kana
+        telling=expression(rb"[\xa4\xa5][\xa1-\xfe]"),  # kana
     ),
     _Pairs("gb18030", _not_within_a_word(rb"[\xa1-\xa3\xb0-\xd7][\xa1-\xfe]")),
     _Pairs(
         "cp932",
-        re.compile(rb"(?:\x81[@-\xfc]|\x82[O-\xf1]|\x83[@-\x96]|[\x88-\x98][@-\xfc]){2,}"),
+        expression(rb"(?:\x81[@-\xfc]|\x82[O-\xf1]|\x83[@-\x96]|[\x88-\x98][@-\xfc]){2,}"),
         high=False,
     ),
-    _Pairs("big5", re.compile(rb"(?:[\xa1-\xc6][@-~\xa1-\xfe]){2,}"), high=False),
+    _Pairs("big5", expression(rb"(?:[\xa1-\xc6][@-~\xa1-\xfe]){2,}"), high=False),
 )
 _LEAST_TELLING = 0.2  # of the common characters
 _MOST_ODD = 0.1  # of the runs of a text of such pairs
@@ -182,7 +182,7 @@ _HALVES = 3
 _OF_ASCII, _OF_OTHERS = 0.4, 0.06
 """The least share of NULs in UTF-16; ASCII with some NULs in it is none."""
 _NO_TEXT = frozenset(["Cc", "Cn", "Co", "Cs"])
-_SURROGATES, _PRIVATE = re.compile("[\udc80-\udcff]"), re.compile("[\uf780-\uf7ff]")
+_SURROGATES, _PRIVATE = expression("[\udc80-\udcff]"), expression("[\uf780-\uf7ff]")
 _TO_PRIVATE = 0xF700 - 0xDC00
 
 

@@ -1,11 +1,9 @@
 """How much of a text is damaged, by its tree, and where."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import tree_sitter
+from lamr_base.records import dataclass
 
 from lamr_postprocess.syntax import ParsedText
 

@@ -5,19 +5,18 @@ A line that closes or goes on with a block, as the table of its language says (`
 it at its indentation need each other.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 
 from lamr_postprocess.clock import in_time
 from lamr_postprocess.lines import BoolArray, IntArray
 
-_TAG = re.compile(r"</([\w:.-]+)")
+_TAG = expression(r"</([\w:.-]+)")
 _NONE = -1
 _MOST_SIBLINGS = 1000  # between two tags, so that a file of closing tags takes no time of its square
 

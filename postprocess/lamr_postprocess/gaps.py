@@ -4,12 +4,10 @@ A gap is a run of cut rows between two kept ones. A small one is filled if all t
 well. Filling is monotone: where more is kept, a small gap falls into smaller ones, which need no more.
 """
 
-from __future__ import annotations
-
 from collections import deque
-from dataclasses import dataclass
 
 import numpy as np
+from lamr_base.records import dataclass
 
 from lamr_postprocess.lines import BoolArray, IntArray
 from lamr_postprocess.outline import NOBODY

@@ -4,8 +4,6 @@ The `headings` expressions of a language's table say what a heading is: a sectio
 stage of a Dockerfile, a division of COBOL. Its `directives` say what all lines after them mean.
 """
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

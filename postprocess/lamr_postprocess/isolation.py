@@ -6,23 +6,23 @@ the number of faults. A frame that doesn't parse gets the end that it lacks, or 
 rows inside keep their structure then. What no attempt mends is blanked: it belongs to no tree.
 """
 
-from __future__ import annotations
-
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
+
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 
 from lamr_postprocess.blocks import Blocks
 from lamr_postprocess.syntax import Allowance, Grammar, parses
 
 Span = tuple[int, int]
 
-_NAME = re.compile(rb"([^\W\d]\w*)\s*(?:final\s*)?(?:[(<:{]|\bextends\b|\bimplements\b|$)")
+_NAME = expression(rb"([^\W\d]\w*)\s*(?:final\s*)?(?:[(<:{]|\bextends\b|\bimplements\b|$)")
 _NO_NAME = b"_"
 _KEYWORDS = frozenset(
     b"func function fn def class struct enum union interface namespace if for while switch catch match do try".split()
 )
-_CONTROL = re.compile(
+_CONTROL = expression(
     rb"\b(?:if|else|for|foreach|while|switch|do|try|catch|match|loop|with|unless|synchronized)\b"
 )
 _REPORTS, _REPORTS_PER_KILOBYTE = 6_000, 40

@@ -3,13 +3,11 @@
 Everything here is an array operation over the text's characters. `lines` says where lines end.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from lamr_base.records import dataclass
 from numpy.typing import NDArray
 
 from lamr_postprocess.lines import code_points, ink, spans_of

@@ -7,27 +7,27 @@ the tool wouldn't print ends the attempt. So logs, whose lines begin with a time
 listings.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Container, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 
 from lamr_postprocess.detection import detect_language
 from lamr_postprocess.lines import IntArray, split_lines
 
 FILE = r"(?:[A-Za-z]:[\\/])?[^\s:\x00-\x1f][^:\x00-\x1f\r\n]{0,1000}?"
 """A regular expression of what may be a path before a colon, a mark or a line's end; `looks_like_file` judges it."""
-_SUFFIX = re.compile(r"[^.\s].*\.(?:[A-Za-z_][\w+~-]{0,14}|7z|3gp|mp[34]|[1-9][a-z]?)$|\.[A-Za-z][\w.+-]*$")
-_NAMES = re.compile(
+_SUFFIX = expression(r"[^.\s].*\.(?:[A-Za-z_][\w+~-]{0,14}|7z|3gp|mp[34]|[1-9][a-z]?)$|\.[A-Za-z][\w.+-]*$")
+_NAMES = expression(
     r"(?:LICEN[CS]E|README|CHANGE(?:LOG|S)|COPYING|NOTICE|AUTHORS|VERSION|CODEOWNERS|INSTALL|TODO|CONTRIBUTING|BUILD|"
     r"WORKSPACE|[A-Z]\w*file|makefile|configure|gradlew|mvnw)(?:\.[\w.]+)?$"
 )
 """Names of files without an ending: LICENSE, Dockerfile."""
-_PLAIN_FOLDERS = re.compile(r"(?:[A-Za-z]:)?[\w.@+~\\/-]*[A-Za-z][\w.@+~\\/-]*$")
-_DATE = re.compile(r"\d{1,4}[/-]\w{1,9}[/-]\d{1,4}$")
+_PLAIN_FOLDERS = expression(r"(?:[A-Za-z]:)?[\w.@+~\\/-]*[A-Za-z][\w.@+~\\/-]*$")
+_DATE = expression(r"\d{1,4}[/-]\w{1,9}[/-]\d{1,4}$")
 
 
 def looks_like_file(path: str) -> bool:
@@ -41,53 +41,53 @@ def looks_like_file(path: str) -> bool:
 
 
 NUMBERS = (
-    re.compile(r"[ \t]*(?P<number>\d+)(?:\t|→)"),  # `cat -n`, `nl`, Claude Code, OpenHands
-    re.compile(r"[ \t]*(?P<number>\d+) {0,4}[|│] "),  # OpenCode, bat
-    re.compile(r"[ \t]*(?P<number>\d+) {0,4}[|│]"),
-    re.compile(r"[ \t]*(?P<number>\d+)\. "),  # Copilot
-    re.compile(r"[ \t]*(?P<number>\d+): "),  # OpenCode
-    re.compile(r"[ \t]*(?P<number>\d+):"),  # SWE-agent, `grep -n ''`
+    expression(r"[ \t]*(?P<number>\d+)(?:\t|→)"),  # `cat -n`, `nl`, Claude Code, OpenHands
+    expression(r"[ \t]*(?P<number>\d+) {0,4}[|│] "),  # OpenCode, bat
+    expression(r"[ \t]*(?P<number>\d+) {0,4}[|│]"),
+    expression(r"[ \t]*(?P<number>\d+)\. "),  # Copilot
+    expression(r"[ \t]*(?P<number>\d+): "),  # OpenCode
+    expression(r"[ \t]*(?P<number>\d+):"),  # SWE-agent, `grep -n ''`
 )
 """What stands before a line, by the tools that put it there; the first group is the line's number.
 
 A text has one of them on all its lines. A mark with a space goes before the same mark without one, so that a space is
 taken off where all lines have it, and never from the indentation of some.
 """
-NUMBERED_BLANK = re.compile(r"[ \t]*(\d+)[ \t→|│.:]*(?=[\r\n]*$)")
+NUMBERED_BLANK = expression(r"[ \t]*(\d+)[ \t→|│.:]*(?=[\r\n]*$)")
 """A blank line with its number, the white space at its end taken off or not."""
 _REVISION = r"\^?[0-9a-f]{7,64}\*?"
 _BLAME = (
-    re.compile(
+    expression(
         rf"{_REVISION}(?:[ \t]+\S+)?[ \t]+\([^\n]*?\d{{4}}-\d\d-\d\d[^\n)]*?[ \t](?P<number>\d+)\)(?: |(?=[\r\n]*$))"
     ),
-    re.compile(rf"{_REVISION}\t\([^\n\t]*\t[^\n\t]*\t[ ]*(?P<number>\d+)\)"),  # `git annotate`
-    re.compile(rf"{_REVISION}[ ]+(?P<number>\d+)\)(?: |(?=[\r\n]*$))"),  # `git blame -s`
+    expression(rf"{_REVISION}\t\([^\n\t]*\t[^\n\t]*\t[ ]*(?P<number>\d+)\)"),  # `git annotate`
+    expression(rf"{_REVISION}[ ]+(?P<number>\d+)\)(?: |(?=[\r\n]*$))"),  # `git blame -s`
 )
-_RULE = re.compile(
+_RULE = expression(
     r"[─━]{4,}[┬┼┴─━]*[ \t]*$|[ \t]+[│|][ \t]+(?:File: (?P<path>.+?)|Size: .*)[ \t]*$|[ \t]+[│|][ \t]*$"
 )
 """What `bat` draws around a file."""
-_MATCH = re.compile(rf"(?P<path>{FILE}):(?P<number>\d+):")
-_COLUMNS = re.compile(rf"(?P<path>{FILE}):(?P<number>\d+):(?P<column>\d+):")  # `rg --column`, `--vimgrep`
-_FOUND = re.compile(rf"(?P<path>{FILE}):(?!\d+:)")  # `grep` and `rg` without `-n`
-_BESIDE = re.compile(
+_MATCH = expression(rf"(?P<path>{FILE}):(?P<number>\d+):")
+_COLUMNS = expression(rf"(?P<path>{FILE}):(?P<number>\d+):(?P<column>\d+):")  # `rg --column`, `--vimgrep`
+_FOUND = expression(rf"(?P<path>{FILE}):(?!\d+:)")  # `grep` and `rg` without `-n`
+_BESIDE = expression(
     r"(?P<mark>[-=])(?P<number>\d+)(?P=mark)"
 )  # after a path: context of `-C`, functions of `-p`
-_HIT = re.compile(r"(?P<number>\d+)[:=-]")  # under a heading, or in one file
-_HEADING = re.compile(rf"(?P<path>{FILE})[ \t]*$")
-_SEPARATOR = re.compile(r"--[ \t]*$")
-_ASIDE = re.compile(r"--[ \t]*$|Binary file .* matches[ \t]*$|(?:grep|rg|git): .*$")
-_SAID = re.compile(
+_HIT = expression(r"(?P<number>\d+)[:=-]")  # under a heading, or in one file
+_HEADING = expression(rf"(?P<path>{FILE})[ \t]*$")
+_SEPARATOR = expression(r"--[ \t]*$")
+_ASIDE = expression(r"--[ \t]*$|Binary file .* matches[ \t]*$|(?:grep|rg|git): .*$")
+_SAID = expression(
     r"(?:\d+(?:-\d+)?:)?[ \t]*(?:(?:fatal |internal )?error|warning|note|info|hint|remark|help|[A-Z]{1,5}\d{2,5})"
     r"[ \t]*[:\[(]",
     re.IGNORECASE,
 )
 """How what a compiler or a linter says begins, after path and number."""
-_SENTENCE = re.compile(r"\d+:\d+(?:-\d+)?: (?! )\S|\d+: \w*(?:Error|Warning)\b")
+_SENTENCE = expression(r"\d+:\d+(?:-\d+)?: (?! )\S|\d+: \w*(?:Error|Warning)\b")
 """The same with the line's number before it: words after a column and one space."""
-_TIME = re.compile(r"\W{0,2}(?:\d{1,2}:\d{2}\b|\d{4}-\d{2}(?:-\d{2}|\b))")
-_COLOURS = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)|[()][0-9A-B])")
-_FIRST = re.compile(r"[^\r\n]*(?:\r\n?|\n)?")
+_TIME = expression(r"\W{0,2}(?:\d{1,2}:\d{2}\b|\d{4}-\d{2}(?:-\d{2}|\b))")
+_COLOURS = expression(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)|[()][0-9A-B])")
+_FIRST = expression(r"[^\r\n]*(?:\r\n?|\n)?")
 _FEWEST = 2  # lines; a single one is no listing
 _PROBED = 20  # lines that the first look covers, in lines of 200 characters
 

@@ -11,17 +11,19 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, cached_property, partial
 
 import numpy as np
 import tree_sitter
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 
 from lamr_postprocess.alternatives import Alternatives, branches_in, conditions_in, conflicts_in
 from lamr_postprocess.blocks import NO_DEPTH, Blocks, blocks_of
 from lamr_postprocess.clock import look
 from lamr_postprocess.extent import Extent, error_rows, extent_of, whole_texts
-from lamr_postprocess.frames import Frames, frames_of
+from lamr_postprocess.frames import Frames, frames_of, no_frames
 from lamr_postprocess.isolation import blank, isolate
 from lamr_postprocess.languages import Language
 from lamr_postprocess.syntax import (
@@ -33,7 +35,7 @@ from lamr_postprocess.syntax import (
     parser_text,
 )
 
-_CONDITION = re.compile(rb"[ \t]*#[ \t]*(?:if|el|endif)")
+_CONDITION = expression(rb"[ \t]*#[ \t]*(?:if|el|endif)")
 _LONGEST_ROWS = 400
 """Bytes of a row in the mean, above which no rows are told apart: the text wasn't written by lines."""
 
@@ -126,9 +128,10 @@ class _Mender:
             return state.source
         changed = state.change.blanked | state.change.told
         rows = tuple(sorted(row for row in changed if self._own[row].strip()))
-        found = _frames(self._blocks(self._own), self._language)
-        blanked = np.isin(np.arange(len(self._own)), [*state.change.blanked])
-        frames = Frames(np.where(blanked, found.above, -1), np.where(blanked, found.opening, -1))
+        frames = no_frames(np.full(len(self._own), -1))
+        if blanked := [*state.change.blanked]:  # which stand under rows before them
+            found = _frames(self._blocks(self._own[: max(blanked) + 1]), self._language)
+            frames.above[blanked], frames.opening[blanked] = found.above[blanked], found.opening[blanked]
         told = state.change.told
         bonds = (*state.change.bonds, *self._whole(told), *self._joined(told), *self._continued(told))
         return replace(state.source, damage=Damage(rows, frames, bonds, runs_of(sorted(told))))

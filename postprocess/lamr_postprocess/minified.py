@@ -4,8 +4,6 @@ them around what is looked for.
 No line of such a text can be chosen, and reading it would take a model minutes.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

@@ -4,12 +4,10 @@
 scope that uses it, and then all of its uses there are resolved together.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from lamr_base.records import dataclass
 
 from lamr_postprocess.captures import EXPRESSION, FUNCTION, MEMBERS, NO_SCOPE, Names, NameScope, encoded
 from lamr_postprocess.clock import in_time

@@ -4,11 +4,10 @@ Scanners keep what is open in a state of fixed size, and end a process where tha
 open when it looks for a repair costs it the square of its depth. People write neither.
 """
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
+from lamr_base.expressions import expression
 
 from lamr_postprocess.lines import IntArray
 
@@ -20,9 +19,9 @@ DEEPEST_BRACKETS = 1_000
 _BRACKETS = (b"([{", b")]}", b"")
 _ANGLES = (b"<", b">", b";{}")
 _ALL_CLOSED = 1 << 24  # more than are ever open
-_FAR = rb"(?m)^[ \t?:-]{%d}"  # each level takes a column
-_INDENTED = re.compile(rb"^([ \t]*)((?:[-?:][ \t]+)*)(?=[^\s])", re.MULTILINE)
-_MARK = re.compile(rb"[-?:][ \t]+")
+_FAR = rb"\n[ \t?:-]{%d}"  # each level takes a column; a line end is found more quickly than what `^` begins
+_INDENTED = expression(rb"^([ \t]*)((?:[-?:][ \t]+)*)(?=[^\s])", re.MULTILINE)
+_MARK = expression(rb"[-?:][ \t]+")
 
 
 def is_too_deep(
@@ -35,7 +34,7 @@ def is_too_deep(
         angles: whether `<` opens something that belongs to a statement (the arguments of a type).
         rows, brackets: how many levels of indentation and how many brackets may be.
     """
-    if re.search(_FAR % rows, data) and _levels(data) > rows:
+    if re.search(_FAR % rows, b"\n" + data) and _levels(data) > rows:
         return True
     signs = (_BRACKETS, _ANGLES) if angles else (_BRACKETS,)
     return any(_open_at_once(data, brackets, *each) > brackets for each in signs)
@@ -48,8 +47,9 @@ def _open_at_once(data: bytes, few: int, opening: bytes, closing: bytes, ending:
     steps = np.zeros(256, dtype=np.int64)
     for signs, step in ((opening, 1), (closing, -1), (ending, -_ALL_CLOSED)):
         steps[list(signs)] = step
-    taken: IntArray = steps[np.frombuffer(data, dtype=np.uint8)]
-    level = np.append(0, np.cumsum(taken[taken != 0]))
+    points = np.frombuffer(data, dtype=np.uint8)
+    taken: IntArray = steps[points[(steps != 0)[points]]]
+    level = np.append(0, np.cumsum(taken))
     return int((level - np.minimum.accumulate(level)).max())
 
 

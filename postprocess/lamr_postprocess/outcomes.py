@@ -4,16 +4,16 @@ They are kept before anything is ranked, since no question about a run is answer
 `data/outcomes.toml` is the table of tools. One that no row knows is told by words of failure, and by its end.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
+
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 
 from lamr_postprocess.clock import in_time
 from lamr_postprocess.outputs import Block, bare_lines, output_blocks
@@ -23,7 +23,7 @@ LAST_LINES = 3
 
 
 _ENDED_BADLY = r"\b[Ee]xit(?:ed|s)?(?: with)?(?: (?:code|status|value))?[ :=]{1,3}(?!0\b)-?\d{1,10}\b"
-_INSIDE = re.compile(
+_INSIDE = expression(
     rf"{_ENDED_BADLY}|non-zero (?:exit|code)|core dumped|[Cc]ommand not found|did not run successfully|Dubious, test"
     r"|treated as errors|too many warnings"
     r"|\b(?:FAILED|ERROR|FAIL)(?: +\[ *\d+%\]|[!.)]*| \|)$|\.\.\. (?:FAILED|FAIL|ERROR)\b|\(FAILED - \d|\[FAIL\]"
@@ -33,27 +33,27 @@ _INSIDE = re.compile(
     r"|:\d+: (?:trailing whitespace|leftover conflict|space before tab|new blank line)"
 )
 """What says that something failed, anywhere in a line."""
-_MAYBE = re.compile(
+_MAYBE = expression(
     r"FAIL|[Ff]ail|ERR|[Ee]rror|[Ee]xit|\*\*\*|ELIFE| s = |non-zero|dumped|Dubious|not found|not run"
     r"|\[-W|treated as|too many|undefined ref|[\u2717\u2718]|whitespace|leftover|before tab|blank line"
 )
 """What a line holds that `_INSIDE` can match: quicker, since most lines hold none."""
 _COLUMNS = ("summary", "failure", "doubtful", "again")
-_REPORTS = re.compile(r"[\u2713\u2714\u221a] \S|ok \d|PASS\b|\S.* PASSED\b|NAME +.*(?:READY|STATUS)|--> \S")
+_REPORTS = expression(r"[\u2713\u2714\u221a] \S|ok \d|PASS\b|\S.* PASSED\b|NAME +.*(?:READY|STATUS)|--> \S")
 """How lines begin that show that a text is a tool's report."""
-_FAILING = re.compile(
+_FAILING = expression(
     r"(?<![\d.])[1-9]\d* (?:\w+ )?(?:fail|error)|FAIL|(?:fail|failures?|errors?):? [1-9]|of errors",
     re.IGNORECASE,
 )
 """What totals hold that count failures."""
-_COUNTING = re.compile(
+_COUNTING = expression(
     r"\d (?:\w+ )?(?:pass|fail|test|error|ok)|(?:pass|tests|failures)[:=]? ?\d|SUCC|\bOK\b|Result",
     re.IGNORECASE,
 )
 """What totals hold that count anything but time."""
-_GOES_ON = re.compile(r"(?:error|warning):(?: \[[-\w]+\])?$")
+_GOES_ON = expression(r"(?:error|warning):(?: \[[-\w]+\])?$")
 """How a message ends that says what is wrong in the next line."""
-_RAISED = re.compile(r"(?:\w+\.)*[A-Z]\w*(?::|$)")
+_RAISED = expression(r"(?:\w+\.)*[A-Z]\w*(?::|$)")
 """An exception's name, with which the message of a traceback begins."""
 
 
@@ -82,7 +82,7 @@ class OutcomeRows:
 def tools() -> dict[str, dict[str, list[str]]]:
     """The columns of each tool; see the head of the table."""
     toml: Any = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-    text = (files("lamr_postprocess") / "data" / "outcomes.toml").read_text(encoding="utf-8")
+    text = (Path(__file__).parent / "data" / "outcomes.toml").read_text(encoding="utf-8")
     for name, part in toml.loads(text)["parts"].items():
         text = text.replace(f"<{name}>", part)
     table: dict[str, dict[str, list[str]]] = toml.loads(text)

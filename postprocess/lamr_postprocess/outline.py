@@ -9,12 +9,11 @@ must not be empty keeps an item or gets its filler; everything in `repair` rests
 This module turns what `walk.py` finds into arrays by row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
+from lamr_base.records import dataclass
 
 from lamr_postprocess.languages import Comment, Language
 from lamr_postprocess.lines import BoolArray, IntArray

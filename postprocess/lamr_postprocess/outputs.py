@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 
 from lamr_postprocess.frames import Frames
 from lamr_postprocess.lines import BoolArray, split_lines
@@ -120,16 +121,16 @@ _MOST_BLANK = 2  # blank lines in a row within a block that goes on by how its l
 _MOST_MESSAGE = 20  # lines of what an exception says, where no record of a log ends it
 _LONGEST = 1000  # characters of a line that are looked at
 
-_CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
+_CONTROL = expression(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
 # What syslog, journald, `docker compose`, `kubectl` and CI put before each line.
 _STAMP = r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?[ \t]"
-_RECORD = re.compile(
+_RECORD = expression(
     rf"{_STAMP}|\[?\d\d:\d\d:\d\d|\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\b"
     r"|(?:trace|debug|info|warn(?:ing)?): "
 )
 """How a record of a log begins, behind what stands before each line."""
 _SCRIPT = r"(?:test|build|lint|check|type-?check|unit|e2e|dev|start)[\w:-]*"  # of turbo, lerna, npm-run-all
-_BEFORE = re.compile(
+_BEFORE = expression(
     rf"(?:{_STAMP})?(?:std(?:out|err) [FP] )?(?:#\d+ (?:\d+\.\d+ )?)?"
     rf"(?:(?=[\d.-]*[A-Za-z_])[\w.-]+ +\|(?: |$))?(?:[@\w/.-]+:{_SCRIPT}: )?"
     rf"(?:[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d \S+ [\w./@-]+(?:\[\d+\])?: )?(?:{_STAMP})?"

@@ -4,8 +4,6 @@ The page is self-contained: it uses no network, no fonts and no libraries, and i
 The slider is exact, because what repair adds is computed here for each of its steps.
 """
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -11,15 +11,16 @@ import time
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby, islice
 from typing import Any
 
 import numpy as np
 from lamr_base.errors import InvalidInputError
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 
-_TOKEN = re.compile(
+_TOKEN = expression(
     r"""(?P<escape>\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.))
       | (?P<open>\[\^?\]?)
       | (?P<comment>\(\?\#[^)]*\))
@@ -28,7 +29,7 @@ _TOKEN = re.compile(
       | (?P<other>.)""",
     re.DOTALL | re.VERBOSE,
 )
-_IN_CLASS = re.compile(
+_IN_CLASS = expression(
     r"(?P<escape>\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.))|(?P<other>\[:\^?[a-z]+:\]|[^\]])|(?P<close>\])",
     re.DOTALL,
 )
@@ -159,7 +160,7 @@ MOST_BYTES = 8 << 20
 _STEPS_AT_ONCE = 100_000_000
 _STEPS_OF_A_LINE = 1_000_000_000
 _REMEDIES = tuple(
-    (re.compile(sign), remedy)
+    (expression(sign), remedy)
     for sign, remedy in (
         (
             r"operator: \(\?<?[=!]",

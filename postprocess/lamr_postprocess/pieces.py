@@ -4,8 +4,6 @@ Questions are answered by functions more often than by single lines. So a line i
 beside it score, and what its piece does (docs/lab/selection.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

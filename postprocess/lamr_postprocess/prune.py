@@ -3,22 +3,21 @@
 Each step is a module of its own.
 """
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from lamr_base.errors import own_errors
+from lamr_base.records import dataclass
 from numpy.typing import ArrayLike, NDArray
 
 from lamr_postprocess.byte_counts import approximate_tokens
 from lamr_postprocess.document import LEAST_CUT, Document, analyse
 from lamr_postprocess.languages import language_named
-from lamr_postprocess.lines import BoolArray, IntArray
+from lamr_postprocess.lines import BoolArray, IntArray, split_lines
 from lamr_postprocess.outcomes import OutcomeRows
 from lamr_postprocess.pieces import Float64Array, values_of
 from lamr_postprocess.render import COMMENT, NAMED, Style, render, sample_marker, single_gaps
@@ -218,7 +217,7 @@ class _Budget:
 
 def _shown_lines(document: Document, line_numbers: bool) -> list[str]:
     """The lines as a result shows them."""
-    lines = [document.text[start:stop] for start, stop in document.spans.tolist()]
+    lines = split_lines(document.text)
     return [f"{number}\t{line}" for number, line in zip(document.numbers, lines)] if line_numbers else lines  # noqa: B905
 
 

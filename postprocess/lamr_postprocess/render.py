@@ -9,14 +9,12 @@ repair the whole text is then SWE-Pruner's (`filtered_text`). A marker ends as t
 does.
 """
 
-from __future__ import annotations
-
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 
 from lamr_postprocess.document import Document
 from lamr_postprocess.languages import Comment
@@ -159,7 +157,7 @@ def sample_marker(document: Document, style: Style | None = None) -> str:
     return f"    {document.language.comment.wrap(_words(last, last) + names)}\n"
 
 
-NUMBERS = re.compile(r"(?<=\.\.\. )(?P<first>\d+)(?:-(?P<last>\d+))?(?= pruned)")
+NUMBERS = expression(r"(?<=\.\.\. )(?P<first>\d+)(?:-(?P<last>\d+))?(?= pruned)")
 """The numbers in a marker's words."""
 
 

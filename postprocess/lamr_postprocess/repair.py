@@ -18,11 +18,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
+from lamr_base.records import dataclass
 from numpy.typing import NDArray
 
 from lamr_postprocess.captures import Names

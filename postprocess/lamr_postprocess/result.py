@@ -1,9 +1,8 @@
 """What pruning gives back, and the way from there to the original."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from lamr_base.records import dataclass
 
 from lamr_postprocess.lines import split_lines
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from operator import index
 from typing import SupportsIndex, TypeGuard
 
 import numpy as np
 from lamr_base.errors import InvalidInputError
+from lamr_base.records import dataclass
 
-from lamr_postprocess.byte_counts import approximate_tokens
+from lamr_postprocess.byte_counts import approximate_tokens_of_lines
 from lamr_postprocess.document import Document
 from lamr_postprocess.lines import BoolArray, IntArray
 from lamr_postprocess.outline import NOBODY
@@ -154,8 +154,8 @@ def highest_thresholds(document: Document, scores: Float64Array) -> Float64Array
     values = np.clip(values_of(scores, document.pieces, document.blank), 0, 1)
     ranking = np.argsort(-values, kind="stable")
     ranking = ranking[~document.blank[ranking]]
-    lines = [document.body[start:stop] for start, stop in document.body_spans[ranking].tolist()]
-    share = np.maximum(np.cumsum([approximate_tokens(line) for line in lines]) / _USUAL, _LEAST_SHARE)
+    tokens = approximate_tokens_of_lines(document.body)[ranking]
+    share = np.maximum(np.cumsum(tokens) / _USUAL, _LEAST_SHARE)
     best = values[ranking]
     highest = np.zeros(len(values))
     highest[ranking] = best / (best + share * (1 - best))

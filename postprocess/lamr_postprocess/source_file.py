@@ -5,24 +5,25 @@ last ones, because agents ask about the same file again and again. The module kn
 query and no scores.
 """
 
-from __future__ import annotations
-
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TypeVar
+
+from lamr_base.records import dataclass
 
 from lamr_postprocess.detection import detect_language
 from lamr_postprocess.languages import Language
 from lamr_postprocess.layout import LineLayout, line_layout
-from lamr_postprocess.lines import IntArray, line_spans
+from lamr_postprocess.lines import IntArray, line_spans, split_lines
 from lamr_postprocess.listing import Listing, read_listing
 from lamr_postprocess.outputs import output_frames
+from lamr_postprocess.pairs import Pairs, pairs_in
 
 MOST_CHARS = 1 << 20
-"""The characters of all texts that are kept. What is known of them takes about twenty times as many bytes."""
+"""The characters of all texts that are kept. What is known of them takes about thirty times as many bytes."""
 
 T = TypeVar("T")
 
@@ -67,14 +68,12 @@ class SourceFile:
     @cached_property
     def lines(self) -> list[str]:
         """The lines of the text with their newlines."""
-        return [self.text[start:stop] for start, stop in self.spans.tolist()]
+        return split_lines(self.text)
 
     @cached_property
     def body_lines(self) -> list[str]:
         """The lines of the body with their newlines."""
-        if self.listing is None:
-            return self.lines
-        return [self.body[start:stop] for start, stop in self.layout.spans.tolist()]
+        return self.lines if self.listing is None else split_lines(self.body)
 
     @cached_property
     def language(self) -> Language:
@@ -83,6 +82,12 @@ class SourceFile:
             return self.given_language
         named = None if self.listing is None else self.listing.path
         return detect_language(self.body, self.path or named)
+
+    @cached_property
+    def pairs(self) -> Pairs | None:
+        """Brackets and end words over several rows of the body; None where no table tells them from its texts."""
+        scan, wholes = self.language.scan, self.language.wholes
+        return None if scan is None else pairs_in(self.body, self.layout.spans, scan, wholes)
 
     @cached_property
     def is_output(self) -> bool:
@@ -98,17 +103,20 @@ class SourceFile:
             language = detect_language(self.body, self.path)
         return language.blocks is output_frames
 
-    def once(self, key: Hashable, make: Callable[[], T], kind: str = "") -> T:
-        """Return what `make` gives, which isn't called again until another key of its kind was asked for.
+    def once(self, what: str, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what `make` gives, which isn't called again until the same is asked for with another key.
 
         One value of each kind is kept, because an analysis takes ten times as much memory as its text.
         """
-        last = self._last.get(kind)
-        if last is not None and last[0] == key:
-            return last[1]  # type: ignore[return-value]  # of the same key
-        value = make()
-        self._last[kind] = (key, value)
-        return value
+        last, value = self._last.get(what, (None, None))
+        if what not in self._last or last != key:
+            value = make()
+            self._last[what] = (key, value)
+        return value  # type: ignore[return-value]  # of the same kind and key
+
+    def kept(self, what: str, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what `once` does, or of a text that is too large to be kept what `make` gives each time."""
+        return self.once(what, key, make) if len(self.text) <= MOST_CHARS else make()
 
 
 class SourceFiles:

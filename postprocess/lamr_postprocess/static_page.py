@@ -3,8 +3,6 @@
 Such a page is self-contained; it runs nothing and loads nothing, and its policy forbids both.
 """
 
-from __future__ import annotations
-
 from html import escape
 
 from lamr_base.errors import visible

@@ -10,12 +10,14 @@ import importlib
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache, cached_property
 
 import numpy as np
 import tree_sitter
 from lamr_base.errors import InvalidInputError
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 
 from lamr_postprocess.clock import is_over, look
 from lamr_postprocess.frames import Frames
@@ -25,23 +27,26 @@ from lamr_postprocess.lines import IntArray, spans_of
 from lamr_postprocess.nesting import is_too_deep
 from lamr_postprocess.trials import DIED, PARSED, trial_of
 
-_ERROR = 65_535  # tree-sitter's kind id of an ERROR node; it is outside the grammar's own range
+ERROR = 65_535  # tree-sitter's kind id of an ERROR node; it is outside the grammar's own range
 
 # A parser that looks for the likeliest repair of broken code can take time that grows with the cube of the text: 11 s
 # for 20 kB of `a=>{` as Java. It reports progress every hundred operations (about 25 us). Code that people write takes
 # 1 to 10 reports a kilobyte, even when another language's grammar reads it.
 _REPORTS = 10_000
 _REPORTS_PER_KILOBYTE = 40
-# Some grammars get slower from report to report. Parsers take 0.2 to 1 s a megabyte of what people write.
-_SECONDS = 0.5
-_SECONDS_PER_MEGABYTE = 5.0
+_REPORTS_A_LOOK = 8  # a look at the clocks takes a fifth of the time from one report to the next
+# Some grammars get slower from report to report, up to 800 us. Usual is 10 to 45 us.
+_SECONDS = 0.2
+_SECONDS_PER_REPORT = 2e-4
 MOST_BYTES = 10_000_000
 """Of a text that is parsed."""
 _PIECE = 1 << 16  # bytes handed to the parser at a time
 _PIECE_OF_A_NODE = 1 << 8  # bytes handed to a query at a time, which compares the text of single nodes
+_SPARE = list[bytearray]()
+"""Empty pieces: tree-sitter 0.26.1 never frees what it was given, so it gets the same ones again."""
 # A scanner that looks ahead to the end of the text at every token reads the last piece again each time (200 us).
 _REPORTS_PER_PIECE = 8
-_SEVERAL = re.compile(r"^\((\w+(?:\|\s*\w+)+)(\s+.*)$", re.MULTILINE)
+_SEVERAL = expression(r"^\((\w+(?:\|\s*\w+)+)(\s+.*)$", re.MULTILINE)
 _MOST_BROKEN_INSIDE = 0.05  # of a part in another language
 
 
@@ -72,7 +77,8 @@ class Grammar:
     Attributes:
         parser: the grammar itself.
         lists: for each kind id, the specification by the parent's kind id; the key -1 stands for any parent.
-        comments, companions, prefixes, labels, padded, opaque: the kind ids in the table's columns of these names.
+        comments, companions, prefixes, labels, padded, opaque: the kind ids in the table's columns of these names; an
+            error is a prefix, too.
         plain: the kind ids that no column names, of which the tree has most.
         names: the name of each kind id.
         language: the table.
@@ -91,6 +97,11 @@ class Grammar:
     language: Language
 
     @cached_property
+    def joiners(self) -> bytes:
+        """The characters of the table's column, as the bytes that they are."""
+        return self.language.joiners.encode()
+
+    @cached_property
     def query(self) -> tree_sitter.Query | None:
         """The compiled query `names`, None where the table has none."""
         return self._compiled(self.language.names)
@@ -107,12 +118,15 @@ class Grammar:
 
     @cached_property
     def meanings(self) -> re.Pattern[bytes] | None:
-        """How lines begin that say what others mean; the groups are the table's columns. None where there are none."""
+        """How lines begin that say what others mean, with the line end before them; the groups are the table's columns.
+
+        None where there are none. What begins with a line end is found four times as quickly as what `^` begins.
+        """
         language = self.language
         names = ("directives", "sections", "remarks", "documents", "asides")
         columns = {name: getattr(language, name) for name in names}
         parts = [f"(?P<{name}>{pattern})" for name, pattern in columns.items() if pattern]
-        return re.compile(rf"^[ \t]*(?:{'|'.join(parts)})".encode(), re.MULTILINE) if parts else None
+        return re.compile(rf"\n[ \t]*(?:{'|'.join(parts)})".encode(), re.MULTILINE) if parts else None
 
     def _compiled(self, query: str) -> tree_sitter.Query | None:
         return tree_sitter.Query(self.parser, spelled_out(query)) if query else None
@@ -186,10 +200,10 @@ def grammar_of(language: Language) -> Grammar:
         ) from None
     parser = tree_sitter.Language(getattr(wheel, function)())
     names = {i: parser.node_kind_for_id(i) or "" for i in range(parser.node_kind_count)}
-    names[_ERROR] = "ERROR"
+    names[ERROR] = "ERROR"
     ids: dict[str, set[int]] = {}
     for number, name in names.items():
-        if number == _ERROR or parser.node_kind_is_named(number):  # the token `begin` isn't the node `begin`
+        if number == ERROR or parser.node_kind_is_named(number):  # the token `begin` isn't the node `begin`
             ids.setdefault(name, set()).add(number)
 
     def kinds(wanted: frozenset[str]) -> frozenset[int]:
@@ -211,11 +225,11 @@ def grammar_of(language: Language) -> Grammar:
         lists=lists,
         comments=comments,
         companions=companions,
-        prefixes=kinds(language.prefixes),
+        prefixes=kinds(language.prefixes) | {ERROR},
         labels=kinds(language.labels),
         padded=padded,
         opaque=opaque,
-        plain=frozenset(names) - {_ERROR, *lists, *comments, *companions, *padded, *opaque},
+        plain=frozenset(names) - {ERROR, *lists, *comments, *companions, *padded, *opaque},
         names=names,
         language=language,
     )
@@ -252,11 +266,11 @@ class Allowance:
     def __init__(self, size: int, reports: int = _REPORTS, per_kilobyte: int = _REPORTS_PER_KILOBYTE) -> None:
         """Allow what texts of this many bytes take in all."""
         self.left = reports + per_kilobyte * size // 1_000
-        self._end = time.thread_time() + _SECONDS + _SECONDS_PER_MEGABYTE * size / 1e6
+        self._end = time.thread_time() + _SECONDS + _SECONDS_PER_REPORT * self.left
 
     def is_used_up(self) -> bool:
         """Whether nothing is left."""
-        return self.left < 0 or time.thread_time() > self._end
+        return self.left < 0 or time.thread_time() > self._end - _SECONDS_PER_REPORT * self.left
 
 
 def parse_bytes(data: bytes, grammar: Grammar, allowance: Allowance | None = None) -> ParsedText:
@@ -340,7 +354,9 @@ def tree_of(
 
     def over(_offset: int, error: bool) -> bool:
         allowance.left -= 1
-        return allowance.is_used_up() or is_over() or (until_error and error)
+        if allowance.left % _REPORTS_A_LOOK == 0 and (allowance.is_used_up() or is_over()):
+            return True
+        return allowance.left < 0 or (until_error and error)
 
     def read(offset: int, _point: tree_sitter.Point) -> bytes | bytearray:
         if parsed:
@@ -348,7 +364,8 @@ def tree_of(
         allowance.left -= _REPORTS_PER_PIECE
         if allowance.left < 0:
             return b""  # between two reports of progress nothing else ends a parse
-        pieces.append(bytearray(data[offset : offset + _PIECE]))
+        pieces.append(_spare_piece())
+        pieces[-1][:] = data[offset : offset + _PIECE]
         return pieces[-1]
 
     try:
@@ -362,10 +379,18 @@ def tree_of(
     finally:
         parsed = True
         for piece in pieces:
-            piece.clear()  # tree-sitter 0.26.1 never frees what it was given
+            piece.clear()
+        _SPARE.extend(pieces)
     if allowance.left < 0:
         raise CostlySyntaxError(f"{len(data)} bytes that take too long to parse")
     return tree
+
+
+def _spare_piece() -> bytearray:
+    try:
+        return _SPARE.pop()
+    except IndexError:
+        return bytearray()
 
 
 def broken_share(source: ParsedText) -> float:

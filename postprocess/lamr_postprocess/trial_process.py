@@ -1,7 +1,5 @@
 """The process of `trials`: it parses what it is sent, within limits, and may die of it."""
 
-from __future__ import annotations
-
 import resource
 import sys
 import time

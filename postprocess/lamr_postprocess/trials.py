@@ -7,15 +7,15 @@ unusual that are larger or nested deeper than what people write; the rest is par
 from __future__ import annotations
 
 import os
-import subprocess
 import threading
-from multiprocessing.connection import Connection, Pipe
-from typing import Any
-
-from lamr_base import children
+from typing import TYPE_CHECKING, Any
 
 from lamr_postprocess.clock import look
 from lamr_postprocess.nesting import is_too_deep
+
+if TYPE_CHECKING:
+    import subprocess
+    from multiprocessing.connection import Connection
 
 MOST_BYTES, DEEPEST_ROWS, DEEPEST_BRACKETS = 1_000_000, 50, 100
 """Of a text that is usual; see `nesting`."""
@@ -62,6 +62,11 @@ class Trials:
             raise
 
     def _started(self) -> Connection:
+        import subprocess  # noqa: PLC0415  # they take long, and most processes try nothing
+        from multiprocessing.connection import Pipe  # noqa: PLC0415
+
+        from lamr_base import children  # noqa: PLC0415
+
         if self._pipe is None or self._process is None or self._process.poll() is not None:
             self._end()
             self._pipe, theirs = Pipe()

@@ -5,8 +5,6 @@ hold escape sequences, which a terminal shows as pictures and never receives. Th
 nothing.
 """
 
-from __future__ import annotations
-
 import json
 from itertools import pairwise
 

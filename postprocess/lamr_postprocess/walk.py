@@ -7,15 +7,16 @@ depth has no limit, and enters only nodes that span rows. To it, rows are number
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from itertools import repeat
 
 import tree_sitter
+from lamr_base.records import dataclass
 
 from lamr_postprocess.clock import in_time
 from lamr_postprocess.languages import Comment, ListKind
-from lamr_postprocess.syntax import ParsedText
+from lamr_postprocess.syntax import ERROR, ParsedText
 
 NOBODY = -1
 UNIT_COLUMNS, SEGMENT_COLUMNS = 5, 4
@@ -34,6 +35,8 @@ class ItemList:
     Attributes:
         owner: the unit that the list stands in.
         kind: the list's specification.
+        statement: the statement that its items belong to, or `NOBODY` where each is one.
+        markup: the comment syntax of its items.
         items: the list's units in order, without comments.
         last_kind: the name of the last item's kind.
         counted: the last item that has its value by others, or `NOBODY`.
@@ -45,6 +48,8 @@ class ItemList:
 
     owner: int
     kind: ListKind
+    statement: int
+    markup: int
     items: list[int] = field(default_factory=list)
     last_kind: str = ""
     counted: int = NOBODY
@@ -54,9 +59,8 @@ class ItemList:
     beside: list[int] = field(default_factory=list)
 
 
-@dataclass(eq=False, slots=True)
 class _Place:
-    """Where the walk is.
+    """Where the walk is. What most places lack is the class's, since the walk makes one for each node that it enters.
 
     Attributes:
         unit: the unit around.
@@ -74,20 +78,20 @@ class _Place:
         column: the first column of the innermost list around, if that list goes by columns.
     """
 
-    unit: int
-    items: ItemList | None
-    companion: bool
-    last_item: int
-    list_end: int
-    kind: int
+    items: ItemList | None = None
+    last_item = NOBODY
     fields: dict[int, str] | None = None
-    prefix: bool = False
-    directive: int = NOBODY
-    section: int = NOBODY
-    remark: int = NOBODY
+    prefix = False
+    directive = section = remark = NOBODY
     documents: tuple[int, ...] = ()
-    outer: _Place | None = None
-    column: int = 0
+
+    list_end = NOBODY
+    column = 0
+
+    def __init__(self, unit: int, companion: bool, kind: int, outer: _Place | None) -> None:
+        self.unit, self.companion, self.kind, self.outer = unit, companion, kind, outer
+        if outer is not None:
+            self.list_end, self.column = outer.list_end, outer.column
 
     def at(self, column: int) -> _Place:
         """The place that a comment in a column belongs to; one further left than a list belongs to a list around it."""
@@ -101,7 +105,7 @@ class _Place:
         return place
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class _CommentAbove:
     """The last comment that begins a row.
 
@@ -119,7 +123,7 @@ class _CommentAbove:
 
     def stands_on(self, row: int, column: int, parent: int) -> bool:
         """Whether what begins there begins right below the comment."""
-        return (self.last, self.column, self.parent) == (row - 1, column, parent)
+        return self.last == row - 1 and self.column == column and self.parent == parent
 
 
 class Walk:
@@ -147,8 +151,8 @@ class Walk:
         self.remarked: list[tuple[int, int]] = []  # (comment, the item that it stands right above)
         meanings = self.grammar.meanings
         self.marks = {  # what says something of others, by the byte where it begins
-            found.start(found.lastgroup): found.lastgroup
-            for found in (meanings.finditer(self.data) if meanings else ())
+            found.start(found.lastgroup) - 1: found.lastgroup
+            for found in (meanings.finditer(b"\n" + self.data) if meanings else ())
             if found.lastgroup
         }
         self.broken: set[int] = set()
@@ -163,9 +167,11 @@ class Walk:
 
     def run(self, rows: int) -> None:
         """Visit nodes in document order and enter those that span rows."""
-        top = self.new_unit(NOBODY, 0, rows - 1, _ANY)
+        top = self.new_unit(NOBODY, 0, rows - 1, NOBODY, NOBODY)
         assert top == TOP
-        self.visit_all(self.source.tree, _Place(top, None, False, NOBODY, rows - 1, -1))
+        place = _Place(top, False, NOBODY, None)
+        place.list_end = rows - 1
+        self.visit_all(self.source.tree, place)
 
     def visit_all(self, tree: tree_sitter.Tree, place: _Place) -> None:
         """Visit all nodes of a tree."""
@@ -190,9 +196,9 @@ class Walk:
                         if row > self.last_row or unit != self.last_unit:
                             self.emit(unit, row, row, place.companion)
                         continue
-                elif node.is_error:
+                elif kind == ERROR:
                     self.add_broken(place)
-                inner = self.visit(node, place)
+                inner = self.visit(node, kind, place)
                 if inner is not None:
                     break
             if inner is not None:
@@ -208,47 +214,64 @@ class Walk:
         self.broken.add(place.unit if place.items is None else place.last_item)
         place.prefix = True
 
-    def visit(self, node: tree_sitter.Node, place: _Place) -> _Place | None:
+    def visit(self, node: tree_sitter.Node, kind: int, place: _Place) -> _Place | None:
         """Emit the node's rows, or return the place of its children if the walk must enter the node."""
-        grammar, kind = self.grammar, node.kind_id
-        row, (last, column) = node.start_point[0], node.end_point
+        (row, left), (last, column) = node.start_point, node.end_point
         if column == 0 and last > row:
             last -= 1  # the node ends with the newline of the row before
+        if kind not in self.grammar.plain:
+            return self.visit_told(node, kind, (row, left, last), place)
+        unit, is_item = self.unit_of(node, kind, row, left, place)
+        companion = place.companion and not is_item
+        if last == row or (self.careful and is_item and node.has_error):
+            self.emit(unit, row, last, companion)
+            return None
+        return self.enter(node, row, last, _Place(unit, companion, kind, place))
+
+    def visit_told(
+        self, node: tree_sitter.Node, kind: int, edges: tuple[int, int, int], place: _Place
+    ) -> _Place | None:
+        """Visit a node whose kind the language's table names: its first row and column, and its last row, are known."""
+        grammar, (row, left, last) = self.grammar, edges
         if kind in grammar.padded:
             row, last = _inked_rows(node, row)
             if row > last:
                 return None
-        unit, is_item = self.unit_of(node, kind, row, last, place)
-        companion = place.companion and not is_item
-        spec, whole = None, self.careful and (node.is_error or (is_item and node.has_error))
-        if kind not in grammar.plain:
-            companion = companion or kind in grammar.companions
-            spec = self.list_kind(node, place.kind)
-            by_row = spec is not None and spec.by_row
-            whole = whole or ((kind in grammar.comments or kind in grammar.opaque) and not by_row)
-        in_rows = spec is not None and spec.by_row and not spec.delimited
-        if whole or (last == row and (spec is None or (is_item and not in_rows))):
+        if kind in grammar.comments:
+            unit, is_item = self.comment_unit(node, row, last, place), True
+        else:
+            unit, is_item = self.unit_of(node, kind, row, left, place)
+        companion = (place.companion and not is_item) or kind in grammar.companions
+        spec = self.list_kind(node, grammar.lists[kind], place.kind) if kind in grammar.lists else None
+        by_row = spec is not None and spec.by_row
+        whole = (kind in grammar.comments or kind in grammar.opaque) and not by_row
+        broken = self.careful and (kind == ERROR or (is_item and node.has_error))
+        cut_inside = spec is not None and not (is_item and (spec.delimited or not by_row))
+        if whole or broken or (last == row and not cut_inside):
             self.emit(unit, row, last, companion)
             return None
+        inner = _Place(unit, companion, kind, place)
         if spec is None:
-            if node.child_count:
-                return _Place(
-                    unit, None, companion, NOBODY, place.list_end, kind, outer=place, column=place.column
-                )
-            part = self.source.embedded.get(node.start_byte) if self.comment is None else None
-            if part is None:
-                self.emit(unit, row, last, companion)
-            else:
-                self.visit_part(part, place)
-            return None
-        if spec.by_row:
+            return self.enter(node, row, last, inner)
+        if by_row:
             self.emit_rows(unit, row, last, spec)
             return None
-        items = ItemList(unit, spec)
-        self.lists.append(items)
-        fields = _fields(node) if spec.items or spec.fixed else None
-        column = node.start_point[1] if spec.by_column else 0
-        return _Place(unit, items, companion, NOBODY, last, kind, fields, outer=place, column=column)
+        inner.list_end, inner.column = last, left if spec.by_column else 0
+        inner.items = ItemList(unit, spec, *self.shared(unit, spec))
+        inner.fields = _fields(node) if spec.items or spec.fixed else None
+        self.lists.append(inner.items)
+        return inner
+
+    def enter(self, node: tree_sitter.Node, row: int, last: int, inner: _Place) -> _Place | None:
+        """Return the place inside a frame of several rows, if anything of it is known but the rows."""
+        if node.child_count:
+            return inner
+        part = self.source.embedded.get(node.start_byte) if self.comment is None else None
+        if part is None or inner.outer is None:
+            self.emit(inner.unit, row, last, inner.companion)
+        else:
+            self.visit_part(part, inner.outer)
+        return None
 
     def visit_part(self, part: ParsedText, place: _Place) -> None:
         """Visit a part in another language."""
@@ -257,37 +280,49 @@ class Walk:
         self.grammar, self.comment = outer, None
 
     def unit_of(
-        self, node: tree_sitter.Node, kind: int, row: int, last: int, place: _Place
+        self, node: tree_sitter.Node, kind: int, row: int, left: int, place: _Place
     ) -> tuple[int, bool]:
         """The unit that the node's tokens belong to, and whether the node is a unit itself."""
-        items, names = place.items, self.grammar.names
-        if kind in self.grammar.comments:
-            return self.comment_unit(node, row, last, place), True
-        if items is None or not node.is_named:
-            return self.unit_of_token(kind, place), False
-        if place.fields is not None and not _can_be_cut({names[kind], place.fields.get(node.id)}, items.kind):
+        items = place.items
+        if items is None:
             return place.unit, False
-        unit = self.new_unit(place.unit, row, place.list_end, items.kind)
+        if not node.is_named:
+            return self.unit_of_token(kind, place), False
+        if place.fields is not None and not self.can_be_cut(node, kind, place.fields, items):
+            return place.unit, False
+        return self.item_unit(node, kind, (row, left), place, items), True
+
+    def can_be_cut(self, node: tree_sitter.Node, kind: int, fields: dict[int, str], items: ItemList) -> bool:
+        """Whether a child is one of the list's items, where not all are, by its kind or its field."""
+        marks, spec = {self.grammar.names[kind], fields.get(node.id)}, items.kind
+        return marks.isdisjoint(spec.fixed) and not (spec.items and marks.isdisjoint(spec.items))
+
+    def item_unit(
+        self, node: tree_sitter.Node, kind: int, begin: tuple[int, int], place: _Place, items: ItemList
+    ) -> int:
+        """A unit for an item of the list around, which begins in that row and column."""
+        grammar, spec, (row, left) = self.grammar, items.kind, begin
+        unit = self.new_unit(place.unit, row, place.list_end, items.statement, items.markup)
         if place.last_item != NOBODY:
             if place.prefix:
                 self.join(unit, place.last_item)
-            elif self.goes_on(node) and not items.kind.is_literal:
+            elif grammar.joiners and self.data[node.start_byte] in grammar.joiners and not spec.is_literal:
                 self.followers.append((unit, place.last_item))
         above = self.comment_above
-        if above is not None and above.stands_on(row, node.start_point[1], place.unit):
+        if above is not None and above.last == row - 1 and above.stands_on(row, left, place.unit):
             self.remarked += [(each, unit) for each in above.run]
-        place.last_item, place.prefix = unit, kind in self.grammar.prefixes or node.is_error
+        place.last_item, place.prefix = unit, kind in grammar.prefixes
         items.items.append(unit)
-        items.last_kind = names[kind]
-        if kind in self.grammar.labels and node.children[-1].type == ":":
+        items.last_kind = grammar.names[kind]
+        if kind in grammar.labels and node.children[-1].type == ":":
             place.prefix = True
         if self.marks:
             self.give_meaning(node, unit, place)
-        if items.kind.valued or items.kind.counter:
+        if spec.counts:
             self.count(node, items)
-        if items.kind.core:
+        if spec.core:
             self.tell_core(node, items)
-        return unit, True
+        return unit
 
     def unit_of_token(self, kind: int, place: _Place) -> int:
         """The unit that a node belongs to which is no unit itself: a separator belongs to the item before it."""
@@ -295,11 +330,6 @@ class Walk:
         if items is None or place.last_item == NOBODY:
             return place.unit
         return place.last_item if self.grammar.names[kind] in items.kind.separators else place.unit
-
-    def goes_on(self, node: tree_sitter.Node) -> bool:
-        """Whether an item goes on with the item before it, by the character that it begins with."""
-        joiners = self.grammar.language.joiners
-        return bool(joiners) and chr(self.data[node.start_byte]) in joiners
 
     def give_meaning(self, node: tree_sitter.Node, unit: int, place: _Place) -> None:
         """Note what says what an item means, and what the item says of those after it."""
@@ -350,7 +380,7 @@ class Walk:
     def comment_unit(self, node: tree_sitter.Node, row: int, last: int, place: _Place) -> int:
         """A unit for a comment; one that begins a row goes on with a short one right above, if there is one."""
         place = place.at(node.start_point[1])
-        unit = self.new_unit(place.unit, row, place.list_end, _ANY)
+        unit = self.new_unit(place.unit, row, place.list_end, *self.shared(place.unit, _ANY))
         if place.items is not None and place.items.kind.core and place.unit == TOP:
             place.items.beside.append(unit)
         if self.marks:
@@ -382,11 +412,13 @@ class Walk:
         elif mark == "asides":
             self.join(unit, place.unit)
 
-    def list_kind(self, node: tree_sitter.Node, parent_kind: int) -> ListKind | None:
+    @staticmethod
+    def list_kind(node: tree_sitter.Node, specs: dict[int, ListKind], parent_kind: int) -> ListKind | None:
         """The specification of a node that is a list, or None."""
-        specs = self.grammar.lists.get(node.kind_id)
-        spec = (specs.get(parent_kind) or specs.get(-1)) if specs else None
-        if spec is None or node.end_point[0] - node.start_point[0] + 1 < spec.least_rows:
+        spec = specs.get(parent_kind) or specs.get(-1)
+        if spec is None or not spec.depends:
+            return spec
+        if node.end_point[0] - node.start_point[0] + 1 < spec.least_rows:
             return None
         if spec.unless and any(child.type in spec.unless for child in node.children):
             return None
@@ -400,15 +432,18 @@ class Walk:
             spec = _may_be_empty(spec)
         return spec
 
-    def new_unit(self, parent: int, row: int, list_end: int, kind: ListKind) -> int:
-        """Make a unit in a list of that kind; an element belongs to the statement that its literal stands in."""
+    def new_unit(self, parent: int, row: int, list_end: int, statement: int, markup: int) -> int:
+        """Make a unit; without a statement around, it is one itself."""
         number = len(self.joined)
         self.joined.append(number)
-        statement = self.units[UNIT_COLUMNS * parent + 3] if kind.is_literal else number
+        self.units += (parent, row, list_end, number if statement == NOBODY else statement, markup)
+        return number
+
+    def shared(self, owner: int, kind: ListKind) -> tuple[int, int]:
+        """The statement and the comment syntax that items of a list have in common."""
         comment, comments = kind.comment or self.comment, self.comments
         markup = NOBODY if comment is None else comments.setdefault(comment, len(comments))
-        self.units += (parent, row, list_end, statement, markup)
-        return number
+        return self.units[UNIT_COLUMNS * owner + 3] if kind.is_literal else NOBODY, markup
 
     def emit(self, unit: int, row: int, last: int, companion: bool) -> None:
         """Give the rows `row` to `last` to the unit; a row that the previous segment touched joins both units."""
@@ -425,8 +460,9 @@ class Walk:
         edge = 1 if kind.delimited else 0
         if edge:
             self.emit(unit, row, row, False)
+        shared = self.shared(unit, kind)
         for inner in range(row + edge, last + 1 - edge):
-            self.emit(self.new_unit(unit, inner, last, kind), inner, inner, False)
+            self.emit(self.new_unit(unit, inner, last, *shared), inner, inner, False)
         if edge:
             self.emit(unit, last, last, False)
 
@@ -465,12 +501,6 @@ def _may_be_empty(kind: ListKind) -> ListKind:
 @cache  # as many as tables have
 def _expression(expression: str) -> re.Pattern[bytes]:
     return re.compile(expression.encode())
-
-
-def _can_be_cut(marks: set[str | None], list_kind: ListKind) -> bool:
-    """Whether a child of these marks, its kind and its field, is one of a list's items, where not all are."""
-    wanted = not list_kind.items or not marks.isdisjoint(list_kind.items)
-    return wanted and marks.isdisjoint(list_kind.fixed)
 
 
 def _fields(node: tree_sitter.Node) -> dict[int, str]:

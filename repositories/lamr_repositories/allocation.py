@@ -5,14 +5,12 @@ is open already is cheaper than the same line elsewhere. Costs are sums over lin
 writes the parts counts the whole again.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from lamr_base.arrays import Float64Array
+from lamr_base.records import dataclass
 from lamr_postprocess import Cut, SourceFile
 from lamr_postprocess.document import Document, analyse
 from lamr_postprocess.lines import BoolArray, IntArray

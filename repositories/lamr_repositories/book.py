@@ -5,19 +5,18 @@ part of it. The list of files and the segments are entries of a cache: a segment
 changes is written at once, so any number of processes may write. A process that stays keeps the last books itself.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import threading
 import zlib
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 import numpy as np
 from lamr_base.cache import Cache, unpacked
+from lamr_base.records import dataclass
 from lamr_postprocess import SourceFile
 from lamr_postprocess.lines import IntArray
 
@@ -121,6 +120,57 @@ class Growing:
         return Book(self.rows, tuple(self._segments))
 
 
+@dataclass(frozen=True, eq=False)
+class KnownText:
+    """A file's text, and the name of its encoding where that was guessed."""
+
+    source: SourceFile
+    guessed: str = ""
+
+
+class Memory:
+    """The books and the texts that a process asked for last. Threads may share it."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self._books = OrderedDict[str, Book]()
+        self._files = OrderedDict[tuple[str, str], KnownText]()
+        self._chars = 0
+        self._lock = threading.Lock()
+
+    def get(self, name: str) -> Book | None:
+        """Return the book of a repository."""
+        with self._lock:
+            if name in self._books:
+                self._books.move_to_end(name)
+            return self._books.get(name)
+
+    def put(self, name: str, book: Book) -> None:
+        """Keep a book, and give up that which was asked for longest ago."""
+        with self._lock:
+            self._books[name] = book
+            self._books.move_to_end(name)
+            if len(self._books) > _BOOKS:
+                self._books.popitem(last=False)
+
+    def text(self, path: str, row: Row) -> KnownText | None:
+        """Return the text of a file that is as it was, with all that was found out about it since."""
+        with self._lock:
+            return self._files.get((path, row.key)) if row.stamp else None
+
+    def put_text(self, row: Row, read: KnownText) -> None:
+        """Keep a text, and give up those that were asked for longest ago."""
+        key = read.source.path, row.key
+        with self._lock:
+            if key not in self._files:
+                self._chars += len(read.source.text)
+            self._files[key] = read
+            self._files.move_to_end(key)
+            while self._chars > _MOST_CHARS:
+                _, oldest = self._files.popitem(last=False)
+                self._chars -= len(oldest.source.text)
+
+
 class Books:
     """Reads and keeps books, by the names of repositories. Threads may share a memory."""
 
@@ -187,54 +237,3 @@ def _row(values: Sequence[object], segments: Sequence[Segment]) -> Row:
 
 def _head(name: str) -> str:
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-@dataclass(frozen=True, eq=False)
-class KnownText:
-    """A file's text, and the name of its encoding where that was guessed."""
-
-    source: SourceFile
-    guessed: str = ""
-
-
-class Memory:
-    """The books and the texts that a process asked for last. Threads may share it."""
-
-    def __init__(self) -> None:
-        """Begin with nothing."""
-        self._books = OrderedDict[str, Book]()
-        self._files = OrderedDict[tuple[str, str], KnownText]()
-        self._chars = 0
-        self._lock = threading.Lock()
-
-    def get(self, name: str) -> Book | None:
-        """Return the book of a repository."""
-        with self._lock:
-            if name in self._books:
-                self._books.move_to_end(name)
-            return self._books.get(name)
-
-    def put(self, name: str, book: Book) -> None:
-        """Keep a book, and give up that which was asked for longest ago."""
-        with self._lock:
-            self._books[name] = book
-            self._books.move_to_end(name)
-            if len(self._books) > _BOOKS:
-                self._books.popitem(last=False)
-
-    def text(self, path: str, row: Row) -> KnownText | None:
-        """Return the text of a file that is as it was, with all that was found out about it since."""
-        with self._lock:
-            return self._files.get((path, row.key)) if row.stamp else None
-
-    def put_text(self, row: Row, read: KnownText) -> None:
-        """Keep a text, and give up those that were asked for longest ago."""
-        key = read.source.path, row.key
-        with self._lock:
-            if key not in self._files:
-                self._chars += len(read.source.text)
-            self._files[key] = read
-            self._files.move_to_end(key)
-            while self._chars > _MOST_CHARS:
-                _, oldest = self._files.popitem(last=False)
-                self._chars -= len(oldest.source.text)

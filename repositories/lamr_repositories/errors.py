@@ -1,7 +1,5 @@
 """What can be wrong with a repository or a file of jobs; each message names the cause and the remedy."""
 
-from __future__ import annotations
-
 from os import PathLike
 
 from lamr_base.errors import InvalidInputError, ServerError

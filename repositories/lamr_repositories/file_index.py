@@ -7,12 +7,12 @@ pieces hold every row that isn't blank, and none twice. The index of a file depe
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 from lamr_model.words import TermIndex, term_number
 from lamr_postprocess import language_named
 from lamr_postprocess.definitions import DefinitionSpan, definition_spans
@@ -24,7 +24,7 @@ MOST_ROWS = 80
 """A longer function is no piece of its own: its inner functions are, and the rest is cut at blank lines."""
 ENOUGH_ROWS = 20
 """A run of lines outside functions ends at the first blank line after so many."""
-_ABOVE = re.compile(r"\s*(?://|/\*|\*|#|@|\[|--|;;|template\b)")
+_ABOVE = expression(r"\s*(?://|/\*|\*|#|@|\[|--|;;|template\b)")
 """How lines begin that belong to the function below them: comments, decorators, attributes."""
 
 

@@ -4,8 +4,6 @@ git's list counts where git knows the folder. Where it doesn't, or where its own
 folder is walked. What is read lies below the root, whatever listed it (see `safe_root`).
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

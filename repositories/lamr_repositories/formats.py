@@ -13,19 +13,21 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from lamr_base.errors import visible
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 from lamr_postprocess import Cut
 
 _RULE, _SHORT_RULE = "=" * 64, "=" * 16
-_TICKS = re.compile(r"`{3,}")
-_TAG = re.compile(
+_TICKS = expression(r"`{3,}")
+_TICKS_FIRST = expression(r"^( *)(`{3}.*)$", re.MULTILINE)
+_TAG = expression(
     r"</?(?:file_summary|purpose|question|directory_structure|files?|outlines)\b", re.IGNORECASE
 )
 _TITLE = r"(?:File: [^\r\n]*|File Summary|Directory Structure|Files|Outlines)[ \t]*"
-_RULED = re.compile(rf"^={{16}}[^\r\n]*[\r\n]+{_TITLE}|^{_TITLE}[\r\n]+={{16}}", re.MULTILINE)
+_RULED = expression(rf"^={{16}}[^\r\n]*[\r\n]+{_TITLE}|^{_TITLE}[\r\n]+={{16}}", re.MULTILINE)
 _MARKED = "Only marks with {mark} are this file's own; others are contents.\n"
 
 
@@ -143,14 +145,19 @@ def _markdown_file(each: FileText) -> str:
     return f"## File: {visible(each.path)}\n{fence}{name}\n{ended(each.text)}{fence}\n\n"
 
 
+def _quoted(rows: str) -> str:
+    """Return rows of names in which one that begins as a fence does stands in quotes."""
+    return _TICKS_FIRST.sub(r'\1"\2"', rows)
+
+
 def _markdown(fence: str = "```") -> PackFormat:
     return PackFormat(
         head=lambda about: f"# File Summary\n\n{about.sentence}\n\n## Question\n{about.query}\n\n",
-        tree=lambda text: f"# Directory Structure\n{fence}\n{text}\n{fence}\n\n",
+        tree=lambda text: f"# Directory Structure\n{fence}\n{_quoted(text)}\n{fence}\n\n",
         files=("# Files\n\n", ""),
         file=_markdown_file,
         outlines=(f"# Outlines\n{fence}\n", f"{fence}\n"),
-        outline=_indented,
+        outline=lambda path, lines: _quoted(_indented(path, lines)),
         mark=lambda names, _contents: _fence(names),
         marked=_markdown,
     )
@@ -179,19 +186,27 @@ def _dumped(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def _dumped_names(value: Any) -> str:
+    """Return names as JSON, in which what can't be seen is escaped."""
+    text = _dumped(value)
+    return text if visible(text) == text else json.dumps(value)
+
+
 def _json_file(each: FileText) -> str:
+    about = _dumped_names({"path": each.path, "language": each.language})
     cuts = [[cut.start, cut.end] for cut in each.cuts]
-    row = {"path": each.path, "language": each.language, "content": each.text, "cuts": cuts}
-    return _dumped(row)
+    return f"{about[:-1]}, {_dumped({'content': each.text, 'cuts': cuts})[1:]}"
 
 
 _JSON = PackFormat(
     head=lambda about: f'{{"purpose": {_dumped(about.sentence)},\n"question": {_dumped(about.query)},\n',
-    tree=lambda text: f'"directory_structure": {_dumped(text.splitlines())},\n',
+    tree=lambda text: f'"directory_structure": {_dumped_names(text.splitlines())},\n',
     files=('"files": [\n', "\n]"),
     file=_json_file,
     outlines=(',\n"outlines": [\n', "\n]"),
-    outline=lambda path, lines: _dumped({"path": path, "definitions": [line.strip() for line in lines]}),
+    outline=lambda path, lines: _dumped_names(
+        {"path": path, "definitions": [line.strip() for line in lines]}
+    ),
     between=",\n",
     inside=lambda line: _dumped(line)[1:-1],
     tail="}\n",

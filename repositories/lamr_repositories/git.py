@@ -7,8 +7,6 @@ among it, and so does git's refusal of what belongs to somebody else. No other m
 nothing of what git is asked.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess

@@ -6,8 +6,6 @@ folder names the `.git` that leads to it, and so does a submodule's. This module
 to ask for a setting.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import stat

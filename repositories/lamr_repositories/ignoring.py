@@ -5,16 +5,15 @@ RE2, which doesn't backtrack as git's own matcher and Python's `re` do. What all
 by a `Budget`.
 """
 
-from __future__ import annotations
-
 import os
-import re
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import re2
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 
 from lamr_repositories.errors import RepositoryError
 
@@ -23,8 +22,8 @@ MOST_IGNORE_BYTES = 4 << 20
 MOST_GLOBS = 10_000
 MOST_SECONDS = 30.0
 _LONGEST = 4_096  # bytes of a glob; names are shorter
-_SPECIAL = re.compile(rb"[*?\[\\]")
-_MEANS_MORE = re.compile(r"([\\*?\[\]!# ])")  # what a pattern of git's doesn't take as it is
+_SPECIAL = expression(rb"[*?\[\\]")
+_MEANS_MORE = expression(r"([\\*?\[\]!# ])")  # what a pattern of git's doesn't take as it is
 _BOM = b"\xef\xbb\xbf"
 
 

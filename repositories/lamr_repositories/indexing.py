@@ -4,13 +4,11 @@ A file that hasn't changed is recognized by its path, from which its language is
 stands for its content; it isn't read. One without a stamp is read, and indexed if its content is another one.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
 
+from lamr_base.records import dataclass
 from lamr_postprocess import approximate_tokens, detect_language
 
 from lamr_repositories.book import FORMAT, MOST_CELLS, Book, Books, Growing, Row

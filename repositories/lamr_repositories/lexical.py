@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
 from lamr_base.arrays import Float64Array, ranges
+from lamr_base.records import dataclass
 from lamr_model.bm25 import idf, length_norm, saturated
 from lamr_model.words import query_terms, terms
 from lamr_postprocess.lines import IntArray

@@ -1,12 +1,11 @@
 """What a caller may ask of a pack, checked."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from lamr_base.errors import InvalidInputError
+from lamr_base.records import dataclass
 
 from lamr_repositories.formats import FORMATS
 from lamr_repositories.walk import WalkOptions

@@ -3,8 +3,6 @@
 The frame of the page is `lamr_postprocess.static_page`'s.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from html import escape
 

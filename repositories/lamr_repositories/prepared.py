@@ -5,16 +5,15 @@ line model about the best files, share the budget and write. The encoder isn't a
 more whole answers there (docs/lab/repositories.md).
 """
 
-from __future__ import annotations
-
 import contextlib
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from lamr_base.arrays import Float64Array, logit
 from lamr_base.errors import InvalidInputError, unseen_lines, visible
+from lamr_base.records import dataclass
 from lamr_model.counters import Counter
 from lamr_model.encoding import PromptEncoder
 from lamr_model.query_truncation import Query, TruncatedQuery, bounded

@@ -6,14 +6,12 @@ projects that no evaluation uses (docs/lab/repositories.md). Of pieces that a re
 build output and committed bundles, the one at the source counts.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from lamr_base.arrays import Float64Array, ranges
+from lamr_base.records import dataclass
 from lamr_model.words import query_terms
 from lamr_postprocess import SourceFile
 from lamr_postprocess.lines import BoolArray, IntArray

@@ -4,8 +4,6 @@ Nothing is checked out, so no filter, hook, submodule or link of the repository 
 transports are allowed, because others run programs that a URL names.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import re
@@ -14,6 +12,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.request import url2pathname
+
+from lamr_base.expressions import expression
 
 from lamr_repositories.errors import RepositoryError
 from lamr_repositories.git import (
@@ -29,11 +29,11 @@ from lamr_repositories.options import OnProgress
 from lamr_repositories.watch import Watch
 
 _SCHEMES = ("https", "http", "ssh", "git", "file")
-_URL = re.compile(rf"(?:{'|'.join(_SCHEMES)})://.|[\w.-]+@[\w.-]+:(?!//|:).", re.IGNORECASE)
-_REVISION = re.compile(r"[\w.+#@=][\w./+#@=-]*")
+_URL = expression(rf"(?:{'|'.join(_SCHEMES)})://.|[\w.-]+@[\w.-]+:(?!//|:).", re.IGNORECASE)
+_REVISION = expression(r"[\w.+#@=][\w./+#@=-]*")
 """What names a branch, a tag or a commit to fetch; git's operators such as `~1` aren't for servers."""
 _FETCHED = "refs/lamr/fetched"
-_PROGRESS = re.compile(r"([A-Z][a-z]+ing objects): +\d+% \((\d+)/(\d+)\)")
+_PROGRESS = expression(r"([A-Z][a-z]+ing objects): +\d+% \((\d+)/(\d+)\)")
 _SETTINGS = (
     "http.lowSpeedLimit=1000",  # bytes a second; slower for a minute counts as stalled
     "http.lowSpeedTime=60",
@@ -41,7 +41,7 @@ _SETTINGS = (
 )
 _LONGEST_LINE = 4_096
 _SAID = 1 << 16  # bytes of what git says, beyond which no more is kept
-_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
+_CREDENTIALS = expression(r"(?<=://)[^/@\s]+@")
 
 
 def is_url(root: str) -> bool:

@@ -1,13 +1,12 @@
 """The result of packing a repository, as plain data."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from lamr_base.records import dataclass
 from lamr_postprocess import Cut
 
 

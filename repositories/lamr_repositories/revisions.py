@@ -1,7 +1,5 @@
 """The files of one git revision, read from git's objects; the work tree isn't looked at."""
 
-from __future__ import annotations
-
 import functools
 import os
 import subprocess

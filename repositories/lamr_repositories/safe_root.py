@@ -13,6 +13,7 @@ import stat
 from pathlib import Path
 
 from lamr_base.errors import LamrError
+from lamr_base.expressions import expression
 
 MOST_DEPTH = 100
 """Folders on the way to a file; more are made by programs, for programs."""
@@ -24,8 +25,8 @@ _BY_DESCRIPTOR = {os.open, os.stat} <= os.supports_dir_fd and os.scandir in os.s
 """Elsewhere, as on Windows, each folder on the way is asked whether it is a link before the file is opened: whoever can
 change the folder in between isn't held off."""
 # Nothing, `.`, `..` or git's own folder as a part of a name, that one however a file system may spell it.
-_LEADS_OUT = re.compile(r"(?:^|/)(?:\.{0,2}|\.git[. ]*|git~\d)(?:/|$)|\0", re.IGNORECASE)
-_LEADS_OUT_ON_WINDOWS = re.compile(rf"{_LEADS_OUT.pattern}|[\\:]", re.IGNORECASE)
+_LEADS_OUT = expression(r"(?:^|/)(?:\.{0,2}|\.git[. ]*|git~\d)(?:/|$)|\0", re.IGNORECASE)
+_LEADS_OUT_ON_WINDOWS = expression(rf"{_LEADS_OUT.pattern}|[\\:]", re.IGNORECASE)
 _NAMES = _LEADS_OUT_ON_WINDOWS if os.name == "nt" else _LEADS_OUT
 _FOLDER = (
     os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)

@@ -7,8 +7,6 @@ they are for secrets, or that they may hold some. One pass by an automaton finds
 whatever is in it. This module knows bytes and forms; it returns a verdict, and never a value.
 """
 
-from __future__ import annotations
-
 import base64
 import enum
 import re
@@ -16,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 import re2
+from lamr_base.expressions import expression
 
 from lamr_repositories.kinds import is_test
 
@@ -29,7 +28,7 @@ class SecretName(enum.Enum):
     OTHER = "nothing"
 
 
-_ALWAYS = re.compile(
+_ALWAYS = expression(
     r"""
     [._]netrc | \.?pgpass(?:\.conf)? | \.git-credentials | \.htpasswd | \.dockercfg
     | \.?vault[-_]pass(?:word)?(?:\.txt)? | \.vault-token | \.mylogin\.cnf | \.s3cfg | \.databrickscfg
@@ -45,13 +44,13 @@ _PLACES = """
     /.config/gh/hosts.yml /.config/hub /.azure/accesstokens.json /config/master.key
     """
 """Ends of paths."""
-_OUTSIDE_OF_TESTS = re.compile(
+_OUTSIDE_OF_TESTS = expression(
     r"\.env(?:\..+)?|\.envrc\.local|credentials\.json|client_secrets?\.json|service[-_]account\.json|"
     r"application_default_credentials\.json|keystore\.properties"
 )
 """Names; a test's files of these names are samples, as long as nothing in them has a secret's form."""
-_UNLESS_TEMPLATE = re.compile(r"\.?(?:secrets?|credentials)\.(?:ya?ml|json|toml|ini|env|properties|cfg|conf)")
-_PERHAPS = re.compile(
+_UNLESS_TEMPLATE = expression(r"\.?(?:secrets?|credentials)\.(?:ya?ml|json|toml|ini|env|properties|cfg|conf)")
+_PERHAPS = expression(
     r"""
     \.(?: envrc | npmrc | pypirc | yarnrc(?:\.yml)? | terraformrc | boto | fetchmailrc | (?:ms|es)mtprc | muttrc
       | ftpconfig | renviron | condarc )
@@ -61,7 +60,7 @@ _PERHAPS = re.compile(
     """,
     re.VERBOSE,
 )
-_SAMPLE = re.compile(r"\.env\..*\b(?:examples?|samples?|templates?|tmpl|tpl|dist|defaults|schema|vault)\b.*")
+_SAMPLE = expression(r"\.env\..*\b(?:examples?|samples?|templates?|tmpl|tpl|dist|defaults|schema|vault)\b.*")
 """Names of files that show which variables there are, or whose values are encrypted."""
 
 
@@ -191,8 +190,8 @@ _PASSWORD = (
     r"://[^\s/:@\"']{0,64}:([^\s/@\"'${}<>%]{6,128})@"
 )
 """A value by its name, or in an address: in files for such values."""
-_TEMPLATE = re.compile(rb"\{\{|<%|\{%")
-_PLACEHOLDER = re.compile(
+_TEMPLATE = expression(rb"\{\{|<%|\{%")
+_PLACEHOLDER = expression(
     rb"example|placeholder|redacted|dummy|fake|sample|your|change.?me|replace|insert|x{4}|\*{3}|\.{3}",
     re.IGNORECASE,
 )

@@ -4,8 +4,6 @@ Columns of numbers lie as planes, all lowest bytes first, which compress well: a
 cells are in blocks by the first bits of their terms' numbers.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import zlib

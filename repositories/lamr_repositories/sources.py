@@ -4,11 +4,10 @@ A source lists files and reads them; it judges none. Nothing outside the root is
 that as their problem, and so are names that lead out of the root.
 """
 
-from __future__ import annotations
-
 import abc
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
+
+from lamr_base.records import dataclass
 
 from lamr_repositories.errors import RepositoryError
 

@@ -5,14 +5,13 @@ one, so that no more than one file is in memory. What is left out is counted by 
 is `sources`' matter; this module knows names, sizes and text.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
+from lamr_base.records import dataclass
 from lamr_postprocess import decode
 
 from lamr_repositories.errors import RepositoryError

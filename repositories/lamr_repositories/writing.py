@@ -9,10 +9,11 @@ from __future__ import annotations
 import collections
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 
 from lamr_base.errors import visible
+from lamr_base.records import dataclass
 from lamr_model.counters import Counter
 from lamr_postprocess import BudgetError, Cut, SourceFile
 from lamr_postprocess.document import Document

@@ -9,8 +9,6 @@ Each name is loaded when it is used, because the processes that run the models i
 of it.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import TYPE_CHECKING, Any
 

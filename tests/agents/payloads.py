@@ -14,23 +14,16 @@ from tests.agents.samples import SAID, TASK, session
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a host sends.
+    """What a host sends."""
 
-    Attributes:
-        name: the host's.
-        log: writes its session's log below a folder, and gives what a call says of it.
-        read: a call for a whole file with a text; None where the host has no tool that reads files.
-        shell: a call for a command and what it printed.
-        text_of: the text that takes the result's place, from an answer; None where none does.
-        aside: what the agent is told beside a result, from an answer.
-    """
-
-    name: str
-    log: Callable[[Path], Mapping[str, Any]]
-    read: Callable[[str], dict[str, Any]] | None
-    shell: Callable[[str, str], dict[str, Any]]
-    text_of: Callable[[Mapping[str, Any]], str | None]
-    aside: Callable[[Mapping[str, Any]], str | None]
+    name: str  # the host's
+    log: Callable[
+        [Path], Mapping[str, Any]
+    ]  # writes its session's log below a folder; what a call says of it
+    read: Callable[[str], dict[str, Any]] | None  # a call for a whole file; None where no tool reads files
+    shell: Callable[[str, str], dict[str, Any]]  # a call for a command and what it printed
+    text_of: Callable[[Mapping[str, Any]], str | None]  # the text in the result's place; None where none is
+    aside: Callable[[Mapping[str, Any]], str | None]  # what the agent is told beside a result
 
     def call(self, folder: Path, call: dict[str, Any], **more: Any) -> bytes:
         """A call in a session in which the user and the assistant have said something."""

@@ -20,11 +20,9 @@ from lamr_agents.local.server import LocalServer
 from lamr_agents.local.store import Store
 from lamr_agents.local.texts import Archive, Texts
 from lamr_agents.policy import PROFILES
-from lamr_cli.main import app
-from typer.testing import CliRunner
 
 from tests.agents.samples import CODE, TASK, pruner, session
-from tests.command import run_main
+from tests.command import invoke, run_main
 
 READ = {
     "type": "text",
@@ -93,26 +91,6 @@ def test_reads_output_is_replaced_in_its_own_shape(server: LocalServer, transcri
     assert "the markers carry the file's own numbers" in content.splitlines()[-1]
 
 
-def test_what_a_command_prints_of_several_files_can_be_shown_again(
-    server: LocalServer, tmp_path: Path, transcript: str
-) -> None:
-    both = CODE + CODE.replace("handler_", "other_")
-    given = {"command": "cat a.py b.py"}
-    answer = ask(server, "Bash", given, {**BASH, "stdout": both}, transcript_path=transcript)
-    output = said(answer)["updatedToolOutput"]
-    assert output.keys() == BASH.keys()
-    printed = output["stdout"]
-    assert "def handler_30(" in printed
-    assert len(printed) < len(both) / 2
-    place = printed.rpartition("`lamr show ")[2].partition("`")[0]
-    first, _, last = place.partition(":")[2].partition("-")
-    done = CliRunner().invoke(app, ["show", place, "--texts", str(tmp_path / "texts.sqlite3")])
-    assert done.stdout.splitlines() == both.splitlines()[int(first) - 1 : int(last)]
-    assert not ask(
-        server, "Bash", given, {**BASH, "stdout": both}, transcript_path=transcript
-    )  # shown before
-
-
 def test_a_second_read_of_the_file_passes_by_whatever_tool(server: LocalServer, transcript: str) -> None:
     assert ask(server, "Read", {"file_path": "/w/a.py"}, READ, transcript_path=transcript)
     assert not ask(server, "Read", {"file_path": "/w/a.py"}, READ, transcript_path=transcript)
@@ -151,13 +129,6 @@ def test_a_call_that_is_none_doesnt_harm(server: LocalServer, call: bytes) -> No
     assert server.answer(call) == b""
 
 
-@pytest.mark.parametrize(
-    "call", [b"nonsense", b"\xff\xfe", b"[" * 100_000, b'{"a":' * 100_000, b'{"a": ' + b"9" * 10_000 + b"}"]
-)
-def test_a_call_that_cant_be_read_is_told(server: LocalServer, call: bytes) -> None:
-    assert said(server.answer(call))["additionalContext"].startswith("[lamr: not pruned: ")
-
-
 def test_a_broken_store_is_set_aside_once_and_told(tmp_path: Path, transcript: str) -> None:
     path = tmp_path / "shown.sqlite3"
     path.write_bytes(b"not a database" * 1000)
@@ -172,26 +143,8 @@ def test_a_broken_store_is_set_aside_once_and_told(tmp_path: Path, transcript: s
     again = ask(with_it, "Read", {"file_path": "/w/a.py"}, READ, transcript_path=transcript)
     assert "updatedToolOutput" in said(again)
     assert (tmp_path / "shown.sqlite3.broken").read_bytes() == b"not a database" * 1000
-    done = CliRunner().invoke(app, ["agents", "stats", "--store", str(path)])
+    done = invoke("agents", "stats", "--store", str(path))
     assert "pruned" in done.stdout
-
-
-def test_the_command_shows_the_change_and_makes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    path = tmp_path / ".claude" / "settings.local.json"
-    done = CliRunner().invoke(app, ["install", "claude-code", "--project", "--dry-run"])
-    assert '+            "type": "command"' in done.stdout
-    assert not path.exists()
-    assert CliRunner().invoke(app, ["install", "claude-code", "--project"]).exit_code == 0
-    assert "lamr_agents" in path.read_text()
-    assert '"matcher": "Read|Bash"' in path.read_text()
-    assert CliRunner().invoke(app, ["install", "claude-code", "--project", "--no-texts"]).exit_code == 0
-    assert "--no-texts" in path.read_text()
-    assert CliRunner().invoke(app, ["install", "claude-code", "--project"]).exit_code == 0
-    done = CliRunner().invoke(app, ["install", "claude-code", "--project"])
-    assert "it is installed" in done.stderr
-    assert CliRunner().invoke(app, ["uninstall", "claude-code", "--project"]).exit_code == 0
-    assert not path.parent.exists()
 
 
 def test_a_folder_too_deep_for_a_socket_is_refused_before_anything_is_written(
@@ -212,7 +165,7 @@ def running(server: LocalServer) -> Iterator[None]:
     ready = threading.Event()
     thread = threading.Thread(target=server.run, kwargs={"ready": ready.set})
     thread.start()
-    assert ready.wait(10)
+    assert ready.wait(120)
     try:
         yield
     finally:
@@ -222,7 +175,7 @@ def running(server: LocalServer) -> Iterator[None]:
 
 def hook(call: bytes, *options: str) -> subprocess.CompletedProcess[bytes]:
     command = [sys.executable, "-I", "-S", thin.__file__, *options]
-    return subprocess.run(command, input=call, capture_output=True, check=True, timeout=60)
+    return subprocess.run(command, input=call, capture_output=True, check=True)
 
 
 def test_the_hooks_process_asks_the_server_and_a_second_server_gives_way(
@@ -245,7 +198,7 @@ def test_a_server_whose_socket_is_removed_ends_and_leaves_anothers(
     path, ready = tmp_path / "hook.sock", threading.Event()
     thread = threading.Thread(target=server.run, kwargs={"ready": ready.set})
     thread.start()
-    assert ready.wait(10)
+    assert ready.wait(120)
     path.unlink()
     path.write_text("another's")
     thread.join(30)

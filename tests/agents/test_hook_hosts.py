@@ -19,13 +19,12 @@ from lamr_agents.local.store import Store
 from lamr_agents.local.texts import Archive, Texts
 from lamr_agents.policy import PROFILES, Policy
 from lamr_agents.skimmed import Skim
-from lamr_cli.main import app
 from lamr_client import InvalidInputError, MissingPackageError
-from typer.testing import CliRunner
 
 from tests.agents.payloads import RECORDED, Recorded
 from tests.agents.samples import CODE, SAID, TASK, pruner
 from tests.agents.test_claude_code import READ, hook, payload, running, transcript
+from tests.command import invoke
 from tests.processes import end_servers
 
 __all__ = ["transcript"]
@@ -272,13 +271,13 @@ def test_the_hook_goes_into_the_hosts_own_settings(tmp_path: Path, monkeypatch: 
     assert "--host other --beside '{\"note\": %s}'" in entry["hooks"][0]["command"]
     removed(OTHER, path).write()
     assert not path.parent.exists()
-    done = CliRunner().invoke(app, ["install", "other", "--project"])
+    done = invoke("install", "other", "--project")
     assert done.exit_code == 0, done.output
     assert "--host other" in path.read_text()
 
 
 def test_a_host_without_a_hook_is_refused() -> None:
-    done = CliRunner().invoke(app, ["install", "none", "--dry-run"])
+    done = invoke("install", "none", "--dry-run")
     assert done.exit_code == 2
     assert "is not one of claude-code" in " ".join(done.output.split())
 

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lamr_agents.embedded import Lazily
 from lamr_agents.local.texts import Texts
 from lamr_agents.messages import Conversations
 from lamr_agents.policy import Policy
-from lamr_client import MissingPackageError, Pruner, ServerUnavailableError
+from lamr_client import Pruner, ServerUnavailableError
 from lamr_client.mock_transport import MockTransport, uniform_answer
 
 from tests.agents.samples import CODE, NUMBERED, SAID, TASK, answers, calls, says
@@ -176,27 +175,6 @@ def test_a_batch_takes_no_longer_than_one_request_may(tmp_path: Path, transport:
     for message in told.pruned(messages)[3:]:
         assert message["content"] == f"{CODE}\n[lamr: not pruned: the 0 s of this request are over]\n"
     assert not transport.requests
-
-
-@pytest.mark.parametrize(
-    ("words", "error"),
-    [("no onnxruntime", MissingPackageError("no onnxruntime")), ("a defect", RuntimeError("a defect"))],
-)
-def test_a_pruner_that_cant_be_made_is_told(tmp_path: Path, words: str, error: Exception) -> None:
-    def fails() -> Pruner:
-        raise error
-
-    told = Conversations(Lazily(fails), Texts(tmp_path / "sent.sqlite3"))
-    assert (
-        text_of(told.pruned(openai(CODE))[-1])
-        == f"{CODE}\n[lamr: not pruned: {type(error).__name__}: {words}]\n"
-    )
-
-
-def test_text_that_isnt_unicode_is_told(conversations: Conversations) -> None:
-    broken = CODE.replace("value of", "value\udcff of")
-    text = text_of(conversations.pruned(openai(broken))[-1])
-    assert text.startswith(broken + "\n[lamr: not pruned: InvalidInputError: the code has a lone surrogate")
 
 
 @pytest.mark.parametrize("odd", ["half a character \ud83d.", "a NUL \0."])

@@ -18,8 +18,6 @@ from lamr_agents.replay import (
 from lamr_agents.replay.bill import CALL_OUTPUT, Bill, Price
 from lamr_agents.replay.report import render_page
 from lamr_agents.sessions import FORMATS, Request, read_records, recognize, requests_of
-from lamr_cli.main import app
-from typer.testing import CliRunner
 
 from tests.agents.samples import (
     LINES,
@@ -33,6 +31,7 @@ from tests.agents.samples import (
     session,
     usage,
 )
+from tests.command import invoke
 
 PRICE = Price(("*",), input=1.0, cache_write=2.0, cache_read=0.1, output=10.0)
 PRICES = PriceTable((PRICE,))
@@ -250,12 +249,12 @@ def test_a_model_without_a_price_is_an_error(tmp_path: Path) -> None:
 
 def test_the_command_prints_tables_json_and_a_page(log: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    done = CliRunner().invoke(app, ["replay", str(log), "--html", str(page)])
+    done = invoke("replay", str(log), "--html", str(page))
     assert done.exit_code == 0, done.output
     assert "needed kept" in done.output
     assert "net " in done.output
     assert "handler_30" in page.read_text(encoding="utf-8")
-    done = CliRunner().invoke(app, ["replay", str(log), "--json"])
+    done = invoke("replay", str(log), "--json")
     value = json.loads(done.stdout)
     assert value["total"]["reads"] == 1
     assert value["sessions"][0]["reads"][0]["edited"] == [line_of("value_30 =")]
@@ -263,6 +262,6 @@ def test_the_command_prints_tables_json_and_a_page(log: Path, tmp_path: Path) ->
 
 def test_the_command_says_when_nothing_is_a_session(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{}")
-    done = CliRunner().invoke(app, ["replay", str(tmp_path)])
+    done = invoke("replay", str(tmp_path))
     assert done.exit_code == 2
     assert "1 not counted, no log of a known host" in done.output

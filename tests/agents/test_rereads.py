@@ -16,12 +16,11 @@ from lamr_agents.local.texts import Archive, Texts
 from lamr_agents.policy import PRUNED, RANGED
 from lamr_agents.stats import sums_of, table, to_json
 from lamr_agents.thin import SMALL
-from lamr_cli.main import app
 from lamr_postprocess import approximate_tokens
-from typer.testing import CliRunner
 
 from tests.agents.samples import CODE, LINES, pruner
 from tests.agents.test_claude_code import BASH, READ, hook, payload, running, said, transcript
+from tests.command import invoke
 from tests.processes import eventually
 
 __all__ = ["transcript"]
@@ -127,7 +126,9 @@ def test_a_file_is_cut_once_for_each_agent(server: LocalServer, transcript: str,
     assert {each.reason for each in Store(path).decisions()} == {PRUNED, "shown before"}
 
 
-def test_what_lamr_show_prints_is_counted(tmp_path: Path, store: Store, path: Path, transcript: str) -> None:
+def test_what_a_command_prints_of_several_files_can_be_shown_again_and_is_counted(
+    tmp_path: Path, store: Store, path: Path, transcript: str
+) -> None:
     texts = path.with_name("texts.sqlite3")
     server = LocalServer(tmp_path / "hook.sock", store, pruner, archive=Archive(Texts(texts)))
     both = CODE + CODE.replace("handler_", "other_")
@@ -135,15 +136,21 @@ def test_what_lamr_show_prints_is_counted(tmp_path: Path, store: Store, path: Pa
     answer = server.answer(
         json.dumps(payload("Bash", given, {**BASH, "stdout": both}, transcript_path=transcript)).encode()
     )
-    (shown,) = re.findall(r"`lamr show (\S+)`", said(answer)["updatedToolOutput"]["stdout"])
+    output = said(answer)["updatedToolOutput"]
+    assert output.keys() == BASH.keys()
+    printed = output["stdout"]
+    assert "def handler_30(" in printed
+    assert len(printed) < len(both) / 2
+    (shown,) = re.findall(r"`lamr show (\S+)`", printed)
     assert looks(path) == [(0, 0, 0)]
-    done = CliRunner().invoke(app, ["show", shown, "--texts", str(texts)])
-    assert done.exit_code == 0
+    done = invoke("show", shown, "--texts", str(texts))
+    first, last = map(int, shown.partition(":")[2].split("-"))
+    assert done.stdout.splitlines() == both.splitlines()[first - 1 : last]
     ((ranges, wholes, tokens),) = looks(path)
     assert (ranges, wholes) == (1, 0)
     assert tokens == approximate_tokens(done.stdout)
     path.write_bytes(b"broken" * 999)
-    assert CliRunner().invoke(app, ["show", shown, "--texts", str(texts)]).stdout == done.stdout
+    assert invoke("show", shown, "--texts", str(texts)).stdout == done.stdout
 
 
 def test_a_small_range_is_told_to_a_server_that_listens_and_starts_none(
@@ -186,63 +193,57 @@ def test_of_two_reads_at_once_one_is_cut(tmp_path: Path, store: Store, transcrip
 START = 1_790_000_000.0
 
 
-@pytest.fixture
-def opened(tmp_path: Path) -> Iterator[Store]:
-    with closing(Store(tmp_path / "folder" / "shown.sqlite3")) as opened:
-        yield opened
+def add_cut(store: Store, name: str, at: float = START, host: str = "claude-code") -> None:
+    store.add(StoredResult(host, name, "Read", FILE, "pruned", 1000, 400, 2.0, FILE, ((10, 90),)), now=at)
 
 
-def add_cut(opened: Store, name: str, at: float = START, host: str = "claude-code") -> None:
-    opened.add(StoredResult(host, name, "Read", FILE, "pruned", 1000, 400, 2.0, FILE, ((10, 90),)), now=at)
+def add_passed(store: Store, name: str, at: float = START) -> None:
+    store.add(StoredResult("claude-code", name, "Read", FILE, "small", 90, 90, 0.5), now=at)
 
 
-def add_passed(opened: Store, name: str, at: float = START) -> None:
-    opened.add(StoredResult("claude-code", name, "Read", FILE, "small", 90, 90, 0.5), now=at)
-
-
-def test_what_was_cut_and_what_was_read_again_are_told_in_tokens(opened: Store) -> None:
+def test_what_was_cut_and_what_was_read_again_are_told_in_tokens(store: Store) -> None:
     for session in ("ranged", "whole", "neither"):
-        add_cut(opened, session)
-    add_passed(opened, "neither")
-    opened.look("ranged", 0.0, FILE, [(20, 40)], 90)
-    opened.look("ranged", 0.0, FILE, [], 1000)
-    opened.look("whole", 0.0, FILE, [], 1000)
-    sums = sums_of(opened.decisions())
+        add_cut(store, session)
+    add_passed(store, "neither")
+    store.look("ranged", 0.0, FILE, [(20, 40)], 90)
+    store.look("ranged", 0.0, FILE, [], 1000)
+    store.look("whole", 0.0, FILE, [], 1000)
+    sums = sums_of(store.decisions())
     assert (sums.sessions, sums.results, sums.cuts, sums.tokens_cut) == (3, 4, 3, 1800)
     assert (sums.by_range, sums.by_whole, sums.tokens_again) == (1, 1, 2090)
     assert sums.net == 1800 - 2090  # a loss is told as one
     assert sums.seconds == pytest.approx(6.5)
-    assert "-290" in table(opened.decisions())
+    assert "-290" in table(store.decisions())
 
 
-def test_a_sub_agent_belongs_to_its_session(opened: Store) -> None:
-    add_cut(opened, "s")
-    add_cut(opened, "s/a1")
-    add_cut(opened, "s", host="codex")
-    assert sums_of(opened.decisions()).sessions == 2
+def test_a_sub_agent_belongs_to_its_session(store: Store) -> None:
+    add_cut(store, "s")
+    add_cut(store, "s/a1")
+    add_cut(store, "s", host="codex")
+    assert sums_of(store.decisions()).sessions == 2
 
 
-def test_decisions_are_told_by_day_host_and_reason(opened: Store) -> None:
+def test_decisions_are_told_by_day_host_and_reason(store: Store) -> None:
     for number, host in enumerate(("claude-code", "codex", "codex")):
-        add_cut(opened, f"s{number}", START + number * 86_400, host)
-    add_passed(opened, "s0", START)
-    value = json.loads(to_json(opened.decisions()))
+        add_cut(store, f"s{number}", START + number * 86_400, host)
+    add_passed(store, "s0", START)
+    value = json.loads(to_json(store.decisions()))
     assert [each["cuts"] for each in value["by_day"].values()] == [1, 1, 1]
     assert {name: each["cuts"] for name, each in value["by_host"].items()} == {"claude-code": 1, "codex": 2}
     assert value["reasons"] == {"pruned": 3, "small": 1}
     assert value["total"]["net"] == 1800
-    text = table(opened.decisions())
+    text = table(store.decisions())
     assert all(heading in text for heading in ("day", "host", "reason", "tokens cut", "read again", "net"))
-    assert len(opened.decisions(START + 86_400)) == 2
+    assert len(store.decisions(START + 86_400)) == 2
 
 
-def test_the_command_prints_tables_and_json(tmp_path: Path, opened: Store) -> None:
-    add_cut(opened, "s")
-    arguments = ["agents", "stats", "--store", str(tmp_path / "folder" / "shown.sqlite3"), "--days"]
-    done = CliRunner().invoke(app, [*arguments, "100000"])
+def test_the_command_prints_tables_and_json(tmp_path: Path, path: Path, store: Store) -> None:
+    add_cut(store, "s")
+    arguments = ["agents", "stats", "--store", str(path), "--days"]
+    done = invoke(*arguments, "100000")
     assert done.exit_code == 0, done.output
     assert "tokens cut" in done.stdout
-    assert json.loads(CliRunner().invoke(app, [*arguments, "100000", "--json"]).stdout)["total"]["cuts"] == 1
-    assert CliRunner().invoke(app, [*arguments, "0"]).exit_code == 2
+    assert json.loads(invoke(*arguments, "100000", "--json").stdout)["total"]["cuts"] == 1
+    assert invoke(*arguments, "0").exit_code == 2
     arguments[3] = str(tmp_path / "none")
-    assert CliRunner().invoke(app, [*arguments, "1"]).exit_code == 2
+    assert invoke(*arguments, "1").exit_code == 2

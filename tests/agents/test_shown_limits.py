@@ -31,7 +31,7 @@ from lamr_postprocess import approximate_tokens
 from tests.agents.payloads import RECORDED
 from tests.agents.samples import CODE, TASK, code_of, pruner
 
-FUNCTIONS = 600
+FUNCTIONS = 400
 LONG = code_of(FUNCTIONS, "  # é")
 INTENT = intent_of(Known(said="I'll look at handler_30 first.", task=TASK))
 BOLD = Policy(threshold=0.02, least_relevance=0.0, least_fitting=0.0)
@@ -103,7 +103,7 @@ def test_a_result_that_was_too_long_doesnt_count_as_shown(tmp_path: Path) -> Non
 
 
 def test_lines_that_are_named_fit_as_well() -> None:
-    known = dict(enumerate(LONG.split("\n")[:2000], 1))
+    known = dict(enumerate(LONG.split("\n")[:1300], 1))
     for characters, reason in ((math.inf, SHORTENED), (10_000, "the profile prunes nothing")):
         asked = asked_for(LONG, Read("/w/a.py"), intent=INTENT, limits=ShownLimits(characters=characters))
         with pruner() as asking:

@@ -13,18 +13,25 @@ from lamr_agents.local.texts import Archive, Place, Texts
 from lamr_agents.policy import DEFAULT, OUTLINED, PROFILES, PRUNED
 from lamr_agents.sessions import Read
 from lamr_agents.skim import asked_for, outline
+from lamr_agents.skimmed import Skim
 from lamr_base.choices import ProfileName
-from lamr_cli.main import app
 from lamr_client import AccessDeniedError, ServerUnavailableError
 from lamr_client.mock_transport import MockTransport, uniform_answer
 from lamr_postprocess import SourceFile
-from typer.testing import CliRunner
 
 from tests.agents.samples import CODE, SAID, TASK, line_of, pruner
 from tests.analyses import ANALYSES, counting
+from tests.command import invoke
 
 INTENT = intent_of(Known(said=SAID, task=TASK))
 ASKED = asked_for(CODE, Read("/w/a.py"), intent=INTENT)
+
+
+def skimmed(asked: ToolResult = ASKED, policy: Policy | None = None, rule: Any = None, **more: Any) -> Skim:
+    """By a pruner of its own, whose model's rule is `pruner`'s, or the score of all lines."""
+    score = rule if isinstance(rule, float) else None
+    with pruner(rule if score is None else lambda request: uniform_answer(request, score)) as asking:
+        return skim(asking, asked, INTENT, policy, **more)
 
 
 @pytest.mark.parametrize(
@@ -51,16 +58,14 @@ def test_what_passes_comes_back_as_it_was_and_unjudged() -> None:
     def never(request):
         raise AssertionError("the pruner was asked")
 
-    with pruner(never) as asking:
-        shown = skim(asking, replace(ASKED, again=True), INTENT)
+    shown = skimmed(replace(ASKED, again=True), rule=never)
     assert (shown.text, shown.cut, shown.reason) == (CODE, False, "shown before")
     assert shown.cuts() == []
     assert shown.tokens_in == shown.tokens_out
 
 
 def test_a_cut_is_named_and_the_note_says_how_to_undo_it() -> None:
-    with pruner() as asking:
-        shown = skim(asking, ASKED, INTENT)
+    shown = skimmed()
     assert shown.reason == PRUNED
     assert line_of("value_30 =") in shown.kept_lines
     first, last = max(shown.cuts(), key=lambda cut: cut[1] - cut[0])
@@ -79,8 +84,7 @@ OUTPUT = replace(ASKED, name="v1:a.py")
 
 def test_what_lies_in_no_file_is_kept_and_the_note_names_the_place(tmp_path: Path) -> None:
     archive = Archive(Texts(tmp_path / "texts.sqlite3"))
-    with pruner() as asking:
-        shown = skim(asking, OUTPUT, INTENT, archive=archive)
+    shown = skimmed(OUTPUT, archive=archive)
     assert shown.reason == PRUNED
     found = re.search(r"`lamr show (\w+:(\d+)-(\d+))` prints the lines \2-\3]\n\Z", shown.text)
     assert found
@@ -90,30 +94,19 @@ def test_what_lies_in_no_file_is_kept_and_the_note_names_the_place(tmp_path: Pat
 
 
 def test_what_lies_in_no_file_passes_where_nothing_keeps_it(tmp_path: Path) -> None:
-    with pruner() as asking:
-        assert skim(asking, OUTPUT, INTENT).reason == "no file to read the rest from"
-        broken = Archive(Texts(tmp_path))
-        shown = skim(asking, OUTPUT, INTENT, archive=broken)
+    assert skimmed(OUTPUT).reason == "no file to read the rest from"
+    shown = skimmed(OUTPUT, archive=Archive(Texts(tmp_path)))
     assert shown.text == CODE
     assert shown.reason.startswith("not pruned: TextsError: ")
 
 
-def test_a_file_beside_the_point_is_an_outline() -> None:
-    with pruner(lambda request: uniform_answer(request, 0.001)) as asking:
-        shown = skim(asking, ASKED, INTENT, Policy(least_relevance=0.15, least_saving=0.0))
+def test_a_file_beside_the_point_is_an_outline_and_is_analysed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = counting(monkeypatch)
+    shown = skimmed(policy=Policy(least_relevance=0.15, least_saving=0.0), rule=0.001)
     assert shown.reason == OUTLINED
     assert "def handler_0(" in shown.text
     assert "read_header" not in shown.text
     assert "nothing here seems to answer" in shown.text
-
-
-def test_a_file_is_analysed_once_for_its_parts_their_scores_and_its_outline(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    counts = counting(monkeypatch)
-    with pruner(lambda request: uniform_answer(request, 0.001)) as asking:
-        shown = skim(asking, ASKED, INTENT, Policy(least_relevance=0.15, least_saving=0.0))
-    assert shown.reason == OUTLINED
     assert counts == dict.fromkeys(ANALYSES, 1)
 
 
@@ -128,8 +121,7 @@ def test_a_pruner_that_fails_doesnt_fail_the_call() -> None:
     def fails(request):
         raise AccessDeniedError("127.0.0.1:1 refuses")
 
-    with pruner(fails) as asking:
-        shown = skim(asking, ASKED, INTENT)
+    shown = skimmed(rule=fails)
     assert (shown.text, shown.failed, shown.late) == (CODE, True, False)
     assert shown.reason.startswith("not pruned: AccessDeniedError: 127.0.0.1:1 refuses")
     assert shown.failure == f"[lamr: {shown.reason}]"
@@ -139,8 +131,7 @@ def test_a_server_that_fails_leaves_the_text_to_the_line_model_and_the_note_says
     def fails(request):
         raise ServerUnavailableError("nothing answers at 127.0.0.1:1")
 
-    with pruner(fails) as asking:
-        shown = skim(asking, ASKED, INTENT)
+    shown = skimmed(rule=fails)
     assert (shown.reason, shown.failed) == (PRUNED, False)
     last = shown.text.splitlines()[-1]
     assert last.startswith("[lamr: judged in haste (line model; server unavailable): ")
@@ -162,19 +153,15 @@ def test_the_time_that_a_host_has_is_when_an_answer_is_wanted() -> None:
 
 
 def test_a_cut_that_saves_little_isnt_made() -> None:
-    with pruner(lambda request: uniform_answer(request, 1.0)) as asking:
-        shown = skim(asking, ASKED, INTENT, Policy(least_saving=0.999))
+    shown = skimmed(policy=Policy(least_saving=0.999), rule=1.0)
     assert (shown.text, shown.reason) == (CODE, "little to cut")
 
 
 def test_what_the_session_pointed_at_is_shown_with_its_surroundings() -> None:
     far = line_of("value_46 =")
-    with pruner() as asking:
-        assert far not in skim(asking, ASKED, INTENT).kept_lines
-        shown = skim(asking, replace(ASKED, pointed=(far,)), INTENT)
-        ranged = skim(
-            asking, replace(ASKED, pointed=(far + 999,), first=1000), INTENT, Policy(longest_range=0)
-        )
+    assert far not in skimmed().kept_lines
+    shown = skimmed(replace(ASKED, pointed=(far,)))
+    ranged = skimmed(replace(ASKED, pointed=(far + 999,), first=1000), Policy(longest_range=0))
     assert {*range(far - 3, far + 9)} <= {*shown.kept_lines}
     assert shown.reason == PRUNED
     assert not ranged.cut  # a range passes
@@ -189,9 +176,8 @@ def test_pointing_everywhere_points_nowhere() -> None:
 
 
 def test_a_file_that_was_pointed_at_isnt_beside_the_point() -> None:
-    with pruner(lambda request: uniform_answer(request, 0.001)) as asking:
-        assert skim(asking, ASKED, INTENT).reason == OUTLINED
-        shown = skim(asking, replace(ASKED, pointed=(7,)), INTENT)
+    assert skimmed(rule=0.001).reason == OUTLINED
+    shown = skimmed(replace(ASKED, pointed=(7,)), rule=0.001)
     assert shown.reason == PRUNED
     assert 7 in shown.kept_lines
 
@@ -268,9 +254,10 @@ def test_install_writes_the_profile_into_the_hooks_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    done = CliRunner().invoke(app, ["install", "claude-code", "--profile", name, "--dry-run"])
+    done = invoke("install", "claude-code", "--profile", name, "--no-texts", "--dry-run")
     assert done.exit_code == 0, done.output
-    assert rf"[\"--profile\", \"{name}\"]" in done.output.replace("\\\\", "\\")
+    expected = rf"[\"--no-texts\", \"--profile\", \"{name}\"]"
+    assert expected in done.output.replace("\\\\", "\\")
 
 
 def test_serve_takes_the_profile_of_the_command_line_before_the_users_file(
@@ -290,11 +277,11 @@ def test_serve_takes_the_profile_of_the_command_line_before_the_users_file(
             return True
 
     monkeypatch.setattr("lamr_agents.local.server.LocalServer", Stand)
-    assert CliRunner().invoke(app, ["agents", "serve"]).exit_code == 0
+    assert invoke("agents", "serve").exit_code == 0
     (folder / "lamr.toml").write_text('profile = "eager"\n')
-    assert CliRunner().invoke(app, ["agents", "serve"]).exit_code == 0
-    assert CliRunner().invoke(app, ["agents", "serve", "--profile", "lossless"]).exit_code == 0
+    assert invoke("agents", "serve").exit_code == 0
+    assert invoke("agents", "serve", "--profile", "lossless").exit_code == 0
     assert asked == [PROFILES[DEFAULT], PROFILES["eager"], PROFILES["lossless"]]
     (folder / "lamr.toml").write_text('profile = "bold"\n')
-    done = CliRunner().invoke(app, ["agents", "serve"])
+    done = invoke("agents", "serve")
     assert "profile must be one of lossless, careful, balanced, eager" in str(done.exception) + done.output

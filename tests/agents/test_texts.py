@@ -19,8 +19,8 @@ from lamr_agents.local.texts import (
     key_of,
     show_command,
 )
-from lamr_cli.main import app
-from typer.testing import CliRunner
+
+from tests.command import invoke
 
 TEXT = "one\ntwo\r\n\n\ud800 four\nfive"
 DAY = 86_400.0
@@ -115,15 +115,15 @@ def test_nobody_waits_for_the_disk_and_a_killed_process_has_kept_its_texts(tmp_p
 
 def test_the_command_prints_lines(texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    done = CliRunner().invoke(app, ["show", "0" * 12])
+    done = invoke("show", "0" * 12)
     assert done.exit_code == 2
     assert "no texts are kept here" in done.stderr
     key = Texts(default_texts()).keep("a\nb\nc\n")
-    assert CliRunner().invoke(app, ["show", f"{key}:2-3"]).stdout == "b\nc\n"
+    assert invoke("show", f"{key}:2-3").stdout == "b\nc\n"
     other = tmp_path / "folder" / "texts.sqlite3"
     key = texts.keep("d\n")
-    assert CliRunner().invoke(app, ["show", key, "--texts", str(other)]).stdout == "d\n"
-    assert isinstance(CliRunner().invoke(app, ["show", "x"]).exception, UnknownTextError)
+    assert invoke("show", key, "--texts", str(other)).stdout == "d\n"
+    assert isinstance(invoke("show", "x").exception, UnknownTextError)
 
 
 def test_how_to_show_is_a_command_of_this_machine(texts: Texts, tmp_path: Path) -> None:

@@ -10,23 +10,16 @@ from tests.attack.place import Place
 
 @dataclass(frozen=True)
 class Case:
-    """One thing that is tried.
+    """One thing that is tried."""
 
-    Attributes:
-        kind: which promise it is about, as `docs/security.md` names it: `git`, `paths`, `lists`, `folder`, …
-        name: what is tried, in a line.
-        attempt: tries it in a place of its own and returns in a few words what happened.
-        holds: the regular expression that all of these words must match.
-        seconds: at most, on two idle cores; an attempt bounds itself by a multiple of it.
-        quick: whether `make test` runs it, too; for what takes a second or two.
-    """
-
-    kind: str
-    name: str
-    attempt: Callable[[Place], str]
-    holds: str
-    seconds: float = 10.0
-    quick: bool = False
+    kind: (
+        str  # which promise it is about, as `docs/security.md` names it: `git`, `paths`, `lists`, `folder`, …
+    )
+    name: str  # what is tried, in a line
+    attempt: Callable[[Place], str]  # tries it in a place of its own and returns in a few words what happened
+    holds: str  # the regular expression that all of these words must match
+    seconds: float = 10.0  # at most, on two idle cores; an attempt bounds itself by a multiple of it
+    quick: bool = False  # whether `make test` runs it, too; for what takes a second or two
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.name}"
@@ -34,19 +27,12 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a case.
-
-    Attributes:
-        case: which.
-        said: the attempt's words, or what it raised.
-        held: whether they are what must be said.
-        seconds: that it took.
-    """
+    """What came of a case."""
 
     case: Case
-    said: str
-    held: bool
-    seconds: float
+    said: str  # the attempt's words, or what it raised
+    held: bool  # whether they are what must be said
+    seconds: float  # that it took
 
 
 def outcome(case: Case, place: Place) -> Outcome:

@@ -28,17 +28,11 @@ def frame_of(
 
 @dataclass(frozen=True)
 class Caller:
-    """Somebody who knows the front's address.
+    """Somebody who knows the front's address."""
 
-    Attributes:
-        address: the front's host and port.
-        key: an API key; whether it is right, the front says.
-        source: the address that its connections come from; "" is whatever the system takes.
-    """
-
-    address: tuple[str, int]
-    key: str
-    source: str = ""
+    address: tuple[str, int]  # the front's host and port
+    key: str  # an API key; whether it is right, the front says
+    source: str = ""  # the address that its connections come from; "" is whatever the system takes
 
     def connect(self, first: bytes = b"") -> socket.socket:
         """Open a connection and send the first bytes."""

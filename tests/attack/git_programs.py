@@ -1,7 +1,6 @@
 """What git would start for a stranger: commands in configuration, attributes, hooks and promises."""
 
 import os
-import subprocess
 from collections.abc import Callable, Mapping
 from functools import partial
 
@@ -135,57 +134,6 @@ def _embedded_bare(place: Place) -> str:
     return f"{shown(inner)[:20]}; {shown(inner, 'HEAD')[:8]}; {hostile.ran()}"
 
 
-def _in_the_callers_environment(place: Place) -> str:
-    hostile = Hostile(place)
-    other = place.folder / "other"
-    place.git("init", "-q", other)
-    mark, trace = hostile.mark(), place.folder / "RAN-trace"
-    programs = place.folder / "programs"
-    programs.mkdir()
-    (programs / "git").write_text(f"#!/bin/sh\n{mark}\n")
-    (programs / "git").chmod(0o755)
-    variables = {
-        "GIT_DIR": str(other / ".git"),
-        "GIT_WORK_TREE": str(other),
-        "GIT_INDEX_FILE": "/dev/null",
-        "GIT_CONFIG_COUNT": "1",
-        "GIT_CONFIG_KEY_0": "core.fsmonitor",
-        "GIT_CONFIG_VALUE_0": mark,
-        "GIT_CONFIG_PARAMETERS": f"'core.fsmonitor={mark}'",
-        "GIT_EXTERNAL_DIFF": mark,
-        "GIT_SSH_COMMAND": mark,
-        "GIT_TRACE": str(trace),
-        "GIT_TRACE2": str(trace),
-        "GIT_ASKPASS": mark,
-        "GIT_EXEC_PATH": str(programs),
-        "GIT_OBJECT_DIRECTORY": "/nowhere",
-        "GIT_ALTERNATE_OBJECT_DIRECTORIES": "/nowhere",
-        "GIT_NAMESPACE": "x",
-        "PATH": f".:{os.environ['PATH']}",
-    }
-    said = [
-        place.lamr("pack", *how, "-q", "retries", "--no-cache", cwd=programs, variables=variables)
-        for how in ((hostile.root,), (hostile.root, "--revision", "HEAD"), (hostile.root.as_uri(),))
-    ]
-    found = " ".join(f"{each.code}{'+' * (b'def retry' in each.out)}" for each in said)
-    return f"{found}; {hostile.ran()}"
-
-
-def _foreign_owner(place: Place) -> str:
-    if os.getuid():
-        return "not root: refused"
-    hostile = Hostile(place)
-    place.git("clone", "-q", "--bare", hostile.root, place.folder / "bare.git")
-    subprocess.run(["chown", "-R", "nobody", hostile.root, place.folder / "bare.git"], check=True)
-    said = [
-        shown(hostile.root),
-        shown(hostile.root, "HEAD"),
-        shown(place.folder / "bare.git"),
-        shown(hostile.root.as_uri()),
-    ]
-    return "; ".join("refused" if "refused" in each and "dubious" in each else each for each in said)
-
-
 _case = partial(Case, "git")
 _quick = partial(Case, "git", quick=True)
 GIT = (
@@ -206,13 +154,4 @@ GIT = (
     _quick("a sparse index of a missing folder", _sparse, "nothing ran"),
     _case("submodules with commands", _submodule, "nothing ran"),
     _case("a bare repository among the files", _embedded_bare, ".*; nothing ran"),
-    _case(
-        "the caller's own GIT_ variables and path",
-        _in_the_callers_environment,
-        r"0\+ 0\+ 0\+; nothing ran",
-        20,
-    ),
-    _case(
-        "another user's repositories", _foreign_owner, "refused; refused; refused; refused|not root: refused"
-    ),
 )

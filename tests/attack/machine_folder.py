@@ -10,7 +10,6 @@ from lamr_client import bundled_repository
 from tests.attack.case import Case
 from tests.attack.place import Place
 from tests.attack.served import served
-from tests.processes import below
 
 TRAPS = (
     *("random", "numpy", "queue", "typing_extensions", "sitecustomize", "usercustomize", "json", "struct"),
@@ -58,13 +57,6 @@ def batch_on_ray(place: Place) -> str:
     return f"exit {done.code}; {ran(place)}"
 
 
-def serve_from_the_folder(place: Place, **variables: str) -> str:
-    with served(place, cwd=trapped(place), **variables) as server:
-        stand = {each.cwd() for each in below(server.process.pid)}
-        said = server.prunes()
-    return f"{said}; {ran(place)}; {'elsewhere' if not any(str(place.folder) in each for each in stand) else stand}"
-
-
 def serve_with_relative_paths(place: Place) -> str:
     folder = trapped(place)
     (folder / "model").symlink_to(bundled_repository())
@@ -94,12 +86,5 @@ CASES = (
     _case("pruning in it", from_the_folder("prune", "a.txt", "-q", "b"), FOLDER_HOLDS, 5),
     _case("MCP in it", from_the_folder("mcp"), FOLDER_HOLDS, 5),
     _quick("status in it", from_the_folder("status"), FOLDER_HOLDS, 3),
-    _case("serving from it", serve_from_the_folder, "answers; nothing ran; elsewhere", 15),
-    _case(
-        "serving with empty search paths",
-        partial(serve_from_the_folder, LD_LIBRARY_PATH=":", PYTHONSTARTUP="json.py", PYTHONHOME=""),
-        "answers; nothing ran; elsewhere",
-        15,
-    ),
     _case("serving with relative paths", serve_with_relative_paths, "answers; nothing ran; log 600", 15),
 )

@@ -114,34 +114,21 @@ def no_protocol(_: Place) -> str:
 
 
 _case = partial(Case, "grpc")
+CLOSED: dict[str, Callable[[Any], object]] = {
+    "register system shared memory": lambda c: c.register_system_shared_memory("x", "/x", 64),
+    "register CUDA shared memory": lambda c: c.register_cuda_shared_memory("x", b"x" * 64, 0, 64),
+    "unregister shared memory": lambda c: c.unregister_system_shared_memory(),
+    "the state of shared memory": lambda c: c.get_system_shared_memory_status(),
+    "load a model with files of its own": lambda c: c.load_model("x", **MODEL),
+    "load a model by a path": lambda c: c.load_model("../../tmp"),
+    "unload a model": lambda c: c.unload_model("lamr"),
+    "list the models": lambda c: c.get_model_repository_index(),
+    "set the log's file": lambda c: c.update_log_settings({"log_file": FILE}),
+    "set the trace's file": lambda c: c.update_trace_settings(settings={"trace_file": FILE}),
+    "set a model's trace": lambda c: c.update_trace_settings("lamr", {"trace_level": ["TENSORS"]}),
+}
 CASES = (
-    _case(
-        "register system shared memory",
-        grpc_call(lambda c: c.register_system_shared_memory("x", "/x", 64)),
-        RESTRICTED,
-    ),
-    _case(
-        "register CUDA shared memory",
-        grpc_call(lambda c: c.register_cuda_shared_memory("x", b"x" * 64, 0, 64)),
-        RESTRICTED,
-    ),
-    _case("unregister shared memory", grpc_call(lambda c: c.unregister_system_shared_memory()), RESTRICTED),
-    _case("the state of shared memory", grpc_call(lambda c: c.get_system_shared_memory_status()), RESTRICTED),
-    _case("load a model with files of its own", grpc_call(lambda c: c.load_model("x", **MODEL)), RESTRICTED),
-    _case("load a model by a path", grpc_call(lambda c: c.load_model("../../tmp")), RESTRICTED),
-    _case("unload a model", grpc_call(lambda c: c.unload_model("lamr")), RESTRICTED),
-    _case("list the models", grpc_call(lambda c: c.get_model_repository_index()), RESTRICTED),
-    _case("set the log's file", grpc_call(lambda c: c.update_log_settings({"log_file": FILE})), RESTRICTED),
-    _case(
-        "set the trace's file",
-        grpc_call(lambda c: c.update_trace_settings(settings={"trace_file": FILE})),
-        RESTRICTED,
-    ),
-    _case(
-        "set a model's trace",
-        grpc_call(lambda c: c.update_trace_settings("lamr", {"trace_level": ["TENSORS"]})),
-        RESTRICTED,
-    ),
+    *(_case(name, grpc_call(ask), RESTRICTED) for name, ask in CLOSED.items()),
     _case("the key of the command line", with_the_key_of_the_command_line, RESTRICTED),
     _case(
         "a closed key's name in capitals",

@@ -31,28 +31,12 @@ def sent(address: str, data: bytes, seconds: float = 20.0) -> str:
     return answer.split()[1].decode() if answer.startswith(b"HTTP") else "closed"
 
 
-def http_is_off(place: Place) -> str:
-    with served(place) as server:
-        kinds = {c.laddr.port for c in server.triton.net_connections("tcp") if c.status == psutil.CONN_LISTEN}
-        wanted = {int(each.rpartition(":")[2]) for each in (server.grpc, server.metrics)}
-        return "gRPC and metrics alone listen" if kinds == wanted else f"{kinds}"
-
-
 def vertex_is_off(place: Place) -> str:
     """A variable of the environment would open another port of Triton's, past all restrictions."""
     (port,) = free_ports("127.0.0.1", 1)
     with served(place, AIP_MODE="PREDICTION", AIP_HTTP_PORT=str(port)) as server:
         kinds = {c.laddr.port for c in server.triton.net_connections("tcp") if c.status == psutil.CONN_LISTEN}
         return "OPEN" if port in kinds or len(kinds) > 2 else "closed"
-
-
-def only_grpc_leaves_loopback(place: Place) -> str:
-    with served(place, "--host", "0.0.0.0") as server:
-        there = {
-            c.laddr.port for c in server.triton.net_connections("tcp")
-            if c.status == psutil.CONN_LISTEN and not c.laddr.ip.startswith("127.")
-        }  # fmt: skip
-        return f"{['gRPC' if port == int(server.grpc.rpartition(':')[2]) else port for port in there]}"
 
 
 def metrics_survive(data: bytes) -> Callable[[Place], str]:
@@ -68,9 +52,7 @@ def metrics_survive(data: bytes) -> Callable[[Place], str]:
 
 _case = partial(Case, "http")
 CASES = (
-    _case("Triton's HTTP API is off", http_is_off, "gRPC and metrics alone listen", 15),
     _case("Vertex AI's port stays closed", vertex_is_off, "closed", 15),
-    _case("gRPC alone leaves loopback", only_grpc_leaves_loopback, r"\['gRPC'\]", 15),
     _case(
         "metrics: 600,000 chunks",
         metrics_survive(b"POST /metrics HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + CHUNKS),

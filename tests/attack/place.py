@@ -15,14 +15,9 @@ _PASSED = ("PATH", "LANG", "LD_LIBRARY_PATH", "OPENBLAS_CORETYPE", "OPENBLAS_L2_
 
 @dataclass(frozen=True)
 class Ran:
-    """What a command did.
+    """What a command did, and what it wrote."""
 
-    Attributes:
-        code: its exit code; None where it took too long and was ended.
-        out, err: what it wrote.
-    """
-
-    code: int | None
+    code: int | None  # None where it took too long and was ended
     out: bytes
     err: bytes
 
@@ -36,12 +31,7 @@ class Ran:
 
 
 class Place:
-    """A folder and a home of a case's own.
-
-    Attributes:
-        folder: an empty folder.
-        home: what commands take for the user's home.
-    """
+    """A case's own empty `folder`, and a `home` that commands take for the user's."""
 
     def __init__(self, root: Path) -> None:
         self.folder, self.home = root / "place", root / "home"

@@ -24,12 +24,7 @@ SAME = "; answers; the same server"
 
 
 class Server:
-    """A `lamr serve` of a place.
-
-    Attributes:
-        grpc, metrics: where it listens.
-        process: the command's process.
-    """
+    """A `lamr serve` of a place: its `process`, and where it listens (`grpc`, `metrics`)."""
 
     def __init__(
         self, place: Place, *options: str, cwd: Path | None = None, umask: int = 0o022, **more: str

@@ -23,9 +23,9 @@ from lamr_serving.front.rendering import REFUSALS
 
 from tests.attack.case import Case
 from tests.attack.front_attacks import CALL, CROWDS, FLOODS
-from tests.attack.front_callers import INFER, READY, Caller
+from tests.attack.front_callers import READY, Caller
 from tests.attack.odd_lines import odd_lines
-from tests.attack.odd_requests import FRAMES, INFERENCES, NAME, OTHERS, TWO_READINGS, frame
+from tests.attack.odd_requests import NAME, frame
 from tests.attack.place import LAMR, Place
 from tests.serving.front.conftest import Replica, Site, inference, stub_of
 
@@ -62,32 +62,6 @@ def attacker(key: str | None = None) -> Caller:
     (site,) = _site
     address = f"127.0.1.{next(_addresses)}"
     return Caller((HERE, site.port), site.keys["attacker"] if key is None else key, address)
-
-
-def _answers(requests: dict[str, tuple[str, bytes]]) -> str:
-    """How many requests were answered with which status, and how many reached a replica."""
-    site = _site[0]
-    before = len(site.replicas[0].metadata) + len(site.replicas[0].asked_with)
-    found = Counter(attacker().ask(path, body).get("grpc-status", "none") for path, body in requests.values())
-    reached = len(site.replicas[0].metadata) + len(site.replicas[0].asked_with) - before
-    return f"{dict(sorted(found.items()))}, {reached} reached a replica"
-
-
-def _messages(
-    table: dict[str, bytes], *calls: str, before: bytes = b"", whole: bool = False
-) -> Callable[[Place], str]:
-    """Send each of a table's messages by each call."""
-
-    def attempt(_: Place) -> str:
-        return _answers(
-            {
-                f"{name} {call}": (call, body if whole else frame(before + body))
-                for name, body in table.items()
-                for call in calls
-            }
-        )
-
-    return attempt
 
 
 def _asked(*heads: Head, body: bytes = CALL) -> Callable[[Place], str]:
@@ -173,33 +147,6 @@ def _channel(site: Site) -> grpc.Channel:
     return grpc.insecure_channel(f"{HERE}:{site.port}", options=[("grpc.use_local_subchannel_pool", 1)])
 
 
-def _revoked(_: Place) -> str:
-    """A tenant's key is deleted while it floods the front on connections that are open."""
-    site = _site[0]
-    text = site.file.read_text()
-    caller = attacker()
-    with caller.connect(caller.line(CALL)) as connection:
-        first = connection.recv(4096)
-        site.file.write_text(text[: text.index("[tenants.attacker]")])
-        try:
-            control.reload(site.file)
-            connection.sendall(caller.line(CALL))
-            second = connection.recv(4096)
-            anew = caller.ask(READY, CALL)
-        finally:
-            site.file.write_text(text)
-            control.reload(site.file)
-    return f"{b'200 OK' in first} {second == b'' or b'grpc-status: 16' in second} {anew.get('grpc-status')}"
-
-
-def _quota(_: Place) -> str:
-    """More calls than the hundred that are allowed in two seconds."""
-    begun = time.time()
-    found = Counter(attacker().ask(READY, CALL).get("grpc-status") for _ in range(250))
-    periods = time.time() // 2 - begun // 2 + 1
-    return f"{'within' if found['0'] <= 100 * periods else 'OVER'} {sorted(status or '' for status in found)}"
-
-
 def _modes(place: Place) -> str:
     """What `lamr front key` and `lamr front render` write, with an umask that lets everybody read."""
     file, folder = place.folder / "tenants.toml", place.folder / "rendered"
@@ -211,7 +158,6 @@ def _modes(place: Place) -> str:
 
 
 SERVICE = READY.removesuffix("ModelReady")
-ABOUT_MODEL = tuple(SERVICE + call for call in ("ModelReady", "ModelMetadata", "ModelConfig", "ModelInfer"))
 PATHS = (
     *("RepositoryIndex", "/RepositoryIndex", "repositoryindex", "%52epositoryIndex", "ModelReady/../RepositoryIndex"),
     *("ModelReady?x=1", "ModelReady?", "ModelReady/", "modelready", "ModelReady%00", "ModelReady;x", "..%2fModelReady"),
@@ -280,30 +226,7 @@ def _case(kind: str, name: str, attempt: Callable[[Place], str], holds: str) -> 
     return Case(kind, name, attempt, holds, seconds=20)
 
 
-def _refused(status: int, count: int) -> str:
-    return rf"\{{'{status}': {count}\}}, 0 reached a replica"
-
-
 CASES: tuple[Case, ...] = (
-    _case(
-        "models",
-        f"{len(TWO_READINGS)} odd names by four calls",
-        _messages(TWO_READINGS, *ABOUT_MODEL),
-        _refused(3, 4 * len(TWO_READINGS)),
-    ),
-    _case("models", "names of other models", _messages(OTHERS, READY, INFER), _refused(7, 2 * len(OTHERS))),
-    _case(
-        "models",
-        f"{len(INFERENCES)} inferences with shared memory, sequences, impossible shapes",
-        _messages(INFERENCES, INFER, before=NAME),
-        _refused(3, len(INFERENCES)),
-    ),
-    _case(
-        "models",
-        f"{len(FRAMES)} odd frames of gRPC",
-        _messages(FRAMES, READY, INFER, whole=True),
-        _refused(3, 2 * len(FRAMES)),
-    ),
     _case(
         "models",
         f"{len(PATHS)} paths that aren't a client's",
@@ -335,7 +258,6 @@ CASES: tuple[Case, ...] = (
         _asked(*(_keys(*(("Bearer ", key) for key in pair)) for pair in TWO_KEYS)),
         r"\{'16': 3\}",
     ),
-    _case("keys", "a key that is deleted on an open connection", _revoked, "True True 16"),
     Case("keys", "what `lamr front key` and `render` write", _modes, r"True \{'0o600'\} 0o700", quick=True),
     _case(
         "headers",
@@ -356,7 +278,6 @@ CASES: tuple[Case, ...] = (
         rf"\{{'415': {len(KINDS) + 1}\}}",
     ),
     _case("headers", "odd requests in HTTP/1.1", _lines, "0 wrong "),
-    _case("quota", "calls over the quota", _quota, r"within \['0', '8'\]"),
     *(
         _case("connections", name, _meanwhile(attack), GONE if name.startswith("refused") else LOST_NONE)
         for name, attack in CROWDS.items()

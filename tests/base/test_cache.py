@@ -5,6 +5,7 @@ import os
 import sqlite3
 import stat
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -114,43 +115,26 @@ def test_a_folder_that_the_user_named_stays_as_it_is(tmp_path: Path) -> None:
     assert _modes(tmp_path / "shared") == {0o600}
 
 
-def _link(file: Path, victim: Path) -> None:
-    file.symlink_to(victim)
-
-
-def _second_name(file: Path, victim: Path) -> None:
-    os.link(victim, file)
-
-
-def _fifo(file: Path, _: Path) -> None:
-    os.mkfifo(file)
-
-
-def _folder(file: Path, _: Path) -> None:
-    file.mkdir()
-
-
-def _of_somebody_else(file: Path, _: Path) -> None:
-    file.touch()
-    os.chown(file, 65534, 65534)
-
-
-_STRANGE = [_link, _second_name, _fifo, _folder]
+_STRANGE: dict[str, Callable[[Path, Path], object]] = {
+    "a link": lambda file, victim: file.symlink_to(victim),
+    "a second name": lambda file, victim: os.link(victim, file),
+    "a FIFO": lambda file, _: os.mkfifo(file),
+    "a folder": lambda file, _: file.mkdir(),
+}
 if hasattr(os, "geteuid") and os.geteuid() == 0:  # only root can give a file away
-    _STRANGE.append(_of_somebody_else)
+    _STRANGE["somebody else's"] = lambda file, _: (file.touch(), os.chown(file, 65534, 65534))
 
 
 @pytest.mark.parametrize("end", ["", "-wal", "-shm", "-journal"])
-@pytest.mark.parametrize("make", _STRANGE)
-def test_what_is_not_the_users_own_file_is_not_used(tmp_path: Path, make: object, end: str) -> None:
-    assert callable(make)
+@pytest.mark.parametrize("what", _STRANGE)
+def test_what_is_not_the_users_own_file_is_not_used(tmp_path: Path, what: str, end: str) -> None:
     victim = tmp_path / "victim"
     victim.write_text("precious")
     file = tmp_path / "cache.sqlite"
     if end:
         with Cache(file) as cache:
             cache.put("a", {"1": b"x"})
-    make(file.with_name(file.name + end), victim)
+    _STRANGE[what](file.with_name(file.name + end), victim)
     notes: list[str] = []
     with Cache(file, notes.append) as cache:
         cache.put("a", {"2": b"x"})

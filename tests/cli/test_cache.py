@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 from lamr_base.cache import Cache, states_file
-from lamr_cli.main import app
-from typer.testing import CliRunner
+
+from tests.command import invoke
 
 CODE = "def area(width, height):\n    return width * height\n\n\n" * 40
 
@@ -19,7 +19,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def lamr(*arguments: str) -> str:
-    done = CliRunner().invoke(app, arguments)
+    done = invoke(*arguments)
     assert done.exit_code == 0, done.output
     return done.output
 

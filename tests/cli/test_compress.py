@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from lamr_cli.main import app
 from lamr_serving import TritonServer
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
+from tests.command import invoke as lamr
 from tests.repositories.compression.causal_models import SAMPLE, write_causal
 from tests.traces import traced_once
 
@@ -17,10 +17,6 @@ QUESTION = "How long does a retry wait?"
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory) -> Path:
     return write_causal("qwen2", tmp_path_factory.mktemp("causal") / "coder")
-
-
-def lamr(*arguments: str | Path, stdin: str = "") -> Result:
-    return CliRunner().invoke(app, [*map(str, arguments)], input=stdin)
 
 
 def compress(*arguments: str | Path, stdin: str = SAMPLE) -> Result:

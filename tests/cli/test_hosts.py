@@ -18,9 +18,8 @@ from lamr_agents.hosts import HOSTS
 from lamr_agents.installing import shared_command
 from lamr_agents.local.store import Store, StoredResult, default_socket
 from lamr_base.private_files import private_folder
-from lamr_cli.main import app
-from typer.testing import CliRunner
 
+from tests.command import invoke
 from tests.processes import end_servers
 
 WRITABLE = [host.name for host in HOSTS.values() if host.settings]
@@ -41,7 +40,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def run(*arguments: str, code: int = 0) -> Any:
-    done = CliRunner().invoke(app, arguments)
+    done = invoke(*arguments)
     assert done.exit_code == code, done.output
     return done
 
@@ -100,7 +99,7 @@ def test_a_host_without_such_settings_says_so(home: Path) -> None:
         (("gemini-cli", "--project"), "use --shared"),
         (("windsurf", "--shared"), "leave the option"),
     ):
-        error = CliRunner().invoke(app, ["install", *arguments]).exception
+        error = invoke("install", *arguments).exception
         assert isinstance(error, HostSettingsError)
         assert remedy in str(error)
     assert "is not one of claude-code" in " ".join(run("install", "openhands", code=2).stderr.split())

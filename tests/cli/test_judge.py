@@ -2,15 +2,15 @@
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 from lamr_base import cpus
 from lamr_cli.judge import PRUNERS_HELP
-from lamr_cli.main import app
 from lamr_evaluation.judge import PRUNERS
-from typer.testing import CliRunner, Result
 
+from tests.command import invoke
 from tests.evaluation.judge.material import CODE, reader_of_shown_code
 from tests.evaluation.judge.scripted import Scripted
 from tests.repositories.compression.causal_models import write_causal
@@ -44,8 +44,7 @@ def project(tmp_path: Path) -> Path:
     return root
 
 
-def lamr(*words: str | Path) -> Result:
-    return CliRunner().invoke(app, ["research", "judge", *map(str, words)])
+lamr = partial(invoke, "research", "judge")
 
 
 def test_the_help_names_what_there_is() -> None:

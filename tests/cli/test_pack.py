@@ -4,17 +4,16 @@ import json
 import re
 import stat
 import subprocess
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
 import pytest
-from lamr_cli.main import app
 from lamr_cli.pack import Form
 from lamr_repositories import FORMATS
-from typer.testing import CliRunner, Result
 
 from tests.client.conftest import free_port
-from tests.command import run_main
+from tests.command import invoke, run_main
 
 __all__ = ["free_port"]
 
@@ -30,8 +29,7 @@ def folder(tmp_path: Path) -> Path:
     return root
 
 
-def lamr(*arguments: str | Path, stdin: str = "") -> Result:
-    return CliRunner().invoke(app, ["pack", *map(str, arguments)], input=stdin)
+lamr = partial(invoke, "pack")
 
 
 def test_options_name_what_there_is() -> None:

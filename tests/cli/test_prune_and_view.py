@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from lamr_cli.main import app
 from lamr_cli.prune import Form
 from lamr_client import ServerUnavailableError
 from lamr_postprocess import prune_lines, split_lines
-from typer.testing import CliRunner, Result
 
 from tests.client.conftest import free_port
+from tests.command import invoke as lamr
 from tests.command import run_main
 
 __all__ = ["free_port"]
@@ -32,10 +31,6 @@ def file(tmp_path: Path) -> Path:
     path = tmp_path / "shapes.py"
     path.write_text(CODE)
     return path
-
-
-def lamr(*arguments: str | Path, stdin: bytes = b"") -> Result:
-    return CliRunner().invoke(app, [str(each) for each in arguments], input=stdin)
 
 
 def test_every_form_tells_of_the_same_lines(file: Path) -> None:

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 import typer
 from lamr_cli.compress import scorer_of
-from lamr_cli.main import app
 from lamr_client import ServerUnavailableError
 from lamr_export import CheckpointError, TorchScorer
-from typer.testing import CliRunner
 
 from tests.client.endpoint_server import Script, serving
+from tests.command import invoke
 from tests.repositories.compression.causal_models import SAMPLE, write_causal
 
 QUESTION = "How long does a retry wait?"
@@ -25,20 +24,8 @@ def folder(tmp_path_factory) -> Path:
 
 
 def compress(model: str | Path) -> dict:
-    arguments = [
-        "research",
-        "compress",
-        "-",
-        "-q",
-        QUESTION,
-        "--language",
-        "python",
-        "--rate",
-        "0.3",
-        "--rank-only",
-        "--json",
-    ]
-    done = CliRunner().invoke(app, [*arguments, "--model", str(model)], input=SAMPLE)
+    options = ("--language", "python", "--rate", "0.3", "--rank-only", "--json", "--model", model)
+    done = invoke("research", "compress", "-", "-q", QUESTION, *options, stdin=SAMPLE)
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)
 

@@ -9,8 +9,8 @@ import typer
 from lamr_base.settings_file import KINDS, MOST_BYTES, SettingsError
 from lamr_cli.main import app
 from lamr_cli.settings import Settings, defaults, project_file
-from typer.testing import CliRunner, Result
 
+from tests.command import invoke as lamr
 from tests.command import run_main
 
 OWN = 'server = "127.0.0.1:9001"\nmodel = "models/ours"\nmax_tokens = 9000\nexclude = ["*.sql"]\n'
@@ -35,10 +35,6 @@ def project(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     (root / "area.sql").write_text("select width * height as area;\n")
     monkeypatch.chdir(root)
     return root
-
-
-def lamr(*arguments: str) -> Result:
-    return CliRunner().invoke(app, list(arguments))
 
 
 def in_force() -> dict[str, tuple[object, str]]:

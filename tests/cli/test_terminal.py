@@ -11,6 +11,7 @@ import pytest
 from lamr_base.errors import LamrError, ModelMismatchError, unseen_lines, visible
 from lamr_cli import exits, printing
 
+from tests.command import run_main
 from tests.test_house import FOLDERS
 
 NASTY = "\x1b]0;owned\x07\x9b2J\x7f\r\u202e\u2066\u2028\u200b\ufeff\ud800\U000e0041"
@@ -119,10 +120,17 @@ def test_code_is_visible_on_a_terminal_and_as_it_is_elsewhere(tmp_path: Path) ->
     assert piped.stdout == CODE.encode()
 
 
-def test_a_file_of_a_strange_name_is_named_visibly(tmp_path: Path) -> None:
+@pytest.mark.parametrize("there", [False, True])
+def test_a_file_of_a_strange_name_is_named_visibly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
     name = "no\x1b]0;owned\x07\nsuch\u202e.py"
-    for command in (("prune", name, *QUERY), ("view", name, "-q", "x"), ("pack", name, "-q", "x")):
-        ran = subprocess.run([LAMR, *command], cwd=tmp_path, capture_output=True, check=False)
-        assert ran.returncode == 2, ran.stderr
-        assert not set(b"\x1b\x07") & set(ran.stderr)
-        assert "\u202e" not in ran.stderr.decode()
+    if there:
+        (tmp_path / name).write_text("def f7(a):\n    return a\n\n" * 20, encoding="utf-8")
+    asked = [("prune", name, "-q", "what f7 returns"), ("view", name, "-q", "x")]
+    asked.append(("pack", "." if there else name, "-q", "none", "--no-cache"))
+    for command, code in zip(asked, (0, 0, 4) if there else (2, 2, 2), strict=True):
+        ran = run_main(*command)
+        assert ran.returncode == code, ran.stderr
+        assert not set("\x1b\x07\u202e") & set(ran.stdout + ran.stderr)

@@ -1,5 +1,7 @@
 """An endpoint's log-probabilities are those of its model, in whichever form it tells them; errors have names."""
 
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 from lamr_client import (
@@ -112,6 +114,15 @@ def test_nobody_is_there(free_port) -> None:
         EndpointScorer("ftp://127.0.0.1/v1")
 
 
+@contextmanager
+def spoiled(local, spoil):
+    """A scorer whose endpoint's answers are spoiled once it is known."""
+    script = Script(local, "echo")
+    with serving(script) as url, EndpointScorer(url) as scorer:
+        script.spoil = spoil
+        yield scorer
+
+
 def numbers(values):
     def spoil(answer):
         for choice in answer.get("choices", []):
@@ -134,28 +145,21 @@ def numbers(values):
     ],
 )
 def test_damaged_answers_have_a_name(local, spoil) -> None:
-    script = Script(local, "echo")
-    with serving(script) as url, EndpointScorer(url) as scorer:
-        script.spoil = spoil
-        with pytest.raises(ModelMismatchError, match="log-probabilities of the prompt"):
-            scorer.log_probs([np.arange(9)])
+    told = pytest.raises(ModelMismatchError, match="log-probabilities of the prompt")
+    with spoiled(local, spoil) as scorer, told:
+        scorer.log_probs([np.arange(9)])
 
 
 @pytest.mark.parametrize("data", [b"", b"<html>", b"{", b"\xff\xfe", b"[" * 100_000])
 def test_what_is_no_json_has_a_name(local, data) -> None:
-    script = Script(local, "echo")
-    with serving(script) as url, EndpointScorer(url) as scorer:
-        script.spoil = lambda answer: data
-        with pytest.raises(
-            (ServerError, ModelMismatchError), match=r"without JSON|log-probabilities of the prompt"
-        ):
-            scorer.log_probs([np.arange(9)])
+    words = r"without JSON|log-probabilities of the prompt"
+    told = pytest.raises((ServerError, ModelMismatchError), match=words)
+    with spoiled(local, lambda answer: data) as scorer, told:
+        scorer.log_probs([np.arange(9)])
 
 
 @pytest.mark.parametrize("tokens", [None, ["x"], {"a": 1}, [[1, 2]], [2.5e300]])
 def test_damaged_tokens_have_a_name(local, tokens) -> None:
-    script = Script(local, "echo")
-    with serving(script) as url, EndpointScorer(url) as scorer:
-        script.spoil = lambda answer: {"tokens": tokens}
-        with pytest.raises(ModelMismatchError, match="the tokens of a text"):
-            scorer.encode("a")
+    told = pytest.raises(ModelMismatchError, match="the tokens of a text")
+    with spoiled(local, lambda answer: {"tokens": tokens}) as scorer, told:
+        scorer.encode("a")

@@ -8,6 +8,7 @@ from lamr_base.errors import QuotaExceededError
 from lamr_client import (
     AsyncGrpcTransport,
     ChunkRequest,
+    DeadlineExceededError,
     GrpcTransport,
     LamrError,
     ModelMismatchError,
@@ -107,10 +108,12 @@ def test_what_was_not_asked_for_is_not_read() -> None:
 class Hostile(FakeTriton):
     """A server whose answers are padded, compressed or not, and whose configuration is padded likewise."""
 
-    compressed = False
+    compressed = trails = hangs = False
     padding = config_padding = 0
 
     def ModelConfig(self, request, context):
+        if self.hangs:
+            self.hold.wait(20)
         response = super().ModelConfig(request, context)
         response.config.parameters["more"].string_value = "x" * self.config_padding
         return response
@@ -119,6 +122,8 @@ class Hostile(FakeTriton):
         response = super().ModelInfer(request, context)
         if self.compressed:
             context.set_compression(grpc.Compression.Gzip)
+        if self.trails:
+            context.set_trailing_metadata([("x", "y" * 5000)] * 50)
         response.id = "x" * self.padding
         return response
 
@@ -138,6 +143,25 @@ async def test_more_than_was_asked_for_is_not_read(make, case, repository) -> No
             await transport.infer(PLAIN, 10)
         assert type(caught.value) is ServerError
         await transport.close()
+
+
+def test_what_a_server_says_of_itself_is_bounded_too(repository) -> None:
+    spec = load_spec(repository)
+    loud = type("Loud", (), {"fingerprint": "\x1b[2J" * 10_000})
+    for served, options, error in (
+        (loud, {}, ModelMismatchError),
+        (spec, {"trails": True}, LamrError),
+        (spec, {"hangs": True}, DeadlineExceededError),
+    ):
+        with Hostile(served) as server:
+            vars(server).update(options)
+            server.hold.clear() if "hangs" in options else None
+            transport = GrpcTransport(server.address, spec)
+            with pytest.raises(error) as caught:
+                transport.infer(PLAIN, 1)
+            assert str(caught.value).isprintable()
+            assert len(str(caught.value)) < 1000
+            transport.close()
 
 
 RAISED = (SystemError("x"), ValueError("Cannot invoke RPC on closed channel!"), RuntimeError(), KeyError(1))

@@ -31,9 +31,8 @@ from lamr_client.reading_plan import Pace
 from lamr_model.model_io import ChunkRequest
 from lamr_model.rules import Scoring
 from lamr_model.scoring.scorer import Scorer
-from lamr_postprocess import SourceFile, line_spans, prune_lines
+from lamr_postprocess import SourceFile, approximate_tokens, line_spans, prune_lines
 from lamr_postprocess.lines import TokenLines, code_points
-from lamr_postprocess.selection import approximate_tokens
 
 from tests.analyses import ANALYSES, counting
 from tests.tiny import (
@@ -58,6 +57,12 @@ def pruner(repository, transport, **options) -> Pruner:
     return Pruner(model=repository, transport=transport, **options)
 
 
+def pruned(repository, code, transport=None, query=QUERY, **options):
+    """The answer of one call to a pruner of its own."""
+    with pruner(repository, transport or MockTransport(answer)) as subject:
+        return subject.prune(query, code, **options)
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_result_equals_a_plain_reference(repository, end):
     code = program(40, end)
@@ -76,8 +81,7 @@ def test_result_equals_a_plain_reference(repository, end):
         [np.mean(scores) for scores in held]
     )
 
-    with pruner(repository, MockTransport(answer)) as subject:
-        result = subject.prune(QUERY, code, path="area.py", threshold=0.7)
+    result = pruned(repository, code, path="area.py", threshold=0.7)
     np.testing.assert_allclose(result.line_scores, lines, atol=1e-6)
     expected = prune_lines(code, lines, path="area.py", answering=0.7)
     assert (result.text, result.kept_lines, result.cuts) == (
@@ -130,15 +134,13 @@ def test_dependency_is_a_reason_where_that_rubric_says_more(repository):
         rubric_prob = np.tile(np.float32([0.2, 0.9]), (m, 1))
         return type(result)(result.keep, result.keep_prob, rubric_prob, None, 1.0)
 
-    with pruner(repository, MockTransport(rule)) as subject:
-        reasons = subject.prune(QUERY, program(3), path="a.py").reasons
+    reasons = pruned(repository, program(3), MockTransport(rule), path="a.py").reasons
     assert "dependency" in reasons.values()
     assert "semantic" not in reasons.values()
 
 
 def test_result_is_json_with_exactly_its_fields(repository):
-    with pruner(repository, MockTransport(answer)) as subject:
-        result = subject.prune(QUERY, program(10), path="a.py")
+    result = pruned(repository, program(10), path="a.py")
     data = json.loads(result.to_json())
     assert set(data) == set(result.__dataclass_fields__)
     assert data["kept_lines"] == list(result.kept_lines)
@@ -147,10 +149,9 @@ def test_result_is_json_with_exactly_its_fields(repository):
 
 
 def test_default_threshold_is_the_models(repository):
-    with pruner(repository, MockTransport(lambda request: uniform_answer(request, 0.45))) as subject:
-        assert not subject.prune(QUERY, "area = 1\n" * 30).kept_lines  # 0.45 is no Viterbi decision to keep
-    with pruner(repository, MockTransport(uniform_answer)) as subject:
-        assert subject.prune(QUERY, "area = 1\n" * 3).kept_lines == (1, 2, 3)
+    no_decision_to_keep = MockTransport(lambda request: uniform_answer(request, 0.45))
+    assert not pruned(repository, "area = 1\n" * 30, no_decision_to_keep).kept_lines
+    assert pruned(repository, "area = 1\n" * 3, MockTransport(uniform_answer)).kept_lines == (1, 2, 3)
 
 
 def test_the_threshold_that_lines_were_compared_with_is_told(tmp_path):
@@ -221,30 +222,22 @@ def test_budgets_are_kept(repository):
 
 def test_keep_keeps_and_says_so(repository):
     nothing = MockTransport(lambda request: uniform_answer(request, 0.0))
-    with pruner(repository, nothing) as subject:
-        result = subject.prune(QUERY, "a = 1\n" * 20 + "area = 2\n", keep=[2, (4, 5), "^area"])
+    result = pruned(repository, "a = 1\n" * 20 + "area = 2\n", nothing, keep=[2, (4, 5), "^area"])
     assert [line for line, why in result.reasons.items() if why == "keep"] == [2, 4, 5, 21]
 
 
 # ---- bad input
 
 
-@pytest.mark.parametrize("code", ["", b""])
-def test_empty_code_gives_an_empty_result(repository, code):
+@pytest.mark.parametrize(
+    ("code", "kept", "why"), [("", (), "empty"), (b"", (), "empty"), ("\n \n\t\n", (1, 2, 3), "white space")]
+)
+def test_code_without_ink_is_kept_and_said_so(repository, code, kept, why):
     transport = MockTransport(answer)
-    with pruner(repository, transport) as subject:
-        result = subject.prune(QUERY, code)
-    assert (result.text, result.kept_lines, result.line_scores, result.status) == ("", (), (), "passthrough")
-    assert "empty" in result.reason
-    assert not transport.requests
-
-
-def test_code_of_white_space_is_kept_and_said_so(repository):
-    transport = MockTransport(answer)
-    with pruner(repository, transport) as subject:
-        result = subject.prune(QUERY, "\n \n\t\n")
-    assert (result.text, result.kept_lines) == ("\n \n\t\n", (1, 2, 3))
-    assert "white space" in result.reason
+    result = pruned(repository, code, transport)
+    assert (result.text, result.kept_lines, result.status) == (code or "", kept, "passthrough")
+    assert len(result.line_scores) == len(kept)
+    assert why in result.reason
     assert not transport.requests
 
 
@@ -279,8 +272,8 @@ def test_bytes_come_back_as_they_were_encoded(repository):
 @pytest.mark.parametrize(("query", "code", "message"), BAD_INPUTS + UNDECODABLE)
 def test_bad_input_raises_before_anything_is_sent(repository, query, code, message):
     transport = MockTransport(answer)
-    with pruner(repository, transport) as subject, pytest.raises(InvalidInputError, match=message):
-        subject.prune(query, code)
+    with pytest.raises(InvalidInputError, match=message):
+        pruned(repository, code, transport, query=query)
     assert not transport.requests
 
 
@@ -291,17 +284,15 @@ def test_bad_input_raises_before_anything_is_sent(repository, query, code, messa
 @pytest.mark.parametrize("argument", ["task", "history"])
 def test_bad_words_raise_before_anything_is_sent(repository, argument, words, message):
     transport = MockTransport(answer)
-    with pruner(repository, transport) as subject, pytest.raises(InvalidInputError, match=message) as caught:
-        subject.prune(QUERY, "x = 1", **{argument: words})
+    with pytest.raises(InvalidInputError, match=message) as caught:
+        pruned(repository, "x = 1", transport, **{argument: words})
     assert caught.value.argument == argument
     assert not transport.requests
 
 
 def test_a_long_query_is_read_in_part_and_said_so(repository):
-    transport = MockTransport(answer)
-    with pruner(repository, transport) as subject:
-        assert subject.prune(QUERY, "x = 1").query_read is None
-        result = subject.prune("area " * 200, "def area():\n    return 1\n")
+    assert pruned(repository, "x = 1").query_read is None
+    result = pruned(repository, "def area():\n    return 1\n", query="area " * 200)
     assert result.query_read
     assert set(result.query_read.split()) == {"area"}
     assert result.to_dict()["query_read"] == result.query_read
@@ -311,10 +302,8 @@ def test_of_a_task_the_model_reads_what_speaks_of_the_code(repository):
     task = (
         "Mend it\n" + "We like cats a lot.\n" * 50 + "The colour of a shape is wrong.\n" + "Thank you. " * 50
     )
-    transport = MockTransport(answer)
-    with pruner(repository, transport) as subject:
-        result = subject.prune("area", "def colour(shape):\n    return 1\n", task=task)
-        assert subject.prune("area", "x = 1", task="of shapes").query_read is None
+    result = pruned(repository, "def colour(shape):\n    return 1\n", query="area", task=task)
+    assert pruned(repository, "x = 1", query="area", task="of shapes").query_read is None
     assert result.query_read.startswith("area\n")
     assert "The colour of a shape is wrong." in result.query_read
 
@@ -356,8 +345,7 @@ def test_lines_of_a_part_of_a_file_are_named_by_their_own_numbers(naming):
 
 @pytest.mark.parametrize(("query", "code", "message"), BAD_INPUTS)
 def test_bad_input_passes_through_on_demand(repository, query, code, message):
-    with pruner(repository, MockTransport(answer), on_error="passthrough") as subject:
-        result = subject.prune(query, code)
+    result = pruned(repository, code, query=query, on_error="passthrough")
     assert result.status == "passthrough"
     assert result.reason.startswith("InvalidInputError: ")
     assert result.text == (code if isinstance(code, str) else code.decode())
@@ -365,9 +353,8 @@ def test_bad_input_passes_through_on_demand(repository, query, code, message):
 
 @pytest.mark.parametrize(("query", "code", "message"), UNDECODABLE)
 def test_what_cannot_be_decoded_raises_even_then(repository, query, code, message):
-    subject = pruner(repository, MockTransport(answer), on_error="passthrough")
-    with subject, pytest.raises(InvalidInputError, match=message):
-        subject.prune(query, code)
+    with pytest.raises(InvalidInputError, match=message):
+        pruned(repository, code, query=query, on_error="passthrough")
 
 
 @pytest.mark.parametrize(
@@ -411,16 +398,14 @@ def test_bad_options_raise_even_with_passthrough(repository, options, message):
     ],
 )
 def test_kept_text_comes_back_byte_for_byte(repository, code):
-    with pruner(repository, MockTransport(uniform_answer)) as subject:
-        for given in (code, code.encode()):
-            result = subject.prune(QUERY, given, language="python")
-            assert result.text == code
-            assert len(result.line_scores) == len(line_spans(code)) == len(result.kept_lines)
+    for given in (code, code.encode()):
+        result = pruned(repository, given, MockTransport(uniform_answer), language="python")
+        assert result.text == code
+        assert len(result.line_scores) == len(line_spans(code)) == len(result.kept_lines)
 
 
 def test_python_that_does_not_parse_says_so(repository):
-    with pruner(repository, MockTransport(answer)) as subject:
-        result = subject.prune(QUERY, "def broken(:\n    return ]\n" * 30, language="python", threshold=0.7)
+    result = pruned(repository, "def broken(:\n    return ]\n" * 30, language="python", threshold=0.7)
     assert result.status == "pruned"
     assert "syntax errors in lines 1-60" in result.reason
 
@@ -466,50 +451,42 @@ def test_images_of_notebooks_are_cut_and_never_judged(repository):
 def test_an_image_is_kept_where_it_is_asked_for(repository):
     code = notebook(IMAGE)
     for options in ({"keep": ["image/png"]}, {"repair": False}, {"threshold": 0.0}):
-        with pruner(repository, MockTransport(uniform_answer)) as subject:
-            assert subject.prune(QUERY, code, path="area.ipynb", **options).text == code
+        shown = pruned(repository, code, MockTransport(uniform_answer), path="area.ipynb", **options)
+        assert shown.text == code
 
 
 def test_a_file_of_nothing_but_data_is_judged(repository):
     transport = MockTransport(uniform_answer)
-    with pruner(repository, transport) as subject:
-        result = subject.prune(QUERY, "A" * 2000)
+    assert pruned(repository, "A" * 2000, transport).text == "A" * 2000
     assert transport.requests
-    assert result.text == "A" * 2000
 
 
 # ---- retries, deadlines, passthrough
 
 
 @pytest.mark.parametrize("error", [ServerUnavailableError("gone"), OverloadedError("full")])
-def test_safe_errors_are_tried_again(repository, error):
+def test_safe_errors_are_tried_again_so_many_times(repository, error):
     transport = MockTransport(answer, errors=[error, error])
-    with pruner(repository, transport) as subject:
-        assert subject.prune(QUERY, "area = 1\n").kept_lines == (1,)
+    assert pruned(repository, "area = 1\n", transport).kept_lines == (1,)
     assert len(transport.requests) == 3
+    transport = MockTransport(answer, errors=[error] * 9)
+    with pruner(repository, transport, retries=1) as subject, pytest.raises(type(error), match=str(error)):
+        subject.prune(QUERY, "area = 1\n")
+    assert len(transport.requests) == 2
 
 
 def test_a_quota_is_waited_for_within_the_deadline(repository):
     error = QuotaExceededError("come back in 0.2 s", retry_after=0.2)
     transport = MockTransport(answer, errors=[error])
-    with pruner(repository, transport) as subject:
-        begin = time.monotonic()
-        assert subject.prune(QUERY, "area = 1\n").kept_lines == (1,)
-        assert time.monotonic() - begin > 0.2
+    begin = time.monotonic()
+    assert pruned(repository, "area = 1\n", transport).kept_lines == (1,)
+    assert time.monotonic() - begin > 0.2
     late = QuotaExceededError("come back in 1000 s", retry_after=1000)
     transport = MockTransport(answer, errors=[late])
-    with pruner(repository, transport) as subject, pytest.raises(QuotaExceededError) as caught:
-        subject.prune(QUERY, "area = 1\n")
+    with pytest.raises(QuotaExceededError) as caught:
+        pruned(repository, "area = 1\n", transport)
     assert caught.value.retry_after == 1000
     assert len(transport.requests) == 1
-
-
-@pytest.mark.parametrize("error", [ServerUnavailableError("gone"), OverloadedError("full")])
-def test_retries_end(repository, error):
-    transport = MockTransport(answer, errors=[error] * 9)
-    with pruner(repository, transport, retries=1) as subject, pytest.raises(type(error), match=str(error)):
-        subject.prune(QUERY, "area = 1\n")
-    assert len(transport.requests) == 2
 
 
 @pytest.mark.parametrize(
@@ -518,8 +495,8 @@ def test_retries_end(repository, error):
 )
 def test_other_errors_are_not_tried_again(repository, error):
     transport = MockTransport(answer, errors=[error])
-    with pruner(repository, transport) as subject, pytest.raises(type(error)):
-        subject.prune(QUERY, "area = 1\n")
+    with pytest.raises(type(error)):
+        pruned(repository, "area = 1\n", transport)
     assert len(transport.requests) == 1
 
 
@@ -596,9 +573,8 @@ def test_defects_are_not_disguised_as_passthrough(repository):
     def rule(request):
         raise ZeroDivisionError
 
-    subject = pruner(repository, MockTransport(rule), on_error="passthrough")
-    with subject, pytest.raises(ZeroDivisionError):
-        subject.prune(QUERY, program(40))
+    with pytest.raises(ZeroDivisionError):
+        pruned(repository, program(40), MockTransport(rule), on_error="passthrough")
 
 
 # ---- concurrency and memory
@@ -803,8 +779,7 @@ def test_progress_goes_from_chunk_to_chunk_up_to_all_tokens(repository):
 @pytest.mark.parametrize("code", ["x = 1\n", "\n\n\n", "   \n\t\n", "x\n", "x"])
 @pytest.mark.parametrize("path", ["a.py", "a.html", "a.txt"])
 def test_nothing_comes_back_longer_than_it_was(repository, code, path):
-    with pruner(repository, MockTransport(lambda request: uniform_answer(request, 0.01))) as subject:
-        result = subject.prune(QUERY, code, path=path)
+    result = pruned(repository, code, MockTransport(lambda request: uniform_answer(request, 0.01)), path=path)
     assert result.tokens_out <= result.tokens_in
     assert result.text == code
     assert result.status == "passthrough"
@@ -814,21 +789,13 @@ def test_nothing_comes_back_longer_than_it_was(repository, code, path):
 
 
 def test_line_numbers_are_written_whatever_they_cost(repository):
-    with pruner(repository, MockTransport(lambda request: uniform_answer(request, 0.99))) as subject:
-        assert subject.prune(QUERY, "x = 1\n", path="a.py", line_numbers=True).text == "1\tx = 1\n"
+    keeping = MockTransport(lambda request: uniform_answer(request, 0.99))
+    assert pruned(repository, "x = 1\n", keeping, path="a.py", line_numbers=True).text == "1\tx = 1\n"
 
 
-def test_a_selection_alone_with_swe_pruners_text(repository):
-    code = program(40)
-    with pruner(repository, MockTransport(answer)) as subject:
-        result = subject.prune(QUERY, code, path="area.py", repair=False, markers="swe-pruner")
-        expected = prune_lines(
-            code, result.line_scores, path="area.py", threshold=0.4, repair=False, markers="swe-pruner"
-        )
-        assert (result.text, result.kept_lines) == (expected.text, expected.kept_lines)
-        assert "(filtered " in result.text
-        assert set(result.reasons.values()) <= {"semantic", "dependency", "repair:gap"}
-        bare = subject.prune(QUERY, code, path="area.py", repair=False)
-        assert bare.kept_lines == tuple(np.flatnonzero(np.array(bare.line_scores) >= 0.4) + 1)
-        with pytest.raises(InvalidInputError, match="comment, named, swe-pruner, not 'dots'"):
-            subject.prune(QUERY, code, markers="dots")
+def test_a_selection_alone_is_what_scores_enough(repository):
+    bare = pruned(repository, program(40), path="area.py", repair=False)
+    assert bare.kept_lines == tuple(np.flatnonzero(np.array(bare.line_scores) >= 0.4) + 1)
+    assert set(bare.reasons.values()) <= {"semantic", "dependency", "repair:gap"}
+    with pytest.raises(InvalidInputError, match="comment, named, swe-pruner, not 'dots'"):
+        pruned(repository, program(40), markers="dots")

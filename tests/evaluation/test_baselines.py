@@ -62,15 +62,12 @@ def test_functions_classes_and_module_level_are_pieces():
 @pytest.mark.parametrize(
     "code", ["def f(:\n    pass\n\nx = 1\n", "a = '\x0c'\n\nb = 1\n", "fn main() {\n}\n\nfn b() {}\n"]
 )
-def test_files_that_are_not_python_are_cut_into_paragraphs(code):
+def test_files_that_are_not_python_are_cut_into_paragraphs_and_lines_into_windows(code):
+    assert windows(["x"] * 5, 2).tolist() == [0, 0, 1, 1, 2]
+    assert windows(["x"] * 5, 2, 1).tolist() == [0, 1, 1, 2, 2]
     lines = bare_lines(code)
     np.testing.assert_array_equal(functions(code, lines), paragraphs(lines))
     assert paragraphs(lines).max() == 1
-
-
-def test_windows():
-    assert windows(["x"] * 5, 2).tolist() == [0, 0, 1, 1, 2]
-    assert windows(["x"] * 5, 2, 1).tolist() == [0, 1, 1, 2, 2]
 
 
 @pytest.mark.parametrize(
@@ -99,13 +96,6 @@ def test_terms_split_identifiers_and_strip_endings():
         "args",
         "parse_args",
     ]
-
-
-def test_counts_are_by_line_as_lines_are_defined():
-    tokens = TermIndex("cache = 1\r\ncached, cache\x0ccaching\rx\n", 3)
-    counts = tokens.counts(["cach", "absent"])
-    np.testing.assert_array_equal(counts.lines, [[1, 0], [3, 0], [0, 0]])
-    np.testing.assert_array_equal(counts.lengths, [2, 3, 1])
 
 
 def test_bm25_is_its_formula():
@@ -143,11 +133,8 @@ def test_any_text_and_any_query_give_one_finite_score_a_line(name, code):
         assert np.isfinite(scores).all()
 
 
-def test_words_of_other_scripts_match():
+def test_other_scripts_match_and_random_paragraphs_are_the_same_every_time_and_differ_by_query():
     assert BASELINES["grep±5"]("ключ?", "x = 1\n" * 9 + "日本 = 'ключ'\n").argmax() == 4
-
-
-def test_random_paragraphs_are_the_same_every_time_and_differ_by_query():
     score = BASELINES["random-paragraphs"]
     np.testing.assert_array_equal(score("a", CODE), score("a", CODE))
     assert (score("a", CODE) != score("b", CODE)).any()

@@ -55,7 +55,7 @@ def test_blank_lines_do_not_count():
     assert Confusion.of(kept, gold, counted) == Confusion(hits=1, kept=2, gold=1, lines=3)
 
 
-def test_a_selection_is_measured_by_the_definitions():
+def test_a_selection_and_a_ranking_at_a_fraction_are_measured_by_the_definitions():
     gold, counted = arrays([True, True, False, False, False], [True] * 5)
     kept = np.array([True, False, True, True, False])
     curve = recall_curve(kept, gold, counted)
@@ -64,9 +64,6 @@ def test_a_selection_is_measured_by_the_definitions():
     assert row.f1 == pytest.approx(2 * (1 / 3) * (1 / 2) / (1 / 3 + 1 / 2))
     assert row.accuracy == pytest.approx(2 / 5)
     assert row.parses == 1.0
-
-
-def test_a_ranking_at_a_fraction_has_expected_counts():
     gold, counted = arrays([True, True, False, False], [True] * 4)
     curve = recall_curve([1, 0, 0, 0], gold, counted)
     counts = Confusion.expected(curve, 0.5, gold, counted)

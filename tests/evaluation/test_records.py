@@ -29,14 +29,11 @@ def test_a_line_ends_at_newline_or_carriage_return_only(code, lines):
     assert bare_lines(code) == lines
 
 
-def test_gold_and_counted_lines():
+def test_gold_and_counted_lines_of_which_there_may_be_none():
     record = Record("q", "a\n\n  \nb\n", (4, 1, 4))
     assert record.kept_frags == (1, 4)
     np.testing.assert_array_equal(record.gold, [True, False, False, True])
     np.testing.assert_array_equal(record.counted, [True, False, False, True])
-
-
-def test_a_record_may_have_no_gold_line():
     assert not Record("q", "a\nb\n", ()).gold.any()
 
 
@@ -51,14 +48,11 @@ def test_write_then_read_gives_the_same_records(tmp_path):
     assert [record.row for record in again] == [1, 2]
 
 
-def test_unknown_origins_are_empty_texts_and_not_written(tmp_path):
+def test_unknown_origins_are_empty_texts_blank_lines_skipped_and_integer_scores_taken(tmp_path):
     path = write(tmp_path / "records.jsonl", {**GOOD, "path": None, "kind": "", "id": 7})
     (record,) = read_records(path)
     assert (record.path, record.project, record.kind, record.id) == ("", "", "", "7")
     assert set(json.loads(record.to_json())) == {"query", "code", "kept_frags", "score", "id"}
-
-
-def test_blank_lines_are_skipped_and_integer_scores_taken(tmp_path):
     path = write(tmp_path / "records.jsonl", "", {**GOOD, "score": 1, "path": None}, "   ")
     assert list(read_records(path)) == [Record("where?", GOOD["code"], (3,))]
 

@@ -73,7 +73,10 @@ def test_others_are_measured_at_the_reference_s_kept_fraction():
     report = evaluate_pruner(items(), Pruner(), baselines={"grep": BASELINES["grep±5"]}, bootstrap=FAST)
     other = by_name(report)["grep"].overall.mean
     assert other.kept == pytest.approx(1 / 20)
-    alone = evaluate(items(), {"grep": BASELINES["grep±5"]}, bootstrap=FAST)
+    seen = []
+    baselines = {"grep": BASELINES["grep±5"]}
+    alone = evaluate(items(), baselines, bootstrap=FAST, progress=lambda *step: seen.append(step))
+    assert seen == [("grep", done, 10) for done in range(1, 11)]
     assert by_name(alone)["grep"].overall.mean.kept == pytest.approx(0.25)
     assert by_name(alone)["grep"].overall.mean.recall == by_name(alone)["grep"].overall.mean.recall_25
 
@@ -112,15 +115,12 @@ def test_refused_items_are_named_and_left_out_of_every_scorer_s_figures():
     assert left_out[0] == {"line": 3, "reason": "lamr refuses it: y2 isn't for me"}
 
 
-def test_the_first_refusal_ends_the_evaluation_where_nobody_is_told():
+def test_refusals_end_the_evaluation_where_nobody_is_told_or_nothing_is_left():
     pruner = Choosy()
     with pytest.raises(RecordError, match="line 3: lamr refuses it: y2 isn't for me") as caught:
         evaluate_pruner(items(), pruner, bootstrap=FAST)
     assert caught.value.row == 3
     assert len(pruner.paths) == 2
-
-
-def test_items_that_are_all_refused_are_an_error_and_a_broken_scorer_too():
     refused = [item for item in items() if item.query in {"y2", "y5"}]
     with pytest.raises(RecordError, match="none of 2 items can be measured; line 1: lamr refuses it: y2"):
         evaluate_pruner(refused, Choosy(), bootstrap=FAST, on_problem=lambda problem: None)
@@ -128,13 +128,10 @@ def test_items_that_are_all_refused_are_an_error_and_a_broken_scorer_too():
         evaluate(items(), {"odd": lambda query, code: np.zeros(3)}, on_problem=lambda problem: None)
 
 
-def test_groups_by_kind_and_project():
+def test_groups_and_all_figures_are_there_in_json_without_nan():
     scorer = by_name(evaluate(items(), BASELINES, bootstrap=FAST))["bm25-functions"]
     assert {kind: summary.items for kind, summary in scorer.by_kind.items()} == {"how": 5, "why": 5}
     assert {project: summary.items for project, summary in scorer.by_project.items()} == {"a": 5, "b": 5}
-
-
-def test_json_has_no_nan_and_all_figures():
     report = evaluate([*items(), Record("q", "a\n", ())], BASELINES, reference="grep±5", bootstrap=FAST)
     data = json.loads(report.to_json(), parse_constant=pytest.fail)
     assert (data["items"], data["files"], data["reference"]) == (11, 5, "grep±5")
@@ -145,7 +142,7 @@ def test_json_has_no_nan_and_all_figures():
     assert len(data["differences"]) == len(BASELINES) - 1
 
 
-def test_table_names_everybody_and_aligns():
+def test_a_table_and_a_picture_name_everybody(tmp_path):
     report = evaluate_pruner(items(), Pruner(), bootstrap=FAST)
     table = report.table()
     for text in ("10 items, 4 files", "lamr minus:", *BASELINES, "how", "why", "lamr by project"):
@@ -158,18 +155,7 @@ def test_table_names_everybody_and_aligns():
         assert [row.split()[:3] for row in blocks[title][1:]] == [[label, "5", "1.000"] for label in labels]
     block = table.split("\n\n")[1].splitlines()
     assert len({len(line) for line in block}) == 1
-
-
-def test_progress_is_reported():
-    seen = []
-    evaluate(
-        items()[:2], {"grep": BASELINES["grep±5"]}, bootstrap=FAST, progress=lambda *step: seen.append(step)
-    )
-    assert seen == [("grep", 1, 2), ("grep", 2, 2)]
-
-
-def test_plot_is_a_picture(tmp_path):
-    plot_recall(evaluate_pruner(items(), Pruner(), bootstrap=FAST), tmp_path / "recall.png")
+    plot_recall(report, tmp_path / "recall.png")
     assert (tmp_path / "recall.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -195,13 +181,10 @@ def test_a_result_for_other_lines_is_refused(result):
 
 
 def test_the_client_s_pruner_is_one_that_can_be_measured():
+    np.testing.assert_array_equal(PrunerScorer(Pruner())("b", "a\nb\n"), [0.0, 1.0])  # without an item, too
     inspect.signature(lamr_client.Pruner.prune).bind(None, "query", "code", path="a.py")
     fields = {field.name for field in dataclasses.fields(lamr_client.PruneResult)}
     assert {"text", "kept_lines", "line_scores"} <= fields
-
-
-def test_a_pruner_scores_without_an_item_too():
-    np.testing.assert_array_equal(PrunerScorer(Pruner())("b", "a\nb\n"), [0.0, 1.0])
 
 
 def test_options_go_with_every_call_of_the_pruner():

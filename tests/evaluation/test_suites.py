@@ -132,14 +132,11 @@ def test_a_question_about_a_wheel_is_joined_with_the_lines_that_dont_give_its_an
     assert (record.project, record.path, record.kind) == ("demo", "demo/a.py", "comment")
 
 
-def test_a_read_of_a_session_is_asked_for_in_its_own_words(mirror, read):
+def test_a_read_of_a_session_is_asked_for_in_its_own_words_and_one_that_its_log_lacks_is_named(mirror, read):
     (record,) = join([read], sources(mirror))
     assert record.query == "I'll read f_7 first.\n\nLet the seventh function return something else."
     assert record.lines == tuple(SHOWN)
     assert (record.path, record.kind, record.language, record.kept_frags) == ("src/f.c", "pi", "c", (7,))
-
-
-def test_a_read_that_its_log_lacks_is_named(mirror, read):
     with pytest.raises(DataError, match=r"demo/twice/session.jsonl: has no big read by the call c9"):
         join([replace(read, call="c9")], sources(mirror))
     other = source(mirror, "other.jsonl")["blob"]
@@ -196,12 +193,6 @@ def test_long_words_give_way_and_the_latest_stay(read, expected):
     assert words_before(read, 20) == expected
 
 
-def test_records_come_from_a_folder_of_bare_repositories(mirror, item):
-    (record,) = join([item], sources(mirror))
-    assert (record.code, record.kept_frags, record.language) == (CODE, (2,), "c")
-    assert (record.project, record.path, record.kind) == ("demo/twice", "twice.c", "how")
-
-
 @pytest.mark.parametrize("layout", ["{}.git", "{}/repo"])
 def test_other_layouts_of_a_mirror(mirror, item, layout):
     (mirror / "demo+twice").rename(mirror / "moved")
@@ -212,14 +203,11 @@ def test_other_layouts_of_a_mirror(mirror, item, layout):
     assert join([item], sources(mirror))[0].code == CODE
 
 
-def test_what_a_mirror_lacks_is_named(mirror, item):
+def test_what_a_mirror_lacks_and_a_binary_file_is_refused(mirror, item):
     with pytest.raises(DataError, match=r"demo/other: no bare repository at .*demo\+other"):
         Mirrors(mirror).read("demo/other", item.blob)
     with pytest.raises(DataError, match=r"lacks blob 0000.* of demo/twice; fetch all its branches there"):
         Mirrors(mirror).read("demo/twice", "0" * 40)
-
-
-def test_a_binary_file_is_refused(mirror):
     blob = subprocess.run(
         ["git", f"--git-dir={mirror}/demo+twice", "hash-object", "-w", "--stdin"],
         input=b"\xff\xfe",
@@ -230,7 +218,10 @@ def test_a_binary_file_is_refused(mirror):
         Mirrors(mirror).read("demo/twice", blob.strip())
 
 
-def test_an_item_that_does_not_fit_its_file_is_named(mirror, item):
+def test_records_come_from_a_folder_of_bare_repositories_and_fit_their_files(mirror, item):
+    (record,) = join([item], sources(mirror))
+    assert (record.code, record.kept_frags, record.language) == (CODE, (2,), "c")
+    assert (record.project, record.path, record.kind) == ("demo/twice", "twice.c", "how")
     with pytest.raises(DataError, match=r"the how item about twice.c: kept_frags holds 9"):
         join([replace(item, kept_frags=(9,))], sources(mirror))
 
@@ -256,12 +247,9 @@ def test_a_row_of_another_form_is_named(tmp_path, item):
         read_manifest(path)
 
 
-def test_an_unknown_suite_is_named(tmp_path):
+def test_the_command_lists_every_suite_and_an_unknown_one_is_named(tmp_path):
     with pytest.raises(DataError, match="no suite is called 'none'; there are questions, polyglot"):
         build_suite("none", tmp_path)
-
-
-def test_the_command_lists_every_suite():
     assert ", ".join((*SUITES, "repositories")) == SUITE_NAMES
 
 
@@ -284,30 +272,47 @@ def test_manifests_are_pinned_and_repeat_nothing(suite):
     for item in items:
         assert len(item.commit) == len(item.blob) == 40
         assert item.licence
+        if suite != "contexts":
+            assert list(item.kept_frags) == sorted(set(item.kept_frags))
+            assert item.kept_frags[0] > 0
+            assert reserved_repository(item.repository) is None
+            assert reserved_path(item.path) is None
     asked = ("query", "call", "instance")
     rows = {(item.repository, item.path, *(getattr(item, name, "") for name in asked)) for item in items}
     assert len(rows) == len(items)
 
 
-@pytest.mark.parametrize("suite", [name for name in PINNED if name != "contexts"])
-def test_manifests_have_gold_and_no_reserved_project(suite):
-    for item in read_manifest(manifest(suite)):
-        assert list(item.kept_frags) == sorted(set(item.kept_frags))
-        assert item.kept_frags[0] > 0
-        assert reserved_repository(item.repository) is None
-        assert reserved_path(item.path) is None
+def most(items, *names):
+    """How many items at most have these fields in common."""
+    return max(Counter(tuple(getattr(item, name) for name in names) for item in items).values())
+
+
+def test_polyglot_edits_and_sessions_are_of_many_languages_and_projects():
+    polyglot, edits, sessions = (
+        read_manifest(manifest(suite)) for suite in ("polyglot", "edits", "sessions")
+    )
+    assert [len(items) for items in (polyglot, edits, sessions)] == [300, 300, 150]
+    for items, count in ((polyglot, 10), (edits, 11)):
+        languages = Counter(item.language for item in items)
+        assert len(languages) == count
+        assert min(languages.values()) >= 25
+    assert most(polyglot, "repository", "path") <= 3
+    assert {item.kind for item in polyglot} == {"behaviour", "config", "how", "where", "why"}
+    assert most(edits, "repository") <= 12
+    assert max(len(item.kept_frags) for item in edits) <= 60
+    assert {item.kind for item in edits} == {"change", "fix", "test"}
+    assert len({item.repository for item in sessions}) >= 8
+    assert most(sessions, "repository") <= 32
+    for name in ("kind", "language"):
+        assert len({getattr(item, name) for item in sessions}) >= 4
 
 
 def test_contexts_holds_reserved_projects_alone_and_neither_issues_nor_gold():
     items = read_manifest(manifest("contexts"))
-    assert len(items) == 52
     assert {type(item) for item in items} == {PinnedIssue}
     assert not [item for item in items if reserved_repository(item.repository) is None]
-    projects = Counter(item.repository for item in items)
-    assert len(projects) == 17
-    assert max(projects.values()) <= 12
-    assert max(Counter(item.instance for item in items).values()) <= 2
-    assert len({item.language for item in items}) == 6
+    assert [len({getattr(item, name) for item in items}) for name in ("repository", "language")] == [17, 6]
+    assert (len(items), most(items, "repository") <= 12, most(items, "instance") <= 2) == (52, True, True)
 
 
 def test_questions_are_about_one_version_of_reserved_packages_and_hold_no_code():
@@ -316,23 +321,13 @@ def test_questions_are_about_one_version_of_reserved_packages_and_hold_no_code()
     written = sum(kinds[kind] for kind in ("behaviour", "config", "how", "what-role", "where", "why"))
     assert (len(items), written) == (515, 215)
     assert all(reserved_package(item.project) for item in items)
-    assert max(Counter((item.path, item.query) for item in items).values()) == 1
+    assert most(items, "path", "query") == 1
     assert len({(item.project, item.version) for item in items}) == len({item.project for item in items})
     for item in items:
         assert list(item.kept_frags) == sorted(set(item.kept_frags))
         assert len(item.sha256) == 64
         assert len(item.query) < 400
         assert "\n" not in item.query
-
-
-def test_polyglot_asks_in_ten_languages_and_no_more_than_three_times_about_a_file():
-    items = read_manifest(manifest("polyglot"))
-    assert len(items) == 300
-    languages = Counter(item.language for item in items)
-    assert len(languages) == 10
-    assert min(languages.values()) >= 25
-    assert max(Counter((item.repository, item.path) for item in items).values()) <= 3
-    assert {item.kind for item in items} == {"behaviour", "config", "how", "where", "why"}
 
 
 def test_build_writes_a_suite(tmp_path, mirror, item, monkeypatch, capsys):
@@ -348,34 +343,15 @@ def test_build_writes_a_suite(tmp_path, mirror, item, monkeypatch, capsys):
     assert "no bare repository" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("arguments", [[], ["--data", "a.jsonl", "--suite", "edits"]])
-def test_the_command_wants_either_data_or_a_suite(arguments):
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "give one of --data, --suite and"),
+        (("--data", "a.jsonl", "--suite", "edits"), "give one of --data, --suite and"),
+        (("--suite", "polyglot", "--mirror", "/dev/null"), "no bare repository"),
+    ],
+)
+def test_the_command_says_what_it_lacks(arguments, message):
     done = run_main("eval", *arguments)
     assert done.returncode == 2
-    assert "give one of --data, --suite and" in done.stderr
-
-
-def test_the_command_names_the_suite_whose_sources_are_missing(tmp_path):
-    done = run_main("eval", "--suite", "polyglot", "--mirror", tmp_path)
-    assert done.returncode == 2
-    assert "no bare repository" in done.stderr
-
-
-def test_edits_come_from_eleven_languages_and_cover_little_of_each_file():
-    items = read_manifest(manifest("edits"))
-    assert len(items) == 300
-    languages = Counter(item.language for item in items)
-    assert len(languages) == 11
-    assert min(languages.values()) >= 25
-    assert max(Counter(item.repository for item in items).values()) <= 12
-    assert max(len(item.kept_frags) for item in items) <= 60
-    assert {item.kind for item in items} == {"change", "fix", "test"}
-
-
-def test_sessions_come_from_several_hosts_projects_and_languages():
-    items = read_manifest(manifest("sessions"))
-    assert len(items) == 150
-    assert len({item.repository for item in items}) >= 8
-    assert len({item.kind for item in items}) >= 4
-    assert len({item.language for item in items}) >= 4
-    assert max(Counter(item.repository for item in items).values()) <= 32
+    assert message in done.stderr

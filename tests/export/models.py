@@ -77,8 +77,16 @@ def bert(layers: int = 2, **changes) -> LamrModel:
 BERTS = {
     "bert": bert,
     "bert-plain": lambda: bert(layers=1, lexical=None),
-    "bert-narrow": lambda: bert(fusion_width=48),
+    "bert-narrow": lambda: bert(layers=1, fusion_width=48),
     "bert-apart": lambda: bert(similarity=(3, 11)),
+}
+BUILDERS = {
+    "qwen3": qwen3,
+    "bert": bert,
+    "bert-matches-only": lambda: bert(lexical=Lexical(SEPARATOR, (0, 1, 2, SEPARATOR))),
+    "bert-plain": lambda: bert(lexical=None),
+    "bert-narrow": lambda: bert(fusion_width=48),
+    "one rubric": lambda: qwen3(rubrics=("semantic",)),
 }
 
 

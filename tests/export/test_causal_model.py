@@ -70,13 +70,10 @@ def test_packed_sequences_score_as_alone(kind: str, monkeypatch: pytest.MonkeyPa
     assert SLICE > 64
 
 
-def test_a_head_that_changes_its_scores_is_refused() -> None:
+def test_a_head_that_changes_its_scores_and_a_folder_without_a_model_are_refused(tmp_path) -> None:
     capped = Gemma2Config(**SIZES, head_dim=8, final_logit_softcapping=0.5)
     with pytest.raises(CheckpointError, match="gemma2"):
         CausalModel(made(capped))
-
-
-def test_a_folder_without_a_model_is_refused(tmp_path) -> None:
     with pytest.raises(CheckpointError, match="not a causal language model"):
         CausalModel.load(tmp_path)
 

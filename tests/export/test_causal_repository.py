@@ -84,16 +84,12 @@ def test_the_repository_is_complete_and_says_what_it_is(exported, checkpoint) ->
     assert [line.split()[0] for line in lines] == ["reading", "tracing", "comparing"]
 
 
-def test_the_graph_gives_one_number_a_token(exported) -> None:
+def test_graph_and_configuration_are_the_contract(exported) -> None:
     root, *_ = exported
     graph = onnx.load(root / "lamr_perplexity/1/model.onnx").graph
     (output,) = graph.output
     assert [dim.dim_param for dim in output.type.tensor_type.shape.dim] == ["tokens"]
     assert graph.name == "lamr_perplexity"
-
-
-def test_the_configuration_is_the_contract(exported) -> None:
-    root, *_ = exported
     text = (root / "lamr_perplexity/config.pbtxt").read_text(encoding="utf-8")
     config = text_format.Parse(text, model_config_pb2.ModelConfig())
     assert config.input[0].allow_ragged_batch

@@ -1,21 +1,14 @@
 """Checkpoint folders: round trips, SWE-Pruner's layout, and what is said about broken ones."""
 
 import json
+import shutil
 
 import pytest
 import torch
 from lamr_export import CheckpointError, LamrModel, load_checkpoint, save_checkpoint
 from safetensors.torch import load_file, save_file
 
-from .models import bert, packed, qwen3, write_swepruner, write_tokenizer
-
-BUILDERS = {
-    "qwen3": qwen3,
-    "bert": bert,
-    "bert-plain": lambda: bert(lexical=None),
-    "bert-narrow": lambda: bert(fusion_width=48),
-    "one rubric": lambda: qwen3(rubrics=("semantic",)),
-}
+from .models import BUILDERS, bert, packed, qwen3, write_swepruner, write_tokenizer
 
 
 @pytest.fixture
@@ -32,9 +25,9 @@ def change(folder, **tensors):
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("build", BUILDERS.values(), ids=BUILDERS)
-def test_round_trip(build, tmp_path):
-    model = build()
+@pytest.mark.parametrize("kind", BUILDERS)
+def test_round_trip(kind, tmp_path):
+    model = BUILDERS[kind]()
     tokenizer = write_tokenizer(tmp_path / "tokenizer.json")
     save_checkpoint(model, tmp_path / "a", tokenizer)
     loaded = load_checkpoint(tmp_path / "a")
@@ -43,18 +36,13 @@ def test_round_trip(build, tmp_path):
     batch = packed([9, 3])
     for ours, theirs in zip(model(*batch), loaded(*batch), strict=True):
         assert torch.equal(ours, theirs)
+    torch.testing.assert_close(loaded.state_dict(), model.state_dict(), rtol=0, atol=0)
     save_checkpoint(loaded, tmp_path / "a", tmp_path / "a" / "tokenizer.json")  # in place
     assert (tmp_path / "a" / "tokenizer.json").read_bytes() == tokenizer.read_bytes()
     assert load_checkpoint(tmp_path / "a").config == model.config
 
 
-def test_buffers_are_saved(tmp_path):
-    model = bert()
-    save_checkpoint(model, tmp_path, write_tokenizer(tmp_path / "t.json"))
-    assert torch.equal(load_checkpoint(tmp_path).lexical.rarity, model.lexical.rarity)
-
-
-def test_swepruner_folder_is_the_one_rubric_case(tmp_path):
+def test_swepruners_folder_is_the_one_rubric_case(tmp_path):
     source = write_swepruner(tmp_path)
     model = load_checkpoint(tmp_path)
     config = model.config
@@ -74,14 +62,8 @@ def test_swepruner_folder_is_the_one_rubric_case(tmp_path):
     features, relevance = model(*packed([8, 4]))
     assert model.heads(features).gate.eq(1).all()
     assert relevance.shape == (2, 1)
-
-
-def test_swepruner_backbone_computes_what_transformers_does(tmp_path):
-    """Sizes that are read off the tensors give the published model's rotary base and norms."""
     from transformers import Qwen3Config, Qwen3Model
 
-    source = write_swepruner(tmp_path)
-    model = load_checkpoint(tmp_path)
     reference = Qwen3Model(
         Qwen3Config(
             **{
@@ -120,99 +102,95 @@ def test_swepruner_with_another_backbone(tmp_path):
         load_checkpoint(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.json"])
-def test_missing_file_is_named(folder, name):
-    (folder / name).unlink()
-    with pytest.raises(CheckpointError, match=name):
-        load_checkpoint(folder)
+def without(name):
+    return lambda folder: (folder / name).unlink()
 
 
-def test_missing_folder(tmp_path):
-    with pytest.raises(CheckpointError, match="nowhere"):
-        load_checkpoint(tmp_path / "nowhere")
+def tensors(**changed):
+    return lambda folder: change(folder, **changed)
 
 
-def test_missing_and_unexpected_tensors_are_named(folder):
-    change(folder, **{"heads.norm.weight": None})
-    with pytest.raises(CheckpointError, match=r"missing tensors: heads\.norm\.weight"):
-        load_checkpoint(folder)
-    change(folder, **{"heads.norm.weight": torch.ones(96), "stranger": torch.ones(1)})
-    with pytest.raises(CheckpointError, match="unexpected tensors: stranger"):
-        load_checkpoint(folder)
+def text(content, name="config.json"):
+    return lambda folder: (folder / name).write_text(content)
 
 
-def test_wrong_shape_names_both(folder):
-    change(folder, **{"heads.norm.weight": torch.ones(95)})
-    with pytest.raises(CheckpointError, match=r"heads\.norm\.weight has shape \[95\].*\[96\]"):
-        load_checkpoint(folder)
+def field(name, value):
+    def damage(folder):
+        path = folder / "config.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), name: value}))
+
+    return damage
 
 
-@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
-def test_weights_that_are_not_finite_are_named(folder, bad):
-    change(folder, **{"heads.hidden.bias": torch.full((24,), bad)})
-    with pytest.raises(CheckpointError, match=r"heads\.hidden\.bias holds NaN"):
-        load_checkpoint(folder)
+def cut(size):
+    def damage(folder):
+        path = folder / "model.safetensors"
+        path.write_bytes(path.read_bytes()[:size])
+
+    return damage
 
 
-def test_integer_weights(folder):
-    change(folder, **{"heads.hidden.bias": torch.zeros(24, dtype=torch.int64)})
-    with pytest.raises(CheckpointError, match=r"heads\.hidden\.bias has type torch\.int64"):
-        load_checkpoint(folder)
+def index(content):
+    def damage(folder):
+        (folder / "model.safetensors").unlink()
+        (folder / "model.safetensors.index.json").write_text(content)
+
+    return damage
 
 
-@pytest.mark.parametrize("size", [0, 5, 1000, -1])
-def test_truncated_weights(folder, size):
-    path = folder / "model.safetensors"
-    path.write_bytes(path.read_bytes()[:size])
-    with pytest.raises(CheckpointError, match="truncated or not a safetensors file"):
-        load_checkpoint(folder)
+def pickled(folder):
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
 
 
-@pytest.mark.parametrize("kind", ["bert", None])
-def test_unknown_model_type_names_the_known(folder, kind):
-    (folder / "config.json").write_text(json.dumps({"model_type": kind}))
-    with pytest.raises(CheckpointError, match=r"'lamr' and 'swepruner'"):
-        load_checkpoint(folder)
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", "3"])
-def test_config_that_is_none(folder, text):
-    (folder / "config.json").write_text(text)
-    with pytest.raises(CheckpointError, match=r"config\.json"):
-        load_checkpoint(folder)
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:37\n"
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "message"),
+    ("damage", "message"),
     [
-        ("fusion_layers", [1, 2, 9], "layers 1 to 2"),
-        ("relevance", "maybe", "relevance must be one of"),
-        ("relevance", "yes_no", "yes_token_id"),
-        ("rubrics", [], "rubrics"),
-        ("rubrics", ["a", "a"], "rubrics"),
-        ("fusion_heads", 7, "doesn't divide"),
-        ("prompt", {"before": ""}, "not a LaMR configuration"),
-        ("lexical", {"separator": 1}, "not a LaMR configuration"),
-        ("lexical", {"separator_id": 120}, "token id 120: .* 120 entries"),
-        ("yes_token_id", -1, "token id -1"),
-        ("stranger", 1, "stranger"),
-        ("backbone", {"model_type": "no-such-thing"}, "no-such-thing"),
+        *((without(name), name) for name in ("config.json", "model.safetensors", "tokenizer.json")),
+        (shutil.rmtree, "checkpoint"),
+        (tensors(**{"heads.norm.weight": None}), r"missing tensors: heads\.norm\.weight"),
+        (tensors(stranger=torch.ones(1)), "unexpected tensors: stranger"),
+        (tensors(**{"heads.norm.weight": torch.ones(95)}), r"heads\.norm\.weight has shape \[95\].*\[96\]"),
+        *(
+            (tensors(**{"heads.hidden.bias": torch.full((24,), bad)}), r"heads\.hidden\.bias holds NaN")
+            for bad in (float("nan"), float("inf"))
+        ),
+        (
+            tensors(**{"heads.hidden.bias": torch.zeros(24, dtype=torch.int64)}),
+            r"heads\.hidden\.bias has type torch\.int64",
+        ),
+        *((cut(size), "truncated or not a safetensors file") for size in (0, 5, 1000, -1)),
+        (pickled, r"pytorch_model\.bin is a pickle.*save_file\(torch\.load"),
+        (text(POINTER, "model.safetensors"), "git lfs pull"),
+        *((index(content), "not an index") for content in ("{", "{}")),
+        (index('{"weight_map": {"a": "../model.safetensors"}}'), "outside its folder"),
+        *((text(content), r"config\.json") for content in ("", "{", "[]", "3")),
+        *((text(json.dumps({"model_type": kind})), "'lamr' and 'swepruner'") for kind in ("bert", None)),
+        (field("fusion_layers", [1, 2, 9]), "layers 1 to 2"),
+        (field("relevance", "maybe"), "relevance must be one of"),
+        (field("relevance", "yes_no"), "yes_token_id"),
+        (field("rubrics", []), "rubrics"),
+        (field("rubrics", ["a", "a"]), "rubrics"),
+        (field("fusion_heads", 7), "doesn't divide"),
+        (field("prompt", {"before": ""}), "not a LaMR configuration"),
+        (field("lexical", {"separator": 1}), "not a LaMR configuration"),
+        (field("lexical", {"separator_id": 120}), "token id 120: .* 120 entries"),
+        (field("yes_token_id", -1), "token id -1"),
+        (field("stranger", 1), "stranger"),
+        (field("backbone", {"model_type": "no-such-thing"}), "no-such-thing"),
     ],
 )
-def test_contradictory_config(folder, field, value, message):
-    path = folder / "config.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), field: value}))
+def test_a_damaged_folder_is_refused_with_its_cause(folder, damage, message):
+    damage(folder)
     with pytest.raises(CheckpointError, match=message):
         load_checkpoint(folder)
 
 
-def test_save_needs_a_tokenizer(tmp_path):
+def test_what_a_checkpoint_is_made_of_is_checked(tmp_path):
     with pytest.raises(CheckpointError, match="tokenizer"):
         save_checkpoint(bert(), tmp_path, tmp_path / "none.json")
-
-
-def test_backbone_folder_to_start_from(tmp_path):
-    """A Hugging Face folder gives the model its backbone; anything else is refused."""
     model = qwen3()
     model.backbone.save_pretrained(tmp_path / "backbone")
     started = LamrModel.from_backbone(tmp_path / "backbone", model.config)
@@ -235,33 +213,17 @@ def shard(folder, **renamed):
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": places}))
 
 
-def test_shards_are_one_checkpoint(folder):
+def test_shards_are_one_checkpoint_and_fit_their_index(folder):
     expected = load_checkpoint(folder).state_dict()
+    whole = (folder / "model.safetensors").read_bytes()
     shard(folder)
     torch.testing.assert_close(load_checkpoint(folder).state_dict(), expected)
-
-
-def test_shards_that_do_not_fit_their_index(folder):
+    (folder / "model.safetensors").write_bytes(whole)
     shard(folder, stranger="model-00001-of-00002.safetensors")
     with pytest.raises(CheckpointError, match=r"00001-of-00002\.safetensors: missing tensors: stranger"):
         load_checkpoint(folder)
     (folder / "model-00002-of-00002.safetensors").unlink()
     with pytest.raises(CheckpointError, match=r"model-00002-of-00002\.safetensors is missing"):
-        load_checkpoint(folder)
-
-
-@pytest.mark.parametrize(
-    ("index", "message"),
-    [
-        ("{", "not an index"),
-        ("{}", "not an index"),
-        ('{"weight_map": {"a": "../model.safetensors"}}', "outside its folder"),
-    ],
-)
-def test_an_index_that_is_none(folder, index, message):
-    (folder / "model.safetensors").unlink()
-    (folder / "model.safetensors.index.json").write_text(index)
-    with pytest.raises(CheckpointError, match=message):
         load_checkpoint(folder)
 
 
@@ -273,15 +235,3 @@ def test_half_precision_weights_become_float32(folder, dtype):
     state = load_checkpoint(folder).state_dict()
     assert {value.dtype for value in state.values()} == {torch.float32}
     torch.testing.assert_close(state, {name: value.float() for name, value in halves.items()})
-
-
-def test_pickled_weights_are_refused_with_the_remedy(folder):
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(CheckpointError, match=r"pytorch_model\.bin is a pickle.*save_file\(torch\.load"):
-        load_checkpoint(folder)
-
-
-def test_a_pointer_to_large_file_storage_is_named(folder):
-    (folder / "model.safetensors").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:37\n")
-    with pytest.raises(CheckpointError, match="git lfs pull"):
-        load_checkpoint(folder)

@@ -101,7 +101,7 @@ def test_what_has_another_form_is_left_alone(exported, kind, fused):
     assert kinds(grouped).count("MultiHeadAttention") == 2 * fused
 
 
-def test_several_layouts_are_left_alone(exported):
+def test_several_layouts_and_the_argument_are_left_alone(exported):
     """Attentions that share no layout can't share groups."""
     written = onnx.load(exported("bert").onnx)
     softmax = next(node for node in written.graph.node if node.op_type == "Softmax")
@@ -114,9 +114,6 @@ def test_several_layouts_are_left_alone(exported):
     written.graph.node.insert(list(written.graph.node).index(packed_rows), copy)
     onnx.checker.check_model(written)
     assert kinds(group_attention(written)) == kinds(written)
-
-
-def test_the_argument_is_left_alone(exported):
     written = onnx.load(exported("bert").onnx)
     before = written.SerializeToString()
     assert group_attention(written).SerializeToString() != before

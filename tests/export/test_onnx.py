@@ -91,7 +91,7 @@ def test_a_long_request_takes_no_more_attention_than_the_window(exported):
 
 
 @pytest.mark.parametrize("kind", ["swepruner", "bert"])
-def test_int8_is_close_to_pytorch(exported, kind):
+def test_int8_is_close_to_pytorch_and_its_products_are_fused_and_exact(exported, kind):
     made = exported(kind, "int8")
     batch = packed([64, 30, 9], seed=3)
     with torch.no_grad():
@@ -100,27 +100,10 @@ def test_int8_is_close_to_pytorch(exported, kind):
     error = np.square(got[0] - fused.numpy()).mean() / np.square(fused.numpy()).mean()
     assert np.sqrt(error) < 0.1
     np.testing.assert_allclose(got[1], relevance.numpy(), atol=0.1)
-
-
-@pytest.mark.parametrize("kind", ["swepruner", "bert"])
-def test_int8_products_are_fused_and_exact(exported, kind):
-    """onnxruntime turns the groups into integer products, which must not saturate on any processor."""
     path = exported(kind, "int8").onnx
     batch = packed([64, 30, 9], seed=4)
     plain, fused = run(session(path, optimize=False), batch)[0], run(session(path), batch)[0]
     assert np.sqrt(np.square(plain - fused).mean() / np.square(plain).mean()) < 5e-3
-
-
-def test_int8_file_is_int8(exported):
-    model = onnx.load(exported("bert", "int8").onnx)
-    sizes = {tensor.name: (tensor.data_type, list(tensor.dims)) for tensor in model.graph.initializer}
-    left = [
-        name
-        for name, (kind, dims) in sizes.items()
-        if kind == onnx.TensorProto.FLOAT and len(dims) == 2 and min(dims) >= 16
-    ]
-    assert left == []
-    assert exported("bert", "int8").onnx.stat().st_size < exported("bert").onnx.stat().st_size
 
 
 @pytest.mark.parametrize(("kind", "precision"), [("swepruner", "fp32"), ("bert", "int8")])
@@ -149,8 +132,16 @@ def test_what_the_file_says(exported, kind, precision):
         assert trace not in path.read_bytes()
 
 
-def test_graph_has_no_leftovers_of_tracing(exported):
-    """Attention is two products and a softmax in each layer, with one mask for all layers."""
+def test_an_int8_file_is_int8_and_graphs_have_no_leftovers_of_tracing(exported):
+    model = onnx.load(exported("bert", "int8").onnx)
+    sizes = {tensor.name: (tensor.data_type, list(tensor.dims)) for tensor in model.graph.initializer}
+    left = [
+        name
+        for name, (kind, dims) in sizes.items()
+        if kind == onnx.TensorProto.FLOAT and len(dims) == 2 and min(dims) >= 16
+    ]
+    assert left == []
+    assert exported("bert", "int8").onnx.stat().st_size < exported("bert").onnx.stat().st_size
     for kind, layers in (("swepruner", 4), ("bert", 2)):
         kinds = [node.op_type for node in onnx.load(exported(kind).onnx).graph.node]
         assert kinds.count("Softmax") == layers + 1

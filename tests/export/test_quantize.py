@@ -1,10 +1,10 @@
-"""The quantizer on graphs small enough to check by hand."""
+"""The quantizer on graphs small enough to check by hand, and weights as levels whose errors cancel."""
 
 import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from lamr_export.integer_graph import LONG_VECTOR, WEIGHT_LEVELS
+from lamr_export.integer_graph import LONG_VECTOR, WEIGHT_LEVELS, gptq_levels
 from lamr_export.quantize import quantize_encoder
 from onnx import TensorProto, helper, numpy_helper
 
@@ -58,15 +58,11 @@ def test_products_stay_within_rounding(model):
     np.testing.assert_array_equal(got[7], expected[7])
 
 
-def test_every_row_has_its_own_scale():
+def test_every_row_has_its_own_scale_and_the_largest_values_do_not_saturate():
     model = quantize_encoder(linear())
     x = RANDOM.normal(size=(4, 64)).astype(np.float32)
     loud = np.concatenate([x, 1000 * x])
     np.testing.assert_array_equal(run(model, loud)[:4], run(model, x))
-
-
-def test_extreme_values_do_not_saturate():
-    """With all inputs and weights at their limits, the sums of products are the largest that can occur."""
     model = graph(
         [helper.make_node("MatMul", ["x", "w"], ["y"])], {"w": np.full((64, 16), 2, np.float32)}, 64
     )
@@ -81,7 +77,7 @@ def test_a_shared_input_is_quantized_once():
     assert [node.op_type for node in model.graph.node].count("QuantizeLinear") == 1
 
 
-def test_embeddings_have_a_scale_a_row():
+def test_embeddings_have_a_scale_a_row_long_vectors_are_halved_and_short_ones_kept():
     table = (
         RANDOM.normal(size=(300, 32)).astype(np.float32) * np.logspace(-3, 1, 300, dtype=np.float32)[:, None]
     )
@@ -91,9 +87,6 @@ def test_embeddings_have_a_scale_a_row():
     got = run(quantize_encoder(model), ids)
     assert (np.abs(got - table) <= np.abs(table).max(1, keepdims=True) * 0.51 / 127 + 3.2e-5).all()
     np.testing.assert_array_equal(got[5], table[5])
-
-
-def test_long_vectors_are_halved_and_short_ones_kept():
     for size, kind in ((LONG_VECTOR, TensorProto.FLOAT16), (LONG_VECTOR - 1, TensorProto.FLOAT)):
         values = RANDOM.uniform(size=size).astype(np.float32)
         model = graph([helper.make_node("Gather", ["w", "x"], ["y"])], {"w": values}, 0, integer_input=True)
@@ -162,13 +155,10 @@ def test_loud_channels_of_a_narrowing_product_are_exact():
     np.testing.assert_allclose(got[0], expected[0], rtol=0.01, atol=3)
 
 
-def test_constant_scales_leave_neighbours_alone():
+def test_constant_scales_leave_neighbours_alone_and_rows_that_differ_in_loudness_have_their_own():
     x = RANDOM.normal(size=(40, 64)).astype(np.float32)
     model = quantize_encoder(linear("Gemm"), batches(x))
     np.testing.assert_array_equal(run(model, np.concatenate([x, 1000 * x]))[:40], run(model, x))
-
-
-def test_rows_that_differ_in_loudness_keep_scales_of_their_own():
     x = RANDOM.normal(size=(400, 64)).astype(np.float32)
     x[::100] *= 1000
     kinds = [node.op_type for node in quantize_encoder(linear(), batches(x)).graph.node]
@@ -191,3 +181,69 @@ def test_a_following_bias_is_taken_in_and_a_residual_is_not_fused_with_its_norm(
     assert kinds == ["Mul", "QuantizeLinear", "MatMulIntegerToFloat", "Sum", "LayerNormalization"]
     got, expected = run(quantized, x), run(model, x)
     assert np.linalg.norm(got - expected) < 0.03 * np.linalg.norm(expected)
+
+
+MOST_LEVELS = 63
+
+
+@pytest.fixture
+def weight(rng: np.random.Generator) -> np.ndarray:
+    return rng.normal(size=(200, 48)).astype(np.float32)
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(4)
+
+
+def scale_of(weight: np.ndarray) -> np.ndarray:
+    return np.abs(weight).max(axis=0) / MOST_LEVELS
+
+
+def off(inputs: np.ndarray, weight: np.ndarray, levels: np.ndarray) -> float:
+    return float(np.linalg.norm(inputs @ (levels * scale_of(weight)) - inputs @ weight))
+
+
+def rounded(weight: np.ndarray) -> np.ndarray:
+    return np.rint(weight / scale_of(weight))
+
+
+def test_channels_that_move_together_make_up_for_each_other(
+    rng: np.random.Generator, weight: np.ndarray
+) -> None:
+    hidden = rng.normal(size=(3_000, 20))
+    inputs = (hidden @ rng.normal(size=(20, 200)) + 0.1 * rng.normal(size=(3_000, 200))).astype(np.float32)
+    seen, unseen = np.split(inputs, 2)
+    levels = gptq_levels(weight, scale_of(weight), seen.T @ seen, MOST_LEVELS)
+    assert off(unseen, weight, levels) < 0.3 * off(unseen, weight, rounded(weight))
+
+
+def test_channels_that_have_nothing_in_common_are_rounded_by_themselves(weight: np.ndarray) -> None:
+    levels = gptq_levels(weight, scale_of(weight), np.diag(np.arange(1, 201)).astype(np.float32), MOST_LEVELS)
+    np.testing.assert_array_equal(levels, rounded(weight))
+
+
+@pytest.mark.parametrize("rows", [0, 1, 30])
+def test_fewer_samples_than_channels_and_silent_channels_do_no_harm(
+    rng: np.random.Generator, weight: np.ndarray, rows: int
+) -> None:
+    inputs = rng.normal(size=(rows, 200)).astype(np.float32)
+    inputs[:, 50:100] = 0
+    levels = gptq_levels(weight, scale_of(weight), inputs.T @ inputs, MOST_LEVELS)
+    others = rng.normal(size=(500, 200)).astype(np.float32)
+    assert off(others, weight, levels) < 2 * off(others, weight, rounded(weight))
+    np.testing.assert_array_equal(levels[50:100], rounded(weight)[50:100])
+
+
+def test_levels_stay_within_bounds_and_the_gram_as_it_is(
+    rng: np.random.Generator, weight: np.ndarray
+) -> None:
+    inputs = np.repeat(rng.normal(size=(500, 1)), 200, axis=1).astype(np.float32)
+    levels = gptq_levels(weight, scale_of(weight), inputs.T @ inputs, MOST_LEVELS)
+    assert levels.dtype == np.int8
+    assert np.abs(levels).max() == MOST_LEVELS
+    inputs = rng.normal(size=(300, 200)).astype(np.float32)
+    gram = inputs.T @ inputs
+    before = gram.copy()
+    gptq_levels(weight, scale_of(weight), gram, MOST_LEVELS)
+    np.testing.assert_array_equal(gram, before)

@@ -9,7 +9,14 @@ import onnx
 import pytest
 import torch
 from google.protobuf import text_format
-from lamr_export import CheckpointError, ExportError, export_repository, repository_writer, save_checkpoint
+from lamr_export import (
+    CheckpointError,
+    ExportError,
+    ServingTerms,
+    export_repository,
+    repository_writer,
+    save_checkpoint,
+)
 from lamr_export.triton import default_batch_size, default_instances, model_config
 from lamr_model.crf import DecoderWeights
 from lamr_model.spec import Chunking, load_spec
@@ -65,8 +72,9 @@ def traced(exported, monkeypatch):
         checkpoint = made.checkpoint
         graph = onnx.load(made.onnx)
 
-        def export(self, output, precision="fp32", **options):
-            return export_repository(self.checkpoint, output, precision, texts=TEXTS[:1], **options)
+        def export(self, output, precision="fp32", progress=lambda _: None, **terms):
+            given = {"texts": TEXTS[:1], "progress": progress}
+            return export_repository(self.checkpoint, output, precision, ServingTerms(**terms), **given)
 
     result = Traced()
     monkeypatch.setattr(repository_writer.onnx_tracing, "encoder_to_onnx", lambda _: result.graph)
@@ -175,11 +183,19 @@ def test_names_are_escaped(exported):
     assert parsed.parameters["lamr_version"].string_value == "ü"
 
 
-def test_only_small_encoders_are_loaded_twice(exported):
-    assert [default_instances(count) for count in (30_000_000, 600_000_000)] == [2, 1]
+def model_of(exported, chunking=None, **options):
+    """The encoder's configuration as it is written for these options."""
     spec = load_spec(exported("bert").root)
-    text = model_config("lamr_encoder", spec, 96, 8, parameters=600_000_000)
-    assert text_format.Parse(text, model_config_pb2.ModelConfig()).instance_group[0].count == 1
+    spec = dataclasses.replace(spec, chunking=chunking or spec.chunking)
+    text = model_config("lamr_encoder", spec, 96, 8, **options)
+    return text_format.Parse(text, model_config_pb2.ModelConfig())
+
+
+def test_only_small_encoders_are_loaded_twice_and_long_windows_make_small_batches(exported):
+    assert [default_instances(count) for count in (30_000_000, 600_000_000)] == [2, 1]
+    assert model_of(exported, parameters=600_000_000).instance_group[0].count == 1
+    windows = (64, 512, 1024, 2048, 8192, 32768)
+    assert [default_batch_size(window) for window in windows] == [8, 8, 8, 4, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -187,28 +203,15 @@ def test_only_small_encoders_are_loaded_twice(exported):
     [(21_000_000, 320, 2), (21_000_000, 8192, 60), (600_000_000, 2048, 60), (600_000_000, 512, 60)],
 )
 def test_chunks_may_wait_longer_for_slow_encoders(exported, parameters, window, seconds):
-    spec = dataclasses.replace(load_spec(exported("bert").root), chunking=Chunking(window, window // 2, 0))
-    text = model_config("lamr_encoder", spec, 96, 8, parameters=parameters)
-    policy = text_format.Parse(text, model_config_pb2.ModelConfig()).dynamic_batching.default_queue_policy
+    config = model_of(exported, Chunking(window, window // 2, 0), parameters=parameters)
+    policy = config.dynamic_batching.default_queue_policy
     assert policy.default_timeout_microseconds == seconds * 1_000_000
-
-
-def test_long_windows_make_small_batches():
-    assert [default_batch_size(window) for window in (64, 512, 1024, 2048, 8192, 32768)] == [8, 8, 8, 4, 1, 1]
 
 
 @pytest.mark.parametrize(("window", "tokens"), [(320, 320), (8192, 2048)])
 def test_warm_up_is_a_long_chunk_but_never_minutes(exported, window, tokens):
-    spec = dataclasses.replace(load_spec(exported("bert").root), chunking=Chunking(window, window // 2, 0))
-    text = model_config("lamr_encoder", spec, 96, 8)
-    parsed = text_format.Parse(text, model_config_pb2.ModelConfig())
-    assert [list(one.inputs["input_ids"].dims) for one in parsed.model_warmup] == [[tokens]]
-
-
-def test_options_reach_the_repository(traced, tmp_path):
-    report = traced.export(tmp_path / "out", max_batch_size=3)
-    assert report.max_batch_size == 3
-    assert config(tmp_path / "out", "lamr").max_batch_size == 3
+    config = model_of(exported, Chunking(window, window // 2, 0))
+    assert [list(one.inputs["input_ids"].dims) for one in config.model_warmup] == [[tokens]]
 
 
 @pytest.mark.parametrize(("precision", "provider"), [("fp32", None), ("int8", None), ("bf16", "openvino")])
@@ -225,23 +228,24 @@ def test_the_engine_is_asked_for_in_the_configuration(traced, tmp_path, precisio
 
 
 def test_old_repository_is_replaced_and_its_readme_kept(traced, tmp_path):
-    out = tmp_path / "out"
-    traced.export(out)
+    out = tmp_path / "a" / "out"
+    out.mkdir(parents=True)
+    first = traced.export(out, name="ours", max_batch_size=3)
+    spec, ensemble = load_spec(out), config(out, "lamr")
+    assert (spec.name, spec.version) == ("ours", spec.weights_sha256[:8])
+    assert ensemble.parameters["lamr_name"].string_value == "ours"
+    assert first.max_batch_size == ensemble.max_batch_size == 3
     (out / "README.md").write_text("about this model")
     (out / "lamr_encoder" / "1" / "stale.bin").write_text("old")
     traced.export(out, "int8")
     assert files(out).keys() == FILES | {"README.md"}
     assert (out / "README.md").read_text() == "about this model"
     assert json.loads((out / "lamr_encoder/1/report.json").read_text())["precision"] == "int8"
-    assert names(tmp_path) == ["out"]
+    assert names(out.parent) == ["out"]
     assert out.stat().st_mode & 0o755 == 0o755
-
-
-def test_empty_folder_and_new_parents_are_fine(traced, tmp_path):
-    (tmp_path / "empty").mkdir()
-    traced.export(tmp_path / "empty")
-    traced.export(tmp_path / "a" / "b" / "c")
-    assert check_repository(tmp_path / "empty") == check_repository(tmp_path / "a" / "b" / "c")
+    (out / "another_model").mkdir()
+    with pytest.raises(ExportError, match="another_model"):
+        traced.export(out)
 
 
 @pytest.mark.parametrize("content", ["notes.txt", "src/main.py", "lamr/other.txt"])
@@ -254,46 +258,43 @@ def test_other_folders_are_refused_untouched(tmp_path, content):
     assert files(tmp_path / "home") == {content: b"mine"}
 
 
-def test_repository_with_a_foreign_folder_is_refused(traced, tmp_path):
-    traced.export(tmp_path / "out")
-    (tmp_path / "out" / "another_model").mkdir()
-    with pytest.raises(ExportError, match="another_model"):
-        traced.export(tmp_path / "out")
-
-
-def test_target_that_is_a_file(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(ExportError, match="is a file"):
-        export_repository(tmp_path, tmp_path / "file")
-
-
-def test_target_that_cannot_be_written(traced, tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(ExportError, match="can't be written"):
-        traced.export(tmp_path / "file" / "out")
-
-
-def test_unknown_precision(tmp_path):
-    with pytest.raises(ExportError, match="fp32, int8, bf16"):
-        export_repository(tmp_path, tmp_path / "out", "fp8")
-
-
-def test_missing_checkpoint_leaves_nothing(tmp_path):
-    with pytest.raises(CheckpointError, match=r"config\.json"):
-        export_repository(tmp_path / "nowhere", tmp_path / "out")
-    assert names(tmp_path) == []
-
-
-def test_window_beyond_the_backbone(tmp_path):
+def wide(folder):
+    """A checkpoint whose chunks are longer than its backbone takes."""
     model = bert(chunking=Chunking(window=81, tokens=40, overlap=0))
-    save_checkpoint(model, tmp_path / "checkpoint", write_tokenizer(tmp_path / "t.json"))
-    with pytest.raises(CheckpointError, match=r"81 tokens.*80 positions"):
-        export_repository(tmp_path / "checkpoint", tmp_path / "out")
+    save_checkpoint(model, folder / "wide", write_tokenizer(folder / "t.json"))
 
 
-def test_query_that_does_not_fit(traced, tmp_path):
-    with pytest.raises(ExportError, match="sample text can't be encoded"):
-        export_repository(traced.checkpoint, tmp_path / "out", texts=[("w1 " * 70, "w2")])
+@pytest.mark.parametrize(
+    ("source", "target", "options", "message"),
+    [
+        ("nowhere", "out", {}, r"config\.json"),
+        ("wide", "out", {}, r"81 tokens.*80 positions"),
+        (None, "file", {}, "is a file"),
+        (None, "file/out", {}, "can't be written"),
+        (None, "out", {"precision": "fp8"}, "fp32, int8, bf16"),
+        (None, "out", {"texts": [("w1 " * 70, "w2")]}, "sample text can't be encoded"),
+        *(
+            (None, "out", {"terms": ServingTerms(**terms)}, message)
+            for terms, message in (
+                *(({"name": name}, "printable") for name in ("", "  ", "a\nb", "\x1b[2J")),
+                ({"scoring": "relative"}, "paper, emission, not 'relative'"),
+                ({"chunk_tokens": 65}, "1 to 64 tokens"),
+                ({"chunk_tokens": 0}, "1 to 64 tokens"),
+            )
+        ),
+    ],
+)
+def test_what_cannot_be_exported_says_why_and_leaves_nothing(
+    traced, tmp_path, source, target, options, message
+):
+    (tmp_path / "file").write_text("")
+    if source == "wide":
+        wide(tmp_path)
+    before = sorted(names(tmp_path))
+    checkpoint = tmp_path / source if source else traced.checkpoint
+    with pytest.raises((ExportError, CheckpointError), match=message):
+        export_repository(checkpoint, tmp_path / target, **options)
+    assert sorted(names(tmp_path)) == before
 
 
 def tamper_numbers(graph, by=0.1):
@@ -363,42 +364,15 @@ def test_swe_pruners_folder_is_served_as_its_service_scores(exported):
     )
 
 
-def test_the_name_is_the_given_one_and_the_version_says_which_weights(traced, tmp_path):
-    traced.export(tmp_path / "out", name="ours")
-    spec = load_spec(tmp_path / "out")
-    assert (spec.name, spec.version) == ("ours", spec.weights_sha256[:8])
-    assert config(tmp_path / "out", "lamr").parameters["lamr_name"].string_value == "ours"
-
-
-@pytest.mark.parametrize("name", ["", "  ", "a\nb", "\x1b[2J"])
-def test_a_name_that_cannot_be_shown_is_refused(tmp_path, name):
-    with pytest.raises(ExportError, match="printable"):
-        export_repository(tmp_path, tmp_path / "out", name=name)
-
-
 def test_scoring_and_chunks_can_be_chosen(traced, tmp_path):
     lines: list[str] = []
     chosen = {"emission": (None, "emission"), "paper": (20, "paper")}
     for scoring, (tokens, kind) in chosen.items():
-        traced.export(tmp_path / scoring, scoring=scoring, chunk_tokens=tokens, progress=lines.append)
-        spec = load_spec(tmp_path / scoring)
+        traced.export(tmp_path / "new" / scoring, scoring=scoring, chunk_tokens=tokens, progress=lines.append)
+        spec = load_spec(tmp_path / "new" / scoring)
         assert spec.scoring.kind == kind
         assert spec.chunking.tokens == (tokens or CHUNKING.tokens)
         assert spec.chunking.cut == "lines"
-        weights = DecoderWeights.load(tmp_path / scoring / "lamr_decoder" / "1" / "decoder.npz")
+        weights = DecoderWeights.load(tmp_path / "new" / scoring / "lamr_decoder" / "1" / "decoder.npz")
         assert weights.chained == (scoring == "paper")
     assert "scoring paper, threshold 0.4; chunks of 20 tokens, cut at lines" in "\n".join(lines)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"scoring": "relative"}, "paper, emission, not 'relative'"),
-        ({"chunk_tokens": 65}, "1 to 64 tokens"),
-        ({"chunk_tokens": 0}, "1 to 64 tokens"),
-    ],
-)
-def test_what_can_not_be_served(traced, tmp_path, options, message):
-    with pytest.raises(ExportError, match=message):
-        traced.export(tmp_path / "repository", **options)
-    assert not (tmp_path / "repository").exists()

@@ -40,17 +40,13 @@ def test_parts_of_a_split_packing_attend_to_themselves(way) -> None:
         torch.testing.assert_close(got, other, atol=1e-5, rtol=0)
 
 
-def test_bfloat16_in_buckets_is_near() -> None:
+def test_bfloat16_in_buckets_is_near_and_a_causal_backbone_has_no_parts() -> None:
     torch.manual_seed(0)
     packing = packing_of(packed(LENGTHS)).split(torch.tensor([2, 7, 1, 16]))
     q, k, v = (torch.randn(sum(LENGTHS), 4, 8) for _ in range(3))
     exact = packed_attention(q, k, v, packing, scale=0.3, causal=False)
     found = packed_attention(*(x.bfloat16() for x in (q, k, v)), packing, scale=0.3, causal=False)
     torch.testing.assert_close(found.float(), exact, atol=0.02, rtol=0)
-
-
-def test_a_causal_backbone_has_no_parts() -> None:
-    packing = packing_of(packed(LENGTHS)).split(torch.tensor([2, 7, 1, 16]))
     x = torch.randn(sum(LENGTHS), 4, 8)
     with pytest.raises(CheckpointError, match="causal"):
         packed_attention(x, x, x, packing, scale=0.3, causal=True)

@@ -1,7 +1,6 @@
 """The `lamr` command as a person or a script runs it: output streams, exit codes, JSON."""
 
 import json
-import os
 import subprocess
 import sys
 from dataclasses import fields
@@ -10,6 +9,7 @@ import pytest
 from lamr_client import PruneResult
 from lamr_serving import TritonServer
 
+from tests.command import run_main
 from tests.integration.conftest import STDLIB
 from tests.processes import all_end, below, shared_memory
 
@@ -19,21 +19,9 @@ IN_FULL = ("prune", str(FILE), "-q", QUERY, "--effort", "full", "--no-degrade", 
 DEAD = "127.0.0.1:9"  # the discard port: nothing listens
 
 
-def lamr(
-    *arguments: str, stdin: bytes = b"", environment: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-m", "lamr_cli.main", *arguments],
-        input=stdin,
-        capture_output=True,
-        timeout=120,
-        check=False,
-        env={**os.environ, **(environment or {})},
-    )
-
-
 def test_prunes_a_file_to_stdout_and_tells_the_rest_on_stderr() -> None:
-    done = lamr("prune", str(FILE), "-q", QUERY)
+    command = [sys.executable, "-m", "lamr_cli.main", "prune", str(FILE), "-q", QUERY]
+    done = subprocess.run(command, capture_output=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr.decode()
     compile(done.stdout, "pruned.py", "exec")
     assert b" pruned" in done.stdout
@@ -44,19 +32,15 @@ def test_prunes_a_file_to_stdout_and_tells_the_rest_on_stderr() -> None:
     assert all(line in original for line in kept), "kept lines come unchanged and in order"
 
 
-def test_stdin_and_quiet() -> None:
-    done = lamr("prune", "-", "-q", QUERY, "--language", "python", "--quiet", stdin=FILE.read_bytes())
-    assert done.returncode == 0
-    assert done.stderr == b""
-    assert done.stdout
-
-
-def test_json_is_exactly_the_result() -> None:
-    done = lamr("prune", str(FILE), "-q", QUERY, "--json", "--quiet")
+def test_stdin_json_and_quiet() -> None:
+    quiet = ("-q", QUERY, "--language", "python", "--json", "--quiet")
+    done, piped = run_main("prune", FILE, *quiet), run_main("prune", "-", *quiet, stdin=FILE.read_bytes())
     data = json.loads(done.stdout)
-    assert set(data) == {field.name for field in fields(PruneResult)}
+    assert (done.returncode, done.stderr) == (piped.returncode, piped.stderr) == (0, "")
+    assert set(data) == {field.name for field in fields(PruneResult)}, "exactly the result"
     assert data["status"] == "pruned"
     assert data["tokens_out"] < data["tokens_in"]
+    assert json.loads(piped.stdout)["text"] == data["text"]
 
 
 @pytest.mark.parametrize(
@@ -75,44 +59,34 @@ def test_json_is_exactly_the_result() -> None:
 def test_bad_input_is_exit_2_and_names_the_cause(
     arguments: tuple[str, ...], stdin: bytes, message: str
 ) -> None:
-    done = lamr(*arguments, stdin=stdin)
-    assert done.returncode == 2, done.stderr.decode()
-    assert message in done.stderr.decode()
-    assert done.stdout == b""
-    assert b"Traceback" not in done.stderr
+    done = run_main(*arguments, stdin=stdin)
+    assert done.returncode == 2, done.stderr
+    assert message in done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
 
 
 def test_dead_server_is_exit_3_or_passthrough() -> None:
-    refused = lamr("prune", str(FILE), "-q", QUERY, "--server", DEAD, "--no-degrade")
-    assert refused.returncode == 3
-    assert DEAD in refused.stderr.decode()
-    passed = lamr(
-        *("prune", str(FILE), "-q", QUERY, "--server", DEAD, "--no-degrade", "--on-error", "passthrough")
-    )
+    prune = ("prune", FILE, "-q", QUERY, "--no-degrade")
+    for command in (prune, ("status",)):
+        refused = run_main(*command, "--server", DEAD)
+        assert refused.returncode == 3
+        assert DEAD in refused.stderr
+    passed = run_main(*prune, "--server", DEAD, "--on-error", "passthrough")
     assert passed.returncode == 0
-    assert passed.stdout == FILE.read_bytes()
-    assert "passthrough" in passed.stderr.decode()
-
-
-def test_status_of_a_dead_server_is_exit_3() -> None:
-    done = lamr("status", "--server", DEAD)
-    assert done.returncode == 3
-    assert DEAD in done.stderr.decode()
-
-
-def test_status_in_process_tells_the_model() -> None:
-    data = json.loads(lamr("status", "--json").stdout)
-    assert data["model"] == "lamr-mini"
+    assert passed.stdout.encode() == FILE.read_bytes()
+    assert "passthrough" in passed.stderr
 
 
 @pytest.mark.server
 def test_server_option_and_status(server: TritonServer) -> None:
-    done = lamr(*IN_FULL, "--server", server.addresses.grpc)
-    assert done.returncode == 0, done.stderr.decode()
-    assert done.stdout == lamr(*IN_FULL).stdout
-    text = lamr("status", "--server", server.addresses.grpc).stdout.decode()
+    done = run_main(*IN_FULL, "--server", server.addresses.grpc)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == run_main(*IN_FULL).stdout
+    text = run_main("status", "--server", server.addresses.grpc).stdout
     assert "triton" in text
     assert "lamr-mini" in text
+    assert json.loads(run_main("status", "--json").stdout)["model"] == "lamr-mini", "in process, too"
 
 
 @pytest.mark.server
@@ -127,7 +101,7 @@ def test_serve_stops_cleanly() -> None:
     children = below(process.pid)
     segments = shared_memory(children)
     assert segments, "a tritonserver and its models' processes run below the command"
-    assert lamr(*IN_FULL, "--server", ready["grpc"]).returncode == 0
+    assert run_main(*IN_FULL, "--server", ready["grpc"]).returncode == 0
     process.terminate()
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors.decode()

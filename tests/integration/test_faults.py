@@ -12,7 +12,6 @@ import numpy as np
 import psutil
 import pytest
 from lamr_client import (
-    AsyncPruner,
     ChunkRequest,
     DeadlineExceededError,
     GrpcTransport,
@@ -28,21 +27,13 @@ from lamr_serving import ModelRepositoryError, ServerStartError, TritonServer
 from tritonclient.grpc import InferenceServerClient
 from tritonclient.utils import InferenceServerException
 
+from tests.counted import counted
 from tests.integration.conftest import STDLIB
 from tests.processes import runs
 from tests.tiny import IN_FULL
 
 QUERY = "Where is the exit status of a child decoded?"
 CODE = (STDLIB / "subprocess.py").read_text(encoding="utf-8")
-DEAD = "127.0.0.1:9"  # the discard port: nothing listens
-
-
-async def test_dead_server_passthrough_says_why() -> None:
-    async with AsyncPruner(DEAD, timeout=5, on_error="passthrough") as pruner:
-        result = await pruner.prune(QUERY, CODE, **IN_FULL)
-    assert result.status == "passthrough"
-    assert result.text == CODE
-    assert DEAD in (result.reason or "")
 
 
 @pytest.mark.server
@@ -57,9 +48,10 @@ def test_server_killed_in_mid_request() -> None:
             except BaseException as error:
                 caught.append(error)
 
+        before = counted(server.addresses.grpc)
         asking = threading.Thread(target=ask)
         asking.start()
-        time.sleep(2)
+        counted(server.addresses.grpc, before, 1, seconds=60)
         assert asking.is_alive(), "the request is still under way"
         psutil.Process(server.pid).kill()
         begin = time.monotonic()

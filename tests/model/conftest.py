@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from lamr_model.encoding import PromptEncoder
+from lamr_model.spec import bundled_repository
 
 from tests.tiny import BERT_PROMPT, QWEN_PROMPT, byte_bpe, indenting, make_spec, wordpiece, write_client_files
 
@@ -29,6 +30,12 @@ def indents() -> PromptEncoder:
 @pytest.fixture(scope="session", params=["bert", "qwen", "indents"])
 def encoder(request) -> PromptEncoder:
     return request.getfixturevalue(request.param)
+
+
+@pytest.fixture(scope="session")
+def bundled() -> PromptEncoder:
+    """The shipped model's."""
+    return PromptEncoder.from_repository(bundled_repository())
 
 
 @pytest.fixture(scope="session")

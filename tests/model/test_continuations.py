@@ -29,14 +29,8 @@ def test_each_text_has_the_tokens_after_its_prefix() -> None:
     assert (one.total, two.total, three.total) == (-97.0, -197.0, -121.0)
     assert (one.tokens, two.tokens, two.mean, two.cut) == (1, 2, -98.5, 0)
     assert len(scorer.asked) == 3
-
-
-def test_a_token_of_both_belongs_to_the_prefix() -> None:
     ((found,),) = continuations(Spelled(), [Ask("a ", (" b",))])
     assert found.total == -98.0
-
-
-def test_a_window_cuts_the_prefix_alike_for_all_texts() -> None:
     scorer = Spelled(8)
     ((one, two),) = continuations(scorer, [Ask("12345678", ("a", "bcd"))])
     assert (one.cut, two.cut) == (3, 3)

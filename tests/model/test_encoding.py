@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lamr_base.errors import InvalidInputError, ModelMismatchError
 from lamr_model.encoding import PromptEncoder, slice_bounds
-from lamr_model.spec import PromptTemplate, bundled_repository
+from lamr_model.spec import PromptTemplate
 
 from benchmarks.sources import library_module
 from tests.tiny import BERT_PROMPT, QWEN_PROMPT, byte_bpe, indenting, make_spec, program, wordpiece
@@ -98,13 +98,6 @@ def test_slices_are_short_but_end_between_two_words_where_there_are_any():
     assert max(np.diff(slice_bounds("some words " * 2000))) <= 2048
 
 
-def test_offsets_hold_for_crlf_and_characters_beyond_the_bmp(bert):
-    text = "\U0001d4b3\U0001d4b3 = area\r\nname"
-    offsets = bert.encode_document(text)[1]
-    spelled = [text[a:b] for a, b in offsets]
-    assert "".join(spelled) in (text.replace(" ", "").replace("\r\n", ""), "=areaname")
-
-
 @hypothesis_settings
 @given(text=texts | pieces)
 def test_user_text_never_forges_control_tokens(encoder, text):
@@ -130,15 +123,12 @@ def test_marks_in_the_prompt_stay_marks_in_code():
     assert tokenizer.token_to_id("->") in encoder.encode_document("f()->x")[0]
 
 
-def test_long_lines_are_tokenized_in_slices(encoder):
+def test_long_lines_are_tokenized_in_slices_and_counted(encoder):
     for text in ("x" * 100_000, "a, " * 40_000, "[]" * 50_000):
         ids, offsets = encoder.encode_document(text)
         assert max(np.diff(slice_bounds(text))) <= 8192
         assert offsets[-1, 1] == len(text.rstrip()) or encoder.spec.prompt == QWEN_PROMPT
         assert len(ids)
-
-
-def test_count_tokens_equals_the_number_of_ids(encoder):
     text = (LIBRARY / "typing.py").read_text(encoding="utf-8")
     assert encoder.count_tokens(text) == len(encoder.encode_document(text)[0])
     assert encoder.count_tokens("") == 0
@@ -172,16 +162,12 @@ def test_longest_query_still_leaves_room_and_chunks_shrink(bert):
         bert.code_room(longest + 1)
 
 
-def test_tokenizer_of_the_caller_stays_as_it_was():
+def test_a_tokenizer_is_the_callers_and_its_file_the_specs_own(tmp_path):
     tokenizer = wordpiece()
     PromptEncoder(tokenizer, make_spec(tokenizer, BERT_PROMPT))
     assert tokenizer.truncation is not None
     assert tokenizer.encode_special_tokens is False
-
-
-def test_tokenizer_file_must_be_the_specs_own(tmp_path):
     path = tmp_path / "tokenizer.json"
-    tokenizer = wordpiece()
     spec = make_spec(tokenizer, BERT_PROMPT)
     with pytest.raises(ModelMismatchError, match="can't be read"):
         PromptEncoder(path, spec)
@@ -246,6 +232,5 @@ def test_chunks_can_be_cut_anywhere(encoder):
     ],
     ids=["nothing", "code", "CRLF", "no space", "only spaces", "indented lines", "one word"],
 )
-def test_files_have_as_many_tokens_as_they_are_encoded_to(text):
-    bundled = PromptEncoder.from_repository(bundled_repository())
+def test_files_have_as_many_tokens_as_they_are_encoded_to(bundled, text):
     assert bundled.count_tokens(text) == len(bundled.encode_document(text)[0])

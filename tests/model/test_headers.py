@@ -29,14 +29,11 @@ def headers(text: str, place: int) -> list[str]:
     return [lines[n].strip() for n in enclosing_lines(line_layout(text), [place])[0]]
 
 
-def test_a_statement_stands_in_its_branch_method_and_class() -> None:
+def test_a_statement_stands_in_its_branch_method_and_class_in_any_language() -> None:
     assert headers(CODE, 12) == ["class Session:", "def send(", "if request:"]
     assert headers(CODE, 3) == ["class Session:"]
     assert headers(CODE, 14) == []
     assert headers(CODE, 11) == headers(CODE, 12), "a blank line has the headers of the next one"
-
-
-def test_other_languages_are_read_by_indentation_too() -> None:
     code = "namespace a {\n  class B {\n    void c()\n    {\n      d();\n    }\n  };\n}\n"
     assert headers(code, 4) == ["namespace a {", "class B {", "void c()"]
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lamr_model.encoding import READ_SHARE, PromptEncoder
+from lamr_model.encoding import READ_SHARE
 from lamr_model.query_truncation import MOST_CHARACTERS, Query, read
-from lamr_model.spec import bundled_repository
 from lamr_model.words import TermIndex
 from lamr_postprocess.layout import line_layout
 
@@ -48,11 +47,6 @@ def characters(texts):
     return np.array([len(text) for text in texts], np.int64)
 
 
-@pytest.fixture(scope="module")
-def encoder():
-    return PromptEncoder.from_repository(bundled_repository())
-
-
 def test_short_queries_and_tasks_are_read_whole():
     assert read(Query("area?"), INDEX, words, 10) == read(Query("area?", "  "), INDEX, words, 10)
     assert read(Query("area?\n"), INDEX, words, 10).text == "area?\n"
@@ -71,14 +65,11 @@ def test_of_a_long_task_the_parts_that_speak_of_the_document_are_read():
     ]
 
 
-def test_a_long_intent_is_read_in_parts_and_its_end_counts_as_much_as_its_beginning():
+def test_a_long_intent_is_read_in_parts_of_what_was_given():
     padding = "It would be very nice if somebody could do something. " * 3 + "Really nice."
     reading = read(Query(f"{padding}\n{INTENT} Then {padding.lower()}\nqsize is wrong."), INDEX, words, 16)
     assert "qsize is wrong." in reading.text
     assert words([reading.text]) <= 16
-
-
-def test_every_part_is_text_that_was_given():
     for line in read(Query(INTENT, TASK), INDEX, words, 40).text.splitlines():
         assert line in f"{INTENT}\n{TASK}"
 
@@ -101,8 +92,8 @@ def test_a_huge_task_is_looked_at_in_part_and_its_end_is_among_that():
 
 
 @pytest.mark.parametrize("query", ["put " * 5000, "x" * 50_000, "語" * 20_000, "put waits\n" * 9000])
-def test_whatever_is_asked_leaves_its_share_of_the_window_to_code(encoder, query):
-    reading = encoder.read_query(Query(query, query), INDEX)
-    ids = encoder.encode_query(reading.text)
-    assert 0 < len(ids) <= READ_SHARE * encoder.spec.chunking.window
-    assert encoder.code_room(len(ids)) >= encoder.spec.chunking.window // 2
+def test_whatever_is_asked_leaves_its_share_of_the_window_to_code(bundled, query):
+    reading = bundled.read_query(Query(query, query), INDEX)
+    ids = bundled.encode_query(reading.text)
+    assert 0 < len(ids) <= READ_SHARE * bundled.spec.chunking.window
+    assert bundled.code_room(len(ids)) >= bundled.spec.chunking.window // 2

@@ -187,26 +187,6 @@ class A {
     assert kept(code, 5, "java").kept_lines == (1, 2, 4, 5, 6, 7, 12)
 
 
-def test_a_header_that_the_grammar_cannot_read_opens_its_block() -> None:
-    code = "sealed trait class A<in T> {\n  void f() {\n    one();\n  }\n  int b;\n}\n"
-    pruned = kept(code, 3, "java")
-    assert pruned.kept_lines == (1, 2, 3, 4, 6)
-    assert pruned.note == "java with syntax errors in lines 1: there, cut by lines and indentation"
-
-
-def test_a_statement_that_does_not_parse_is_cut_by_lines_and_indentation() -> None:
-    code = "def f(a):\n    x = 1\n    y = = {\n        a: 2,\n        b: 3,\n    }\n    return x\n"
-    pruned = kept(code, 4, "python")
-    assert pruned.kept_lines == (1, 3, 4, 6)
-    assert pruned.note == "python with syntax errors in lines 3-6: there, cut by lines and indentation"
-
-
-def test_half_of_a_file_keeps_its_structure() -> None:
-    code = "class A {\n  f() {\n    one();\n  }\n  g() {\n    if (two) {\n      three();\n"
-    assert kept(code, 3, "javascript").kept_lines == (1, 2, 3, 4, 5, 6, 7)  # one row ends all blocks
-    assert kept(code, 7, "javascript").kept_lines == (1, 5, 6, 7)
-
-
 CONFLICT = """\
 def f():
     a()
@@ -221,16 +201,13 @@ def f():
 """
 
 
-def test_a_line_of_a_conflict_brings_its_marks_and_not_the_other_side() -> None:
+def test_a_line_of_a_conflict_brings_its_marks_and_nothing_else_does() -> None:
     for row, lines in ((5, (1, 3, 4, 5, 6, 9)), (8, (1, 3, 6, 7, 8, 9)), (10, (1, 10))):
         pruned = kept(CONFLICT, row, "python")
         assert pruned.kept_lines == lines
         assert (
             pruned.note == "python with syntax errors in lines 3, 6, 9: there, cut by lines and indentation"
         )
-
-
-def test_no_line_stands_under_the_marks_of_a_conflict_where_more_than_the_conflict_is_broken() -> None:
     conflict = "<<<<<<< HEAD\n    one();\n=======\n    two();\n>>>>>>> other\n    three();\n"
     code = f"class A X Y {{\n  ( [\n  void g() {{\n{conflict}  }}\n  void h() {{\n    four();\n    five();\n  }}\n}};\n"
     marks = {4, 6, 8}
@@ -246,7 +223,18 @@ def test_branches_of_the_preprocessor_that_open_one_block() -> None:
     assert kept(code, 7, "c").kept_lines == (1, 2, 3, 4, 5, 6, 7, 8, 10, 11)
 
 
-def test_comments_and_strings_of_a_broken_part_stay_whole() -> None:
+def test_what_the_grammar_cannot_read_is_cut_by_lines_and_indentation() -> None:
+    code = "sealed trait class A<in T> {\n  void f() {\n    one();\n  }\n  int b;\n}\n"
+    pruned = kept(code, 3, "java")
+    assert pruned.kept_lines == (1, 2, 3, 4, 6)
+    assert pruned.note == "java with syntax errors in lines 1: there, cut by lines and indentation"
+    code = "def f(a):\n    x = 1\n    y = = {\n        a: 2,\n        b: 3,\n    }\n    return x\n"
+    pruned = kept(code, 4, "python")
+    assert pruned.kept_lines == (1, 3, 4, 6)
+    assert pruned.note == "python with syntax errors in lines 3-6: there, cut by lines and indentation"
+    code = "class A {\n  f() {\n    one();\n  }\n  g() {\n    if (two) {\n      three();\n"
+    assert kept(code, 3, "javascript").kept_lines == (1, 2, 3, 4, 5, 6, 7)  # one row ends all blocks
+    assert kept(code, 7, "javascript").kept_lines == (1, 5, 6, 7)
     code = 'x = = """\none\ntwo\nthree\n"""\ny = 1\n'
     assert set(kept(code, 3, "python").kept_lines) >= {1, 2, 3, 4, 5}
 
@@ -276,28 +264,21 @@ def test_what_shells_read_otherwise_than_their_grammar(row: int, lines: tuple[in
     assert pruned.note is None
 
 
-def test_a_script_that_the_grammar_misreads_without_an_error_is_pruned_by_lines() -> None:
+def test_a_broken_macro_of_several_lines_stays_whole_and_a_misread_script_is_pruned_by_lines() -> None:
+    code = "#define A \\\n    { \\\n    b, \\\n    1, /* c */ 0, NULL, 0\\\n    }\n\nint d;\n"
+    assert {1, 2, 3, 4, 5} <= set(kept(code, 3, "c").kept_lines)
     code = "f && a=b c=d  # e\nif g; then\n    h\n    i\nfi\nj\n"
     pruned = kept(code, 3, "shell")
     assert pruned.kept_lines == (2, 3, 5)
     assert pruned.note == "shell that doesn't parse: pruned line by line"
 
 
-def test_a_broken_macro_of_several_lines_stays_whole() -> None:
-    code = "#define A \\\n    { \\\n    b, \\\n    1, /* c */ 0, NULL, 0\\\n    }\n\nint d;\n"
-    assert {1, 2, 3, 4, 5} <= set(kept(code, 3, "c").kept_lines)
-
-
 @pytest.mark.parametrize("language", ["javascript", "tsx"])
-def test_an_entity_that_nothing_ends_is_no_damage(language: str) -> None:
+def test_entities_and_queries_in_jsx_are_no_damage(language: str) -> None:
     code = "const a = (\n  <b>\n    <c>d&nbsp&nbsp e</c>\n    <f>\n      g\n    </f>\n    <h />\n  </b>\n);\n"
     pruned = kept(code, 7, language)
     assert pruned.kept_lines == (1, 2, 7, 8, 9)
     assert "{/* ... 3-6 pruned */}" in pruned.text
-
-
-@pytest.mark.parametrize("language", ["javascript", "tsx"])
-def test_a_query_in_an_attribute_of_jsx_is_no_damage(language: str) -> None:
     code = (
         'const a = (\n  <b>\n    <c d="e?f=g&h=i&j=k" />\n    <l />\n    <m>\n      n\n    </m>\n  </b>\n);\n'
     )

@@ -260,21 +260,6 @@ def _kept(code: str, *lines: int) -> np.ndarray:
     return scores
 
 
-def test_a_marker_names_the_definitions_that_begin_in_its_cut() -> None:
-    pruned = prune_lines(QUEUE, _kept(QUEUE, 13), path="queue.py", markers="named")
-    labels = LABEL.findall(pruned.text)
-    assert ": __init__, put, wait" in labels
-    assert any(label.startswith(": LifoQueue, ") for label in labels)
-
-
-def test_outer_definitions_go_before_inner_ones() -> None:
-    inner = "".join(f"    def method_{n}(self):\n        return {n}\n" for n in range(30))
-    code = f"first = 1\n\n\nclass One:\n{inner}\n\nclass Two:\n{inner}"
-    pruned = prune_lines(code, _kept(code, 1), path="x.py", markers="named")
-    (label,) = LABEL.findall(pruned.text)
-    assert re.fullmatch(r": One, (method_\d+, )*Two \u2026", label)
-
-
 @pytest.mark.parametrize("path", CODE, ids=[path.name for path in CODE])
 def test_every_language_with_a_grammar_names_its_cuts(path: Path) -> None:
     code = path.read_text(encoding="utf-8")
@@ -305,16 +290,13 @@ def test_a_budget_counts_the_names(path: Path) -> None:
         assert approximate_tokens(pruned.text) <= budget
 
 
-def test_names_give_way_where_the_budget_has_no_room_for_them() -> None:
+def test_names_give_way_to_budgets_and_a_text_without_a_tree_keeps_bare_markers() -> None:
     with pytest.raises(BudgetError) as caught:
         prune_lines(QUEUE, np.zeros(23), path="queue.py", max_tokens=1)
     pruned = prune_lines(
         QUEUE, np.zeros(23), path="queue.py", max_tokens=caught.value.needed, markers="named"
     )
     assert LABEL.findall(pruned.text) == [""]
-
-
-def test_a_text_without_a_tree_keeps_bare_markers() -> None:
     for code, path in (("# Title\n\ntext\n\n## Part\n\ntext\n", "a.md"), ("def broken(:\n" * 9, "a.py")):
         scores = np.zeros(len(code.splitlines()))
         assert (
@@ -409,7 +391,16 @@ def test_names_of_code_are_bare_and_visible(path: str, name: str, label: str) ->
     assert any(label in each for each in LABEL.findall(named.text)), named.text
 
 
-def test_a_very_long_name_is_not_written() -> None:
+def test_a_marker_names_the_definitions_that_begin_in_its_cut_outer_ones_first() -> None:
+    pruned = prune_lines(QUEUE, _kept(QUEUE, 13), path="queue.py", markers="named")
+    labels = LABEL.findall(pruned.text)
+    assert ": __init__, put, wait" in labels
+    assert any(label.startswith(": LifoQueue, ") for label in labels)
+    inner = "".join(f"    def method_{n}(self):\n        return {n}\n" for n in range(30))
+    code = f"first = 1\n\n\nclass One:\n{inner}\n\nclass Two:\n{inner}"
+    pruned = prune_lines(code, _kept(code, 1), path="x.py", markers="named")
+    (label,) = LABEL.findall(pruned.text)
+    assert re.fullmatch(r": One, (method_\d+, )*Two \u2026", label)
     code = f"x = 1\n\n\ndef {'a' * 5000}():\n    return 1\n"
     assert "aaa" not in prune_lines(code, _kept(code, 1), path="x.py", markers="named").text
 

@@ -58,14 +58,11 @@ def test_wide_characters_are_read_with_and_without_a_mark(encoding: str, text: s
     assert cut.startswith(found.encoding.mark), "what is left of a file says as well how it is encoded"
 
 
-def test_utf_8_stays_as_it_is() -> None:
+def test_utf_8_stays_as_it_is_and_bytes_of_another_encoding_among_it_are_given_back() -> None:
     for data in (b"", b"x = 1\r\n\f\n", "\ufeffx = 'é漢\U0001f600\u2028'\r".encode()):
         found = decode(data)
         assert found is not None
         assert (found.text.encode(), found.encoding) == (data, UTF_8)
-
-
-def test_bytes_of_another_encoding_among_utf_8_are_given_back() -> None:
     data = "// naïve café, déjà vu\n".encode() + b"// Gr\xf6\xdfe\n"
     found = decode(data)
     assert found is not None
@@ -119,14 +116,6 @@ def test_binary_files_stay_binary() -> None:
     assert [data[:20] for data in binaries if decode(data) is not None] == []
 
 
-def test_any_bytes_that_are_text_come_back() -> None:
-    noise = random.Random(1)
-    for _ in range(300):
-        data = bytes(noise.choices([*range(32, 127), 9, 10, 13, *range(128, 256)], k=noise.randrange(1, 80)))
-        found = decode(data)
-        assert found is None or found.encoding.encode(found.text) == data
-
-
 def test_a_guess_costs_the_same_however_large_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     guess = encodings._of_single_bytes
@@ -154,7 +143,12 @@ def test_a_line_with_a_mark_that_its_reader_does_not_skip_stays() -> None:
         assert pruned.text.startswith("\ufeff")
 
 
-def test_a_text_that_fits_no_page_is_still_read_byte_by_byte() -> None:
+def test_any_bytes_that_are_text_come_back_though_they_fit_no_page() -> None:
+    noise = random.Random(1)
+    for _ in range(300):
+        data = bytes(noise.choices([*range(32, 127), 9, 10, 13, *range(128, 256)], k=noise.randrange(1, 80)))
+        found = decode(data)
+        assert found is None or found.encoding.encode(found.text) == data
     data = bytes(sorted({*range(0x80, 0x100)} - {0x81, 0x8D, 0x8F, 0x90, 0x9D})) + b"\n"
     found = decode(data)
     assert found is not None

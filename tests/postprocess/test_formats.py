@@ -49,12 +49,6 @@ def test_numbered_listing_is_parsed_under_its_numbers(form: str) -> None:
     assert pruned.note is None
 
 
-def test_language_of_a_listing_is_that_of_its_code() -> None:
-    listing = "".join(f"{i + 1:6d}\t{line}" for i, line in enumerate(split_lines(CODE)))
-    assert kept(listing, 5).language == "python"
-    assert kept(listing, 5).kept_lines == (1, 4, 5, 7)
-
-
 @pytest.mark.parametrize("last", ["10\t", "10", "10\t\n", "\n"])
 def test_a_listing_may_end_with_an_empty_line(last: str) -> None:
     numbered = [f"{number}\t{line}" for number, line in enumerate(split_lines(CODE), 1)]
@@ -86,7 +80,7 @@ def test_matches_in_one_file_are_read_under_their_numbers() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "1\ta\n3\tb\n",
+        "1\ta\n3\tb\n",  # a hole
         "2:a\n1:b\n",
         "2-a\n2-b\n",
         "1\ta\nb\n",
@@ -100,11 +94,38 @@ def test_numbers_that_dont_count_up_are_no_listing(text: str) -> None:
     assert read_listing(text) is None
 
 
-def test_numbers_with_a_hole_are_no_listing() -> None:
-    assert kept("1\ta\n3\tb\n", 1, language="text").text == "1\ta\n... 2 pruned\n"
+GETTEXT = 'msgctxt "{0}"\nmsgid ""\n"a long text {0}"\nmsgstr "ein langer Text {0}"\n'
+PLURAL = (
+    'msgid ""\nmsgstr ""\n"Language: de\\n"\n\n#: a.c:1\nmsgid "one file"\nmsgid_plural "files"\n'
+    'msgstr[0] "eine Datei"\nmsgstr[1] ""\n"Dateien"\n\nmsgid "no"\nmsgstr "nein"\n'
+)
+SHORT = 'msgid "a long text {0}"\nmsgstr "ein langer Text {0}"\n'
+DTD = (
+    "<!-- Names\n     of books -->\n<!ELEMENT book\n  (title,\n   author)>\n"
+    "<!ATTLIST book\n  id ID #REQUIRED>\n<!ENTITY % text '#PCDATA'>\n"
+)
+TOML = "[a]\nx = 'a value that is longer than a marker'\n\n[b]\ny = 'a value that is longer than a marker'\nz = 3\n"
 
 
-def test_grep_output_of_one_file_is_parsed_under_its_prefixes() -> None:
+@pytest.mark.parametrize(
+    ("path", "text", "row", "lines"),
+    [
+        ("x.toml", TOML, 6, (4, 6)),
+        (".gitignore", "[Bb]in/\n*.log\n*.tmp\n", 3, (3,)),  # a pattern's set is no table
+        ("book.dtd", DTD, 4, (3, 4, 5)),
+        ("book.dtd", DTD, 2, (1, 2)),
+        ("de.po", PLURAL, 9, (6, 7, 8, 9, 10)),
+        ("de.po", "".join(GETTEXT.format(n) for n in range(3)), 7, (5, 6, 7, 8)),
+        ("de.po", "".join(SHORT.format(n) for n in range(3)), 4, (3, 4)),
+    ],
+)
+def test_what_a_line_stands_under_or_in_comes_along(
+    path: str, text: str, row: int, lines: tuple[int, ...]
+) -> None:
+    assert kept(text, row, path=path).kept_lines == lines
+
+
+def test_grep_output_is_parsed_under_its_prefixes_for_one_file_and_pruned_by_line_for_several() -> None:
     body = split_lines(CODE)
     output = "".join(
         f"src/a.py{':' if i == 4 else '-'}{i + 1}{':' if i == 4 else '-'}{line}"
@@ -114,18 +135,12 @@ def test_grep_output_of_one_file_is_parsed_under_its_prefixes() -> None:
     assert pruned.language == "python"
     assert pruned.kept_lines == (1, 4, 5, 7)
     assert split_lines(pruned.text)[0] == "src/a.py-1-import os\n"
-
-
-def test_markers_in_a_search_of_one_file_say_the_files_numbers() -> None:
     output = "".join(f"{n}:def f{n}(): pass\n" for n in range(100, 1_000, 30))
     pruned = prune_lines(output, np.zeros(30), keep=[1, 20], min_cut=0)
     assert [line for line in split_lines(pruned.text) if "pruned" in line] == [
         "... 18 lines pruned (130-640)\n",
         "... 10 lines pruned (700-970)\n",
     ]
-
-
-def test_grep_output_of_several_files_is_pruned_by_line() -> None:
     output = "a.py:1:def f(): pass\na.py:9:    f()\n--\nb.py:3:class A:\nb.py:4:    f = 1\n"
     pruned = kept(output, 2)
     assert pruned.text == "... 1 line pruned\na.py:9:    f()\n... 3 lines pruned\n"
@@ -157,15 +172,6 @@ def test_markdown_keeps_the_sections_above() -> None:
         15: "semantic",
     }
     assert "<!-- ... 2-8 pruned -->" in pruned.text
-
-
-def test_toml_keeps_its_table() -> None:
-    text = "[a]\nx = 'a value that is longer than a marker'\n\n[b]\ny = 'a value that is longer than a marker'\nz = 3\n"
-    assert kept(text, 6, path="x.toml").kept_lines == (4, 6)
-
-
-def test_a_pattern_that_begins_with_a_set_is_no_table() -> None:
-    assert kept("[Bb]in/\n*.log\n*.tmp\n", 3, path=".gitignore").kept_lines == (3,)
 
 
 FORMS = {
@@ -215,27 +221,3 @@ def test_marker_in_each_form(path: str) -> None:
 def test_a_marker_is_a_comment_of_the_format(path: str, opening: str) -> None:
     pruned = kept("a line that is longer than a marker of a cut\n" * 9, 9, path=path)
     assert split_lines(pruned.text)[0].startswith(opening)
-
-
-def test_declarations_and_comments_of_a_dtd_stay_whole() -> None:
-    text = (
-        "<!-- Names\n     of books -->\n<!ELEMENT book\n  (title,\n   author)>\n"
-        "<!ATTLIST book\n  id ID #REQUIRED>\n<!ENTITY % text '#PCDATA'>\n"
-    )
-    assert kept(text, 4, path="book.dtd").kept_lines == (3, 4, 5)
-    assert kept(text, 2, path="book.dtd").kept_lines == (1, 2)
-
-
-def test_a_message_of_gettext_stays_with_its_translations() -> None:
-    text = (
-        'msgid ""\nmsgstr ""\n"Language: de\\n"\n\n#: a.c:1\nmsgid "one file"\nmsgid_plural "files"\n'
-        'msgstr[0] "eine Datei"\nmsgstr[1] ""\n"Dateien"\n\nmsgid "no"\nmsgstr "nein"\n'
-    )
-    assert kept(text, 9, path="de.po").kept_lines == (6, 7, 8, 9, 10)
-
-
-def test_messages_of_gettext_without_a_blank_line_between_are_apart() -> None:
-    one = 'msgctxt "{0}"\nmsgid ""\n"a long text {0}"\nmsgstr "ein langer Text {0}"\n'
-    two = 'msgid "a long text {0}"\nmsgstr "ein langer Text {0}"\n'
-    assert kept("".join(one.format(n) for n in range(3)), 7, path="de.po").kept_lines == (5, 6, 7, 8)
-    assert kept("".join(two.format(n) for n in range(3)), 4, path="de.po").kept_lines == (3, 4)

@@ -38,9 +38,6 @@ def test_a_setting_keeps_the_keys_above_it() -> None:
     pruned = kept(SETTINGS, "yaml", 11)
     assert pruned.kept_lines == (1, 5, 10, 11)
     assert yaml.safe_load(pruned.text) == {"services": {"payments": {"deploy": {"attempts": 3}}}}
-
-
-def test_an_item_stands_under_the_key_above_it_at_the_same_indentation() -> None:
     pruned = kept(SETTINGS, "yaml", 9)
     assert pruned.kept_lines == (1, 5, 7, 9)
     assert yaml.safe_load(pruned.text) == {"services": {"payments": {"ports": ["81:81"]}}}

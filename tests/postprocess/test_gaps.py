@@ -81,12 +81,9 @@ def test_cuts_between_kept_lines_hide_at_least_so_much(language: str) -> None:
     assert not prune_lines(LINE * 3, [1, 0, 1], language=language, min_cut=len(LINE) + 1).cuts
 
 
-def test_indentation_costs_nothing() -> None:
+def test_indentation_costs_nothing_and_a_gap_whose_lines_need_what_is_cut_stays_a_gap() -> None:
     code = "if x:\n" + (" " * 200 + LINE) * 3
     assert not prune_lines(code, [1, 1, 0, 1], language="python").cuts
-
-
-def test_a_gap_whose_lines_need_what_is_cut_stays_a_gap() -> None:
     long = "'something long that stands here to be cut away'"
     code = f"import {'a' * 120}\nx = 1\ny = {'a' * 120}.b\nz = {long}, {long}\nw = 2\n"
     assert prune_lines(code, [0, 1, 0, 0, 1], language="python", min_cut=1000).kept_lines == (2, 5)

@@ -69,7 +69,7 @@ def test_odd_text_round_trips(name: str) -> None:
             ast.parse(pruned.text[1:])
 
 
-def test_a_name_that_the_grammar_makes_up_at_the_end_of_the_text() -> None:
+def test_a_name_that_the_grammar_makes_up_and_a_marker_s_newline() -> None:
     code = (
         '@\u2028xb$b.|@,*?b-}d\x0c{\ufeff>"$>\ufeff"a\ufeff/\t%+!}\x0c]\ufeff!{\n-e<-+ *}\t])1é|.|=-x+,,+")\x0c\n/'
         "+[(++x'"
@@ -77,9 +77,6 @@ def test_a_name_that_the_grammar_makes_up_at_the_end_of_the_text() -> None:
     )
     pruned = prune_lines(code, halves(code), language="ruby")
     assert restore(pruned, cut_texts(code, pruned)) == code
-
-
-def test_newline_of_a_marker_is_that_of_its_cut() -> None:
     assert prune_lines("a\r\nb\r\nc\r\n", [1, 0, 0], language="text").text == "a\r\n... 2-3 pruned\r\n"
     assert prune_lines("a\rb\rc", [1, 0, 0], language="text").text == "a\r... 2-3 pruned"
 
@@ -210,13 +207,6 @@ def test_nesting_of_any_kind_costs_no_more_than_its_length(language: str) -> Non
         assert restore(pruned, cut_texts(code, pruned)) == code
 
 
-def test_text_that_takes_too_long_to_parse_is_pruned_by_line_and_says_so() -> None:
-    code = "->" * 8_000 + "\n" + "->" * 8_000
-    pruned = prune_lines(code, halves(code), language="javascript")
-    assert pruned.note == "javascript that takes too long to parse: pruned line by line"
-    assert restore(pruned, cut_texts(code, pruned)) == code
-
-
 @pytest.mark.parametrize(
     ("language", "code"),
     [
@@ -244,33 +234,44 @@ def test_many_brackets_that_are_closed_are_no_nesting(language: str, code: str) 
     assert "nested" not in (prune_lines(code, halves(code), language=language).note or "")
 
 
-def test_a_text_larger_than_is_parsed_is_pruned_by_line_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(syntax, "MOST_BYTES", 1_000)
-    code = "x = 1\n" * 200
-    assert prune_lines(code, halves(code), language="python").note == (
-        "python that is too large to parse: pruned line by line"
-    )
-
-
-def test_a_parse_that_reads_more_than_is_allowed_is_ended() -> None:
+def test_a_text_that_is_too_large_or_takes_too_long_to_parse_is_pruned_by_line_and_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    code = "->" * 8_000 + "\n" + "->" * 8_000
+    pruned = prune_lines(code, halves(code), language="javascript")
+    assert pruned.note == "javascript that takes too long to parse: pruned line by line"
+    assert restore(pruned, cut_texts(code, pruned)) == code
     allowance = syntax.Allowance(0, reports=5, per_kilobyte=0)
     with pytest.raises(syntax.CostlySyntaxError):
         syntax.parse_bytes(b"x = 1\n", syntax.grammar_of(language_named("python")), allowance)
-
-
-def test_a_parse_ends_by_the_clock_where_operations_get_slower(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(syntax, "_SECONDS", -100.0)
     code = "x = 1\n" * 2_000
-    assert "takes too long" in (prune_lines(code, halves(code), language="python").note or "")
+    for name, most, why in (("_SECONDS", -100.0, "takes too long"), ("MOST_BYTES", 1_000, "is too large")):
+        monkeypatch.setattr(syntax, name, most)  # by the clock, where operations get slower
+        note = prune_lines(code, halves(code), language="python").note
+        assert note == f"python that {why} to parse: pruned line by line"
 
 
-def test_names_hundreds_of_levels_deep_are_read() -> None:
+def test_the_next_parse_gets_the_same_pieces() -> None:
+    grammar = syntax.grammar_of(language_named("python"))
+    syntax.parse_bytes(b"x = 1\n" * 50_000, grammar)
+    spare = [*map(id, syntax._SPARE)]
+    syntax.parse_bytes(b"y = 2\n" * 50_000, grammar)
+    assert spare
+    assert sorted(map(id, syntax._SPARE)) == sorted(spare)
+    assert not any(syntax._SPARE)
+
+
+def test_rows_of_one_node_cost_no_square() -> None:
+    """PHP without its mark is one node, which every pair of brackets lies in."""
+    code, part = "f(int a)\n{\n    return 1;\n}\n" * 8_000, "f(int a)\n{\n    return 1;\n}\n" * 500
+    _, taken = timed(code, halves(code), "php")
+    assert grows_linearly(taken, (part, halves(part), "php"), (code, halves(code), "php"))
+
+
+def test_names_hundreds_of_levels_deep_and_long_chains_of_definitions_are_followed() -> None:
     code = "import a\nimport one_that_nobody_uses_and_that_is_long\nx = (\n    a" + ".b" * 900 + "\n)\n"
     pruned = prune_lines(code, [0, 0, 0, 1, 0], language="python", min_cut=0)
     assert pruned.kept_lines == (1, 3, 4, 5)
-
-
-def test_chain_of_definitions_is_followed_without_recursion() -> None:
     code = "".join(f"name{i} = name{i + 1}\nother = {i}\n" for i in range(20_000)) + "name20000 = 1\n"
     lines = len(line_spans(code))
     pruned = prune_lines(code[::1], np.arange(lines) == 0, language="python")

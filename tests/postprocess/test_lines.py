@@ -1,12 +1,16 @@
-"""Lines end at LF, CRLF and CR alone, and token scores land on them."""
+"""Lines end at LF, CRLF and CR alone, tokens and their scores land on them, and they form blocks."""
 
 from __future__ import annotations
+
+import itertools
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lamr_postprocess import line_spans, split_lines
+from lamr_postprocess import approximate_tokens, line_spans, split_lines
+from lamr_postprocess.byte_counts import approximate_tokens_of_lines
+from lamr_postprocess.layout import line_layout, token_lines
 from lamr_postprocess.lines import CharacterMeans, TokenLines, code_points
 
 NEWLINES = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029 \tab\ufeffé😀"
@@ -26,6 +30,12 @@ def slow_split(text: str) -> list[str]:
 @given(st.text(alphabet=NEWLINES))
 def test_split_matches_a_character_loop(text: str) -> None:
     assert split_lines(text) == slow_split(text)
+    assert [text[start:stop] for start, stop in line_spans(text).tolist()] == slow_split(text)
+
+
+@given(st.text(alphabet=NEWLINES + "\ud800"))
+def test_each_line_has_as_many_tokens_as_it_has_alone(text: str) -> None:
+    assert approximate_tokens_of_lines(text).tolist() == list(map(approximate_tokens, slow_split(text)))
 
 
 @pytest.mark.parametrize(
@@ -83,21 +93,14 @@ def test_scores_match_a_character_loop(data: st.DataObject) -> None:
         assert got[i] == pytest.approx(expected, abs=1e-5)
 
 
-def test_blank_line_follows_its_neighbours() -> None:
+def test_no_tokens_score_nothing_a_blank_line_follows_its_neighbours_and_tokens_over_lines_split() -> None:
+    assert token_means([], [], "a\nb").tolist() == [0.0, 0.0]
+    assert token_means([], [], "").shape == (0,)
     text = "a\n\nb\n\nc\n"
     got = token_means([1.0, 0.8, 0.1], [(0, 1), (3, 4), (6, 7)], text)
     assert got.tolist() == pytest.approx([1.0, 0.8, 0.8, 0.1, 0.1])
-
-
-def test_token_over_lines_splits_by_characters() -> None:
-    # The second line's four characters: three of the first token, one of the second.
     got = token_means([1.0, 0.0], [(0, 5), (5, 6)], "a\nbcd\n")
     assert got.tolist() == pytest.approx([1.0, 0.75])
-
-
-def test_no_tokens_score_nothing() -> None:
-    assert token_means([], [], "a\nb").tolist() == [0.0, 0.0]
-    assert token_means([], [], "").shape == (0,)
 
 
 @pytest.mark.parametrize(
@@ -137,3 +140,43 @@ def test_means_over_characters_match_a_character_loop(data: st.DataObject) -> No
     got = CharacterMeans(np.array(offsets).reshape(-1, 2), points, spans).means(scores)
     assert got.dtype == np.float32
     np.testing.assert_allclose(got, want, atol=1e-6)
+
+
+CODE = "import a\n\nclass B:\n    x = 1\n\n    def c(self):\n        y = 2\n\n        return y\n\ndef d(): pass\n"
+
+
+def test_a_method_is_a_block_and_an_empty_line_inside_doesnt_end_it() -> None:
+    layout = line_layout(CODE)
+    assert layout.blocks.tolist() == [0, 0, 1, 1, 1, 2, 2, 2, 2, 2, 3]
+    assert layout.block_starts.tolist() == [0, 2, 5, 10]
+    assert line_layout("").block_starts.shape == (0,)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r"])
+def test_a_token_of_white_space_belongs_to_the_line_that_it_opens(end: str) -> None:
+    text = f"a{end}    b{end}{end}c"
+    offsets = np.array([[0, 1], [1, 6], [6, 7], [7, 8], [9, 10]])
+    assert token_lines(offsets, line_layout(text)).tolist() == [0, 1, 1, 1, 3]
+    assert token_lines(np.zeros((0, 2), np.int64), line_layout(text)).tolist() == []
+    assert token_lines(np.zeros((1, 2), np.int64), line_layout("")).tolist() == [0]
+
+
+def test_a_token_belongs_to_the_line_of_its_first_ink_which_separators_do_not_end() -> None:
+    text = "f(x);\n\n  y\n"
+    offsets = np.array([[0, 4], [4, 7], [7, 10], [10, 11]])
+    assert token_lines(offsets, line_layout(text)).tolist() == [0, 0, 2, 2]
+    text = "a\fb\u2028c\x1cd\r\ne"
+    offsets = np.array([[n, n + 1] for n in range(len(text))])
+    assert token_lines(offsets, line_layout(text)).tolist() == [0] * 9 + [1]
+
+
+@given(st.text("ab \n\r", max_size=40), st.lists(st.integers(0, 40), max_size=8))
+def test_lines_of_tokens_are_those_of_a_plain_reading(text: str, cuts: list[int]) -> None:
+    bounds = sorted({0, len(text), *(min(cut, len(text)) for cut in cuts)})
+    offsets = np.array([[a, b] for a, b in itertools.pairwise(bounds)], np.int64).reshape(-1, 2)
+    layout = line_layout(text)
+    expected = []
+    for a, b in offsets.tolist():
+        place = next((n for n in range(a, b) if not text[n].isspace()), b - 1)
+        expected.append(int(np.searchsorted(layout.spans[:, 1], place, side="right")))
+    assert token_lines(offsets, layout).tolist() == expected

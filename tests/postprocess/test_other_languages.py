@@ -227,17 +227,6 @@ def test_repair_in_each_language(
     assert marker in pruned.text.split("\n")
 
 
-def test_html_around_php_is_cut_with_html_markers() -> None:
-    code = "<html>\n<p>one</p>\n<p>two</p>\n<p>three</p>\n<?php\n$a = 1;\n$b = 2;\n?>\n<p>four</p>\n"
-    pruned = kept(code, "php", 1, 6)
-    assert pruned.text.split("\n")[1] == "<!-- ... 2-4 pruned -->"
-
-
-def test_block_comments_can_be_cut_inside() -> None:
-    code = "/*\n * one\n * two is a longer line of words\n * three\n */\nint a;\n"
-    assert kept(code, "c", 2).text.startswith("/*\n * one\n * ... 3-4 pruned\n */\n")
-
-
 @pytest.mark.parametrize(
     ("language", "mark", "line"),
     [
@@ -293,11 +282,13 @@ def test_a_comment_behind_code_stays_its_own() -> None:
     assert kept(code, "python", 4).kept_lines == (4,)
 
 
-def test_a_macro_over_lines_is_whole() -> None:
+def test_comments_and_macros_are_cut_or_kept_as_they_stand() -> None:
+    code = "<html>\n<p>one</p>\n<p>two</p>\n<p>three</p>\n<?php\n$a = 1;\n$b = 2;\n?>\n<p>four</p>\n"
+    pruned = kept(code, "php", 1, 6)
+    assert pruned.text.split("\n")[1] == "<!-- ... 2-4 pruned -->"
+    code = "/*\n * one\n * two is a longer line of words\n * three\n */\nint a;\n"
+    assert kept(code, "c", 2).text.startswith("/*\n * one\n * ... 3-4 pruned\n */\n")
     assert kept("#define A(x) \\\n  b(x);   \\\n  c(x)\nint y;\n", "c", 2).kept_lines == (1, 2, 3)
-
-
-def test_lines_that_would_join_across_a_cut_keep_their_predecessor() -> None:
     code = f"class A {{\n  #client\n  {LONG} = 1\n  other{LONG} = 2\n  [computed]() {{\n  }}\n}}\n"
     assert kept(code, "javascript", 2, 5).kept_lines == (1, 2, 4, 5, 6, 7)
 
@@ -444,11 +435,6 @@ def test_a_marker_in_a_script_or_style_is_its_comment_though_the_cut_begins_with
     assert marker in kept(code, language, *rows).text.split("\n")
 
 
-def test_a_part_that_no_grammar_reads_is_left_whole() -> None:
-    code = f"<p>a</p>\n<script type='text/x-template'>\n{{{{#a}}}}\n{LONG}\n{LONG}\n</script>\n"
-    assert kept(code, "html", 4).kept_lines == (2, 3, 4, 5, 6)
-
-
 @pytest.mark.parametrize("around", [("", "\n\n\n"), ("\n\n", ""), ("\n", "\n\n")])
 def test_blank_lines_around_a_text_stay_with_its_ends(around: tuple[str, str]) -> None:
     code = f"{around[0]}{json.dumps({'a': LONG, 'b': [1, 2]}, indent=2)}\n{around[1]}"
@@ -474,14 +460,11 @@ def test_json_stays_json() -> None:
     assert json.loads(kept(code, "json", lines - 1).text) == {"//": "... 2-17 pruned", "g": LONG}
 
 
-def test_an_anchor_keeps_what_is_merged() -> None:
+def test_anchors_keep_what_is_merged_and_emptied_blocks_are_filled() -> None:
     code = f"base: &base\n  one: {LONG}\n  two: {LONG}\nother: {LONG}\nlast:\n  <<: *base\n  three: 3\n"
     pruned = kept(code, "yaml", 6)
     assert pruned.kept_lines == (1, 2, 5, 6)
     assert yaml.safe_load(pruned.text)["last"] == {"one": LONG}
-
-
-def test_an_emptied_block_that_must_hold_something_is_filled() -> None:
     code = f"f() {{\n  {LONG}\n}}\nif a; then\n  {LONG}\nelse\n  {LONG} b\nfi\n"
     assert kept(code, "shell", 1).text == "f() {\n  :  # ... 2 pruned\n}\n# ... 4-8 pruned\n"
     assert "  :  # ... 7 pruned\n" in kept(code, "shell", 5).text
@@ -524,12 +507,11 @@ def test_a_marker_in_a_part_of_a_page_without_a_tree_is_its_comment(path: str, r
     assert marker in [line.strip() for line in pruned.text.splitlines()]
 
 
-def test_data_in_a_page_without_a_tree_is_kept_whole() -> None:
+def test_parts_of_pages_that_no_grammar_reads_are_left_whole() -> None:
+    code = f"<p>a</p>\n<script type='text/x-template'>\n{{{{#a}}}}\n{LONG}\n{LONG}\n</script>\n"
+    assert kept(code, "html", 4).kept_lines == (2, 3, 4, 5, 6)
     pruned = prune_lines(TREELESS, np.arange(1, TREELESS.count("\n") + 1) == 16, path="page.astro", min_cut=0)
     assert pruned.kept_lines == (15, 16, 17, 18)
-
-
-def test_a_cut_that_begins_with_a_blank_line_of_a_style_has_its_comments() -> None:
     code = "<style>\na { b: c; }\n\nd { e: f; }\ng { h: i; }\n</style>\n"
     assert "/* ... 3-4 pruned */" in kept(code, "html", 2, 5).text
 

@@ -259,15 +259,12 @@ def test_what_doesnt_fit_is_counted(tokens: int) -> None:
     assert "FAILED tests/test_a.py::test_0 " in pruned.text  # the first ones
 
 
-def test_totals_that_dont_fit_are_counted_too() -> None:
+def test_totals_that_dont_fit_and_failures_beyond_so_many_are_counted() -> None:
     totals = "".join(f"Tests: {n} failed, {n} passed, in the {'long ' * 40}suite {n}\n" for n in range(9, 15))
     text = PASSING + totals
     pruned = prune_lines(text, np.zeros(len(split_lines(text))), path="run.log", max_tokens=160)
     assert "Tests: 14 failed" in pruned.text
     assert pruned.note == f"{pruned.text.count('failed')} of 6 totals shown"
-
-
-def test_without_a_budget_so_many_stay_and_the_others_are_counted() -> None:
     text = many(MOST_OUTCOMES * 2)
     pruned = prune_lines(text, np.zeros(len(split_lines(text))), path="run.log", threshold=1.0)
     assert pruned.failures == (MOST_OUTCOMES - 1, MOST_OUTCOMES * 2)
@@ -289,14 +286,6 @@ def test_other_texts_say_nothing_of_a_run(path: str, text: str) -> None:
     pruned = prune_lines(text, np.zeros(len(split_lines(text))), path=path, threshold=1.0, min_cut=0)
     assert pruned.failures == (0, 0)
     assert "outcome" not in pruned.reasons.values()
-
-
-def test_without_repair_the_models_own_selection_stays() -> None:
-    text = many(3)
-    pruned = prune_lines(
-        text, np.eye(1, len(split_lines(text)))[0], path="run.log", threshold=1.0, repair=False
-    )
-    assert pruned.kept_lines == (1,)
 
 
 SHAPES = (
@@ -339,8 +328,12 @@ def test_the_table_has_no_other_columns() -> None:
     }
 
 
-def test_pages_and_terminals_show_why_such_lines_stay() -> None:
+def test_without_repair_the_models_own_selection_stays_and_pages_show_why_others_do() -> None:
     text = many(3)
+    pruned = prune_lines(
+        text, np.eye(1, len(split_lines(text)))[0], path="run.log", threshold=1.0, repair=False
+    )
+    assert pruned.kept_lines == (1,)
     scores = np.zeros(len(split_lines(text)))
     pruned = prune_lines(text, scores, path="run.log", threshold=1.0)
     assert "\u25b2" in render_heat(text, pruned, scores, color=False)

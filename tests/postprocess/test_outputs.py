@@ -249,12 +249,9 @@ def test_eslints_messages_stand_under_their_file() -> None:
     assert pruned.kept_lines == (5, 6)
 
 
-def test_a_log_has_no_blocks() -> None:
+def test_a_log_has_no_blocks_and_one_without_an_end_is_joined_as_far_as_one_goes() -> None:
     assert not output_blocks([f"10:22:{i:02d} INFO pool-{i} error count 0 at 3\n" for i in range(60)])
     assert not failing_lines(["nothing\n", "    indented\n", "\n", "failed\n"])
-
-
-def test_a_block_without_an_end_is_joined_as_far_as_one_goes() -> None:
     lines = ["Traceback (most recent call last):\n", *['  File "a.py", line 1, in f\n'] * 5000]
     (block,) = output_blocks(lines)
     assert len(block.rows) == MOST_ROWS

@@ -143,17 +143,11 @@ def test_the_time_is_one_for_all_expressions_of_a_call(monkeypatch: pytest.Monke
         prune_lines("x = 1\ny = 2\n", [0.0, 0.0], keep=["x"])
 
 
-def test_expressions_are_bounded_in_number_and_length() -> None:
+def test_expressions_are_bounded_and_none_is_kept_when_it_was_used() -> None:
     check_expressions(["x"] * patterns.MOST_EXPRESSIONS, "keep")
     for many in (["x"] * (patterns.MOST_EXPRESSIONS + 1), ["x" * 10_001] * 2, ["|" * 20_001]):
         with pytest.raises(InvalidInputError, match="keep: "):
             check_expressions(many, "keep")
-
-
-def test_lone_surrogates_in_a_text_hide_no_line() -> None:
     assert list(LineSearch("x$", "keep").found(["\ud800 x", "\udfff", "x"])) == [0, 2]
-
-
-def test_no_expression_is_kept_when_it_was_used() -> None:
     LineSearch("a", "keep")
     assert sys.modules["re2"]._Regexp._make.cache_info().currsize == 0

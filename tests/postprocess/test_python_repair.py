@@ -196,14 +196,6 @@ def test_imports_and_definitions_follow_their_names() -> None:
     assert pruned.reasons[9] == pruned.reasons[12] == pruned.reasons[18] == "repair:definition"
 
 
-def test_lazy_annotations_keep_the_import_that_makes_them_lazy() -> None:
-    code = (
-        "from __future__ import annotations as _annotations\n\n\ndef f(a: Late):\n    one()\n    two()\n\n\n"
-        + ("class Late:\n    three = 3\n    four = 4\n")
-    )
-    assert set(kept(code, 4).kept_lines) >= {1, 4, 9}
-
-
 @pytest.mark.parametrize(
     "use",
     [
@@ -226,45 +218,35 @@ def test_names_in_quoted_annotations_are_names(use: str) -> None:
     assert 1 not in kept("class Wanted:\n    one = 1\n    two = 2\n\n\nx = 'Wanted'\n", 6).kept_lines
 
 
-def test_quoted_names_are_those_of_the_scope_around_them() -> None:
-    code = "X = 1111111111111111111111111111111\n\n\ndef f():\n    X = 222222222222222222222222222222\n    y = 3\n"
-    lines = set(kept(code + "    z = 4\n    return cast('X', y)\n", 8).kept_lines)
-    assert 5 in lines
-    assert 1 not in lines
-
-
-def test_nearest_binding_before_the_use() -> None:
+def test_the_nearest_bindings_that_serve_a_use_come_with_it() -> None:
     code = (
         "def f():\n    x = 11111111111111111111111111111111\n    x = 2222222222222222222222222222222\n    y = 3\n"
         + ("    z = 4\n    w = 5\n    print(x)\n    x = 9\n")
     )
     assert kept(code, 7).kept_lines == (1, 3, 7)
-
-
-def test_both_branches_when_the_binding_is_conditional() -> None:
     code = (
         "def f(c):\n    if c:\n        x = 1\n    else:\n        x = 2\n    aaa()\n    bbb()\n    print(x)\n"
     )
     assert kept(code, 8).kept_lines == (1, 2, 3, 4, 5, 8)
-
-
-def test_an_assignment_does_not_serve_its_own_use() -> None:
     code = "x = 1\na = 2\nb = 3\nx = g(\n    [\n        x,\n        3,\n    ],\n)\nc = 4\nd = 5\n"
     assert 1 in kept(code, 6).kept_lines
-
-
-def test_global_declaration_goes_with_its_name() -> None:
     code = "n = 0\n\n\ndef f():\n    global n\n    a()\n    b()\n    n += 1\n    c()\n    d()\n"
     assert set(kept(code, 8).kept_lines) >= {1, 4, 5, 8}
+    code = "X = 1111111111111111111111111111111\n\n\ndef f():\n    X = 222222222222222222222222222222\n    y = 3\n"
+    lines = set(kept(code + "    z = 4\n    return cast('X', y)\n", 8).kept_lines)
+    assert 5 in lines
+    assert 1 not in lines
+    code = (
+        "from __future__ import annotations as _annotations\n\n\ndef f(a: Late):\n    one()\n    two()\n\n\n"
+        + ("class Late:\n    three = 3\n    four = 4\n")
+    )
+    assert set(kept(code, 4).kept_lines) >= {1, 4, 9}
 
 
-def test_return_goes_with_the_body() -> None:
+def test_a_return_goes_with_the_body_unless_it_needs_more() -> None:
     code = "def f():\n    work()\n    more()\n    even_more_work_is_done_here()\n    last()\n    return 1\n\n\nx = 1\n"
     assert kept(code, 2).reasons == {1: "repair:scope", 2: "semantic", 6: "repair:return"}
     assert kept(code, 1).kept_lines == (1,)
-
-
-def test_return_that_needs_more_stays_away() -> None:
     code = (
         "def f():\n    work()\n    result = a_function_with_a_long_name(1, 2, 3)\n"
         "    more_work_that_is_long_to_write()\n    return result\n\n\nx = 1\n"
@@ -278,14 +260,11 @@ def test_return_that_needs_more_stays_away() -> None:
     assert kept(long, 2).kept_lines == (1, 2)
 
 
-def test_long_calls_are_cut_between_named_arguments_and_short_ones_whole() -> None:
+def test_long_calls_are_cut_between_named_arguments_and_short_ones_and_positional_ones_whole() -> None:
     rows = "".join(f"    argument_{i}=a_value_with_a_long_name_{i},\n" for i in range(6))
     assert kept(f"x = call(\n{rows})\n", 1).text == "x = call(\n    # ... 2-7 pruned\n)\n"
     assert kept(f"x = call(\n    first,\n{rows})\n", 4).kept_lines == (1, 2, 4, 9)
     assert kept("x = call(\n    a=1,\n    b=2,\n)\n", 1).kept_lines == (1, 2, 3, 4)
-
-
-def test_a_positional_argument_is_never_cut() -> None:
     code = "x = cast(\n    Any,\n    {\n        'name': 1,\n    },\n)\n"
     assert kept(code, 4).kept_lines == (1, 2, 3, 4, 5, 6)
 
@@ -316,19 +295,13 @@ def test_multi_line_strings_are_whole_but_docstrings_are_not() -> None:
     assert kept(docstring, 4).text == ('def f():\n    """One.\n\n    two\n    [ ... 5-6 pruned ]\n    """\n')
 
 
-def test_elements_of_a_literal_can_be_cut() -> None:
+def test_elements_cases_and_bodies_can_be_cut() -> None:
     code = "TABLE = {\n    'a': 1,\n    'b': [\n        2,\n    ],\n    'c': 3,\n    'd': 4\n}\nx = 1\n"
     assert kept(code, 6).text == (
         "TABLE = {\n    # ... 2-5 pruned\n    'c': 3,\n    'd': 4\n}\n# ... 9 pruned\n"
     )
-
-
-def test_match_keeps_its_first_case() -> None:
     code = "match x:\n    case 1:\n        a()\n        b()\n    case 2:\n        c()\n        d()\n"
     assert kept(code, 1).text == "match x:\n    case 1:\n        pass  # ... 3-7 pruned\n"
-
-
-def test_emptied_body_with_a_kept_comment_still_gets_its_pass() -> None:
     code = "def f():\n    # why\n\n    one()\n    two()\n"
     assert kept(code, 2).text == "def f():\n    # why\n    pass  # ... 3-5 pruned\n"
 

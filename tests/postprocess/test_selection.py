@@ -75,13 +75,6 @@ def test_a_function_is_whole_before_lines_of_others_follow() -> None:
     assert {51, 52, 53, 54} <= set(pruned.kept_lines)
 
 
-def test_budget_takes_the_best_lines_first() -> None:
-    scores = np.array([0, 0, 0, 0, 0.9, 0, 0, 0, 0, 0.8, 0, 0])
-    tight = prune_lines(CODE, scores, language="python", max_tokens=45)
-    assert 5 in tight.kept_lines
-    assert 10 not in tight.kept_lines
-
-
 def test_a_budget_takes_no_blank_line_for_its_score() -> None:
     log = "".join(f"{i} started and then went on for some time\n" for i in range(9)) + "\nended\n"
     blank, near, far = np.eye(11)[9], np.eye(11)[[8, 10]].sum(0), np.eye(11)[[4, 10]].sum(0)
@@ -129,29 +122,15 @@ def test_too_small_a_budget_is_an_error_with_both_numbers() -> None:
     assert (caught.value.needed, caught.value.max_tokens) == (10, 3)
 
 
-def test_text_within_its_budget_is_whole() -> None:
-    assert prune_lines(CODE, np.zeros(12), language="python", max_tokens=10_000).text == CODE
-
-
-def test_ratio_keeps_a_share(python_files: list[tuple[str, str]], rng: np.random.Generator) -> None:
+def test_a_ratio_keeps_a_share_and_says_that_nothing_fits(
+    python_files: list[tuple[str, str]], rng: np.random.Generator
+) -> None:
     for name, code in python_files[:15]:
         scores = smooth(len(line_spans(code)), rng)
         pruned = prune_lines(code, scores, path=name, ratio=4)
         assert approximate_tokens(pruned.text) <= approximate_tokens(code) / 4 or pruned.note
-
-
-def test_ratio_that_nothing_fits_says_so() -> None:
     pruned = prune_lines("x = 1\n", [0.0], language="python", ratio=50)
     assert pruned.note == "the smallest valid output has 5 tokens, more than the ratio's 0"
-
-
-def test_keep_takes_numbers_ranges_and_expressions() -> None:
-    pruned = prune_lines(
-        CODE, np.zeros(12), language="python", keep=[5, (10, 11), re.compile(r"RETURN d", re.I), "^def f"]
-    )
-    assert [n for n, why in pruned.reasons.items() if why == "keep"] == [4, 5, 10, 11, 12]
-    assert pruned.reasons[1] == "repair:import"
-    assert prune_lines(CODE, np.zeros(12), language="python", keep=[(12, 99), 400]).reasons[12] == "keep"
 
 
 def test_small_text_passes_through() -> None:
@@ -179,7 +158,12 @@ def test_bad_options_are_named(options: dict, message: str) -> None:
         prune_lines(CODE, np.zeros(12), language="python", **options)
 
 
-def test_without_repair_only_selected_lines_are_kept() -> None:
+def test_a_budget_takes_the_best_lines_first_and_a_text_within_it_whole() -> None:
+    scores = np.array([0, 0, 0, 0, 0.9, 0, 0, 0, 0, 0.8, 0, 0])
+    tight = prune_lines(CODE, scores, language="python", max_tokens=45)
+    assert 5 in tight.kept_lines
+    assert 10 not in tight.kept_lines
+    assert prune_lines(CODE, np.zeros(12), language="python", max_tokens=10_000).text == CODE
     assert prune_lines(CODE, np.arange(12) == 4, language="python", repair=False).kept_lines == (5,)
 
 
@@ -226,7 +210,13 @@ def test_what_keep_cant_be_is_refused_with_what_was_meant(keep: object, said: st
         prune_lines(CODE, np.zeros(12), language="python", keep=keep)  # type: ignore[arg-type]
 
 
-def test_keep_takes_whatever_counts() -> None:
+def test_keep_takes_numbers_ranges_expressions_and_whatever_counts() -> None:
+    pruned = prune_lines(
+        CODE, np.zeros(12), language="python", keep=[5, (10, 11), re.compile(r"RETURN d", re.I), "^def f"]
+    )
+    assert [n for n, why in pruned.reasons.items() if why == "keep"] == [4, 5, 10, 11, 12]
+    assert pruned.reasons[1] == "repair:import"
+    assert prune_lines(CODE, np.zeros(12), language="python", keep=[(12, 99), 400]).reasons[12] == "keep"
     for keep in ([5, (9, 10)], iter([5, [9, 10]]), (np.int64(5), (np.int32(9), 10), "no such")):
         kept = prune_lines(CODE, np.zeros(12), language="python", keep=keep).reasons  # type: ignore[arg-type]
         assert [line for line, why in kept.items() if why == "keep"] == [5, 9, 10]

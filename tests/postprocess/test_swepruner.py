@@ -42,16 +42,10 @@ def test_text_follows_the_rules_of_its_service(lines, kept, text, numbers, end):
     assert filtered("".join(line + end for line in lines), kept) == (text, numbers)
 
 
-def test_the_first_line_can_be_kept():
+def test_a_first_line_can_be_kept_numbers_stand_before_lines_alone_and_a_single_gap_is_a_reason():
     assert filtered(f"a\n{LONG}\n{LONG}\nb\n", "...x", keep=(1,))[1] == [1, 4]
-
-
-def test_line_numbers_stand_before_lines_alone():
     text, _ = filtered(f"a\n{LONG}\n{LONG}\nb\n", "x..x", line_numbers=True)
     assert text == "1\ta\n(filtered 2 lines)\n4\tb"
-
-
-def test_a_single_gap_is_a_reason():
     result = prune_lines(f"a\n{LONG}\nb\n", [1, 0, 1], repair=False, markers="swe-pruner")
     assert result.reasons == {1: "semantic", 2: "repair:gap", 3: "semantic"}
 

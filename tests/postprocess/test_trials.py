@@ -19,9 +19,14 @@ FAILED = "json whose grammar failed: pruned line by line"
 
 @pytest.fixture(autouse=True)
 def tried(monkeypatch: pytest.MonkeyPatch) -> Iterator[trials.Trials]:
+    end_children()  # those of services that other tests ran in this process
     own = trials.Trials()
     monkeypatch.setattr(trials, "_trials", [own])
     yield own
+    end_children()
+
+
+def end_children() -> None:
     for child in children():
         child.kill()
         child.wait()

@@ -41,9 +41,6 @@ def test_heat_shows_every_line_and_sends_no_escape_of_the_code() -> None:
     colored = render_heat(CODE, pruned, SCORES)
     assert re.sub(r"\x1b\[[\d;]*m", "", colored) == plain
     assert render_heat("", prune_lines("", []), []) == ""
-
-
-def test_lines_without_a_reason_are_shown_as_kept() -> None:
     whole = PrunedCode(CODE, tuple(range(1, 8)), {}, (), "python", "the server didn't answer")
     assert [span["kept"] for span in json.loads(render_json(CODE, whole))["spans"]] == [True]
     assert "\x1b[2m" not in render_heat(CODE, whole, SCORES)

@@ -10,12 +10,12 @@ from lamr_postprocess.languages import LANGUAGES, Language
 from lamr_postprocess.languages.plain import PLAIN
 from lamr_postprocess.languages.table import Template
 from lamr_postprocess.languages.templates import TEMPLATES
-from lamr_postprocess.lines import split_lines
+from lamr_postprocess.source_file import SourceFile
 from lamr_postprocess.wholes import Wholes, wholes_of
 
 
 def wholes(text: str, language: Language) -> Wholes:
-    return wholes_of(text, split_lines(text), line_spans(text), language)
+    return wholes_of(SourceFile(text, given_language=language, listed=False))
 
 
 def together(text: str, name: str) -> list[tuple[int, int]]:

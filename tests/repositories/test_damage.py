@@ -2,6 +2,7 @@
 
 import json
 import os
+import sqlite3
 import zlib
 from collections.abc import Callable
 from dataclasses import replace
@@ -66,6 +67,18 @@ def test_a_pack_is_the_same_whatever_the_cache_says(
     again = ask(moved)
     assert again.notes == ()
     assert again.text == first.text
+    assert ask(moved).text == first.text
+
+
+def test_a_pack_is_the_same_without_the_caches_table(
+    ask: Callable[[Path], PackResult], tmp_path: Path
+) -> None:
+    file, moved = tmp_path / "cache.sqlite", tmp_path / "moved.sqlite"
+    first = ask(file)
+    file.rename(moved)  # this process knows what it kept in the old file
+    with sqlite3.connect(moved) as connection:
+        connection.execute("DROP TABLE entries")
+    connection.close()
     assert ask(moved).text == first.text
 
 

@@ -1,25 +1,29 @@
 """git is started in one place, where nothing of the repository's runs, and is bounded."""
 
+import io
 import os
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
-from lamr_repositories import RepositoryError
+from lamr_repositories import RepositoryError, pack
 from lamr_repositories import git as git_module
 from lamr_repositories.errors import GitError, SlowGitError
 from lamr_repositories.folders import Folder
 from lamr_repositories.git import list_rows, run_git, transport_of
-from lamr_repositories.revisions import Revision
+from lamr_repositories.revisions import Revision, read_object
 from lamr_repositories.watch import Watch
 
 from tests.repositories.conftest import git
 
 
 def test_the_callers_variables_do_not_reach_git(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_CONFIG_PARAMETERS", "GIT_EXEC_PATH", "GIT_NAMESPACE"):
-        monkeypatch.setenv(name, "/nowhere")
+    nowhere = str(repository.parent / "nowhere")  # where a trace would be written, too
+    directories = ("DIR", "WORK_TREE", "OBJECT_DIRECTORY", "ALTERNATE_OBJECT_DIRECTORIES", "NAMESPACE")
+    programs = ("EXTERNAL_DIFF", "SSH_COMMAND", "ASKPASS", "EXEC_PATH", "TRACE", "TRACE2")
+    for name in (*directories, *programs, "INDEX_FILE", "CONFIG_COUNT", "CONFIG_PARAMETERS"):
+        monkeypatch.setenv(f"GIT_{name}", nowhere)
     monkeypatch.setenv("SSH_AUTH_SOCK", "/agent")
     monkeypatch.setenv("PATH", f".{os.pathsep}{os.environ['PATH']}")
     found = {each.path for each in Folder(repository).files()}
@@ -27,6 +31,7 @@ def test_the_callers_variables_do_not_reach_git(repository: Path, monkeypatch: p
     script = "!env >&2"
     said = run_git("-c", f"alias.show-env={script}", "show-env").stderr.decode().splitlines()
     known = dict(row.split("=", 1) for row in said if "=" in row)
+    assert nowhere not in known.values()
     assert known["GIT_ALLOW_PROTOCOL"] == "none"
     assert known["GIT_NO_LAZY_FETCH"] == "1"
     assert "SSH_AUTH_SOCK" not in known
@@ -78,6 +83,8 @@ def test_a_repository_of_another_user_is_refused_with_the_remedy(repository: Pat
     ):
         with pytest.raises(GitError, match=r"dubious ownership.*git config --global --add safe.directory '/"):
             attempt()
+    with pytest.raises(RepositoryError, match="dubious ownership"):
+        pack(repository.as_uri(), "pools")
     # Whoever owns a folder above the user's doesn't keep the user from the user's own.
     mine = repository / "mine"
     mine.mkdir()
@@ -151,38 +158,6 @@ def test_what_git_thinks_about_without_end_is_walked(
     assert "b.log" not in by_git
 
 
-def test_a_missing_object_is_a_file_left_out_and_nothing_is_fetched(repository: Path, tmp_path: Path) -> None:
-    blob = git(repository, "rev-parse", "HEAD:src/pool.py")
-    (repository / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
-    settings = {
-        "core.repositoryFormatVersion": "1",
-        "extensions.partialClone": "origin",
-        "remote.origin.promisor": "true",
-        "remote.origin.url": str(repository),
-        "remote.origin.uploadpack": f"touch {tmp_path}/ran; false",
-    }
-    for name, value in settings.items():
-        git(repository, "config", name, value)
-    source = Revision(repository, "HEAD")
-    problems = {each.path: each.problem for each in source.files()}
-    assert problems["src/pool.py"] == "missing from git's objects"
-    assert problems["src/retry.go"] is None
-    assert source.read("src/pool.py") is None
-    assert not (tmp_path / "ran").exists()
-
-
-def test_a_damaged_object_does_not_take_those_behind_it(repository: Path) -> None:
-    blob = git(repository, "rev-parse", "HEAD:src/colours.py")
-    file = repository / ".git" / "objects" / blob[:2] / blob[2:]
-    file.chmod(0o644)
-    file.write_bytes(file.read_bytes()[:-8])
-    source = Revision(repository, "HEAD")
-    listed = [each for each in source.files() if each.problem is None]
-    read = {each.path: data is not None for each, data in source.read_all(listed)}
-    assert not read["src/colours.py"]
-    assert sum(read.values()) == len(read) - 1
-
-
 def test_a_revision_of_another_repository_is_refused(repository: Path, tmp_path: Path) -> None:
     clone = tmp_path / "clone"
     clone.mkdir()
@@ -191,3 +166,14 @@ def test_a_revision_of_another_repository_is_refused(repository: Path, tmp_path:
         Revision(clone, "HEAD")
     git(repository, "worktree", "add", "-q", str(tmp_path / "tree"))
     assert Revision(tmp_path / "tree", "HEAD").commit == git(repository, "rev-parse", "HEAD")
+
+
+@pytest.mark.parametrize("most", [None, 3])
+def test_an_object_that_is_longer_than_it_says_ends_the_reading(most: int | None) -> None:
+    longer = io.BytesIO(b"aa blob 6\n" + b"\0" * 4_000 + b"\nbb blob 2\nx\n\n")
+    assert read_object(longer, most) is None
+    right = io.BytesIO(b"aa blob 6\nabcdef\nbb blob 2\nx\n\ncc missing\n")
+    assert read_object(right) == ("aa", b"abcdef")
+    assert read_object(right, 1) == ("bb", None)
+    assert read_object(right) == ("cc", None)
+    assert read_object(right) is None

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from lamr_repositories import RepositoryError, ignoring
+from lamr_repositories import RepositoryError
 from lamr_repositories.folders import Folder
 from lamr_repositories.ignoring import Budget, Patterns, lines_of
 
@@ -95,13 +95,6 @@ def test_letters_before_all_wildcards_are_taken_off_first(pattern: bytes, covere
     assert [name for name in names if patterns.covers(name)] == covered
 
 
-def test_patterns_that_backtrack_do_not() -> None:
-    patterns = Patterns([b"*a" * 14 + b"*b", b"/".join([b"**/*a*"] * 14) + b"/b"], Budget(seconds=5))
-    assert patterns.verdict(b"a" * 200, is_folder=False) is None
-    assert patterns.verdict(b"/".join([b"a"] * 60), is_folder=False) is None
-    assert patterns.verdict(b"a" * 200 + b"b", is_folder=False) is True
-
-
 def test_what_patterns_may_cost_is_bounded() -> None:
     with pytest.raises(RepositoryError, match="patterns with wildcards"):
         Patterns([b"*a*"] * 3, Budget(globs=2))
@@ -118,13 +111,3 @@ def test_broken_patterns_are_passed_over(tmp_path: Path) -> None:
     (tmp_path / ".gitignore").write_bytes(b"[\n\\\n*.log\n")
     (tmp_path / "a.log").write_text("x")
     assert [each.path for each in Folder(tmp_path).files()] == [".gitignore"]
-
-
-def test_a_file_of_patterns_that_is_too_large_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("lamr_repositories.folders.MOST_IGNORE_BYTES", 10)
-    (tmp_path / ".gitignore").write_text("*.log\n" * 10)
-    with pytest.raises(RepositoryError, match=r"'\.gitignore' has more than 10 bytes"):
-        list(Folder(tmp_path).files())
-    assert ignoring.MOST_IGNORE_BYTES > 10

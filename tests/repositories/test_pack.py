@@ -115,10 +115,28 @@ def test_json_can_be_read_back(folder: Path) -> None:
     assert "outlines" not in json.loads(packed(folder, 330, form="json").text)
 
 
+def test_json_escapes_what_cant_be_seen_in_names(folder: Path) -> None:
+    write_files(folder, {"src/\u3164.py": POOL.replace("Wake", "Stop")})
+    text = packed(folder, form="json").text
+    assert "\u3164" not in text
+    assert "src/\u3164.py" in {each["path"] for each in json.loads(text)["files"]}
+
+
 def test_markdown_fences_are_longer_than_any_inside(folder: Path) -> None:
     write_files(folder, {"pool.md": "closed pool\n```python\nx\n```\n````\n"})
     text = packed(folder, form="markdown").text
     assert "## File: pool.md\n`````markdown\n" in text
+
+
+def test_no_row_of_a_markdown_tree_is_a_fence(folder: Path) -> None:
+    write_files(folder, {"```": POOL, "src/``` python": POOL})
+    text = packed(folder, form="markdown").text
+    before, _, after = text.partition("# Outlines")
+    rows = before.partition("# Files")[0].splitlines()
+    assert '"```"' in rows
+    assert '  "``` python"' in rows
+    for part in (rows, after.splitlines()):
+        assert len([row for row in part if row.lstrip().startswith("```")]) in {0, 2}
 
 
 def test_line_numbers_are_the_originals(folder: Path) -> None:

@@ -28,13 +28,16 @@ def test_a_page_shows_what_is_kept_and_what_is_cut(folder: Path, line_numbers: b
 
 
 def test_a_page_runs_and_loads_nothing(folder: Path) -> None:
-    evil = "<script>alert(1)</script>"
-    write_files(folder, {f"src/pool {evil.replace('/', '')}.py": f"closed = 'pool {evil} \x1b[31m'\n"})
-    query = f"{QUERY} {evil} <img src=x>"
+    evil = "</code></li></script><script>alert(1)</script><img src=x onerror=alert(2)>\"' --> \x1b[31m \u202e \u2028"
+    name = "src/pool<script>alert(1)' onmouseover=x.py"
+    write_files(folder, {name: f"closed = 'pool {evil}'\n"})
+    query = f"{QUERY} {evil}"
     result = pack(folder, query, 2_600)
     page = render_page(result)
     assert result.outlined
     assert all(path in page for path in result.outlined)
     assert "alert(1)" in page
-    assert not re.search(r"<(?:script|img|link|iframe)|\x1b|\b(?:src|onload)=\"", page)
+    assert not re.search(
+        r"<(?:script|img|link|iframe)|[\x1b\u202e]|\b(?:src|onload)=\"|' onmouseover=x", page
+    )
     assert "default-src 'none'" in page

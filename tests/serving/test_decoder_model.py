@@ -56,16 +56,12 @@ def test_each_request_gets_what_it_would_get_alone(served):
         assert response.tensors["keep"].dtype == np.uint8
 
 
-def test_a_request_for_another_model_is_refused_alone(served):
+def test_a_request_for_another_model_is_refused_and_others_get_the_outputs_that_they_ask_for(served):
     model, _, request = served
     parameters = ('{"lamr_fingerprint":"abcd"}', '{"lamr_fingerprint":"dcba"}', '{"other":1}', "")
     responses = model.execute([request(states(5), (0, 5), parameters=each) for each in parameters])
     assert [response.error is not None for response in responses] == [False, True, False, False]
     assert "fingerprint is abcd, but the request is for dcba" in responses[1].error.message()
-
-
-def test_each_request_gets_the_outputs_that_it_asks_for(served):
-    model, _, request = served
     responses = model.execute([request(states(5), (0, 5)), request(states(5), (0, 5), ("gate",))])
     assert [set(response.tensors) for response in responses] == [{"keep", "keep_prob"}, {"gate"}]
 
@@ -81,16 +77,13 @@ def test_a_bad_span_fails_alone(served, span):
     assert responses[2].tensors["keep"].shape == (1, 1)
 
 
-def test_states_that_are_not_finite_fail_alone(served):
+def test_states_that_are_not_finite_fail_alone_and_several_rows_are_refused(served, fake_triton):
     model, _, request = served
     broken = states(5)
     broken[3] = np.nan
     responses = model.execute([request(states(5), (0, 5)), request(broken, (0, 5))])
     assert responses[0].error is None
     assert responses[1].error is not None
-
-
-def test_several_rows_are_refused(served, fake_triton):
     model, _, _ = served
     rows = fake_triton.Request(
         {"fused": np.zeros((2, 4, 6), np.float32), "document_span": np.array([[0, 4], [0, 4]], np.int32)},

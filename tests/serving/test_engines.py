@@ -1,4 +1,4 @@
-"""The engine that the table picks for the processors that people have."""
+"""The engine that the table picks for the processors that people have, and what an installation says of itself."""
 
 from typing import get_args
 
@@ -7,6 +7,7 @@ from google.protobuf import json_format, text_format
 from lamr_base.cpus import cpu_features
 from lamr_cli.export import Precision
 from lamr_model.names import PRECISION_PARAMETER
+from lamr_serving import local_status, status
 from lamr_serving.engines import ENGINES, PRECISIONS, WIDE, choose, engine_for
 from lamr_serving.onnx_backend.session import read_config
 from tritonclient.grpc import model_config_pb2
@@ -39,11 +40,6 @@ def test_a_wide_encoder_may_suit_another_engine(width, features, precision):
     assert choose(features, width).precision == precision
 
 
-def test_every_precision_has_an_engine():
-    assert set(PRECISIONS) == {"fp32", "bf16", "int8"}
-    assert [engine_for(precision).precision for precision in PRECISIONS] == list(PRECISIONS)
-
-
 @pytest.mark.parametrize("engine", ENGINES, ids=str)
 def test_what_it_writes_is_what_triton_and_the_backend_read(engine):
     text = f'name: "x" max_batch_size: 1\n{engine.pbtxt()}\n'
@@ -52,11 +48,6 @@ def test_what_it_writes_is_what_triton_and_the_backend_read(engine):
     config = read_config(json_format.MessageToJson(parsed, preserving_proto_field_name=True))
     assert config.accelerators.get("CPU", {}) == engine.accelerators.get("CPU", {})
     assert engine.reason in text
-
-
-def test_the_last_row_suits_every_machine():
-    assert ENGINES[-1].suits((), width=0)
-    assert ENGINES[-1].suits((), width=8192)
 
 
 def test_features_are_read_from_both_kinds_of_machine(tmp_path):
@@ -70,5 +61,24 @@ def test_features_are_read_from_both_kinds_of_machine(tmp_path):
     assert cpu_features(tmp_path / "absent") == frozenset()
 
 
-def test_the_command_line_offers_every_precision():
+def test_every_precision_has_an_engine_the_last_of_which_suits_every_machine():
+    assert set(PRECISIONS) == {"fp32", "bf16", "int8"}
+    assert [engine_for(precision).precision for precision in PRECISIONS] == list(PRECISIONS)
+    assert ENGINES[-1].suits((), width=0)
+    assert ENGINES[-1].suits((), width=8192)
     assert tuple(sorted(get_args(Precision))) == tuple(sorted(PRECISIONS))
+
+
+@pytest.mark.parametrize(
+    ("features", "reason"),
+    [(("amx_bf16", "avx512_vnni"), "integer dot products"), (("avx2",), status.UNSUITED)],
+)
+def test_the_engine_is_what_the_bundled_model_can_use(
+    features: tuple[str, ...], reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lamr_serving.engines.cpu_features", lambda: frozenset(features))
+    monkeypatch.setattr("lamr_serving.status.cpu_features", lambda: frozenset(features))
+    found = local_status()
+    assert str(found.engine).startswith("int8 on cpu: ")
+    assert reason in str(found.engine)
+    assert found.small_engine.startswith("bf16 on openvino: ") == ("amx_bf16" in features)

@@ -1,13 +1,20 @@
 """Records out of a repository that the test makes: which commits give them, and what they hold."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from lamr_evaluation import mirrors as git
 from lamr_evaluation.records import Record, read_records
-from lamr_training.commits import commit_records, gold_of, headers_of, is_source, query_of, write_commits
+from lamr_training.commits import (
+    commit_records,
+    gold_of,
+    headers_of,
+    is_source,
+    main,
+    query_of,
+    write_commits,
+)
 from lamr_training.errors import CorpusError
 
 from tests.training.repository import FILLER, FIXED, PARSER, TESTS
@@ -118,12 +125,11 @@ def test_only_code_that_the_project_wrote_by_hand_is_asked_about(path: str, sour
     assert is_source(path) == source
 
 
-def test_a_reserved_repository_is_refused(history: Path) -> None:
+def test_a_reserved_repository_is_refused_and_a_folder_without_one_named(
+    history: Path, tmp_path: Path
+) -> None:
     with pytest.raises(CorpusError, match="psf/requests: kept for evaluation"):
         next(commit_records(history / ".git", "psf/requests"))
-
-
-def test_a_folder_without_a_repository_is_named(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="neither a clone nor a bare repository"):
         write_commits([tmp_path], tmp_path)
 
@@ -188,12 +194,9 @@ def test_what_a_commit_changed_or_stands_around_what_it_put_in(
     assert gold_of(hunks, LINES) == gold
 
 
-def test_headers_are_the_lines_that_hold_the_gold_ones() -> None:
+def test_headers_are_the_lines_that_hold_the_gold_ones_also_above_a_brace_on_its_own_line() -> None:
     assert headers_of((6,), LINES) == (3, 4, 5)
     assert headers_of((3,), LINES) == ()
-
-
-def test_a_brace_on_its_own_line_leads_to_its_header() -> None:
     lines = BRACES.split("\n")
     assert [lines[n - 1].strip() for n in headers_of((9,), lines)] == [
         "namespace N",
@@ -203,25 +206,20 @@ def test_a_brace_on_its_own_line_leads_to_its_header() -> None:
     ]
 
 
-def lamr_commits(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "lamr_training.commits", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
 def test_the_command_splits_by_file_and_refuses_what_is_kept_for_evaluation(
-    history: Path, tmp_path: Path
+    history: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    done = lamr_commits(history, "-o", tmp_path / "out")
-    assert done.returncode == 0, done.stderr
+    main([str(history), "-o", str(tmp_path / "out")])
     train, validation = (
         list(read_records(tmp_path / "out" / name)) for name in ("train.jsonl", "validation.jsonl")
     )
+    assert capsys.readouterr().out.startswith(f"{len(train)} in {tmp_path}")
     expected = {record.id for record in commit_records(history / ".git", "someone/headers")}
     assert {record.id for record in (*train, *validation)} == expected
     assert not {record.path for record in train} & {record.path for record in validation}
     subprocess.run(
         ["git", "-C", str(history), "remote", "add", "origin", "git@example.org:psf/requests.git"], check=True
     )
-    done = lamr_commits(history, "-o", tmp_path / "held")
-    assert done.returncode == 2
-    assert "psf/requests: kept for evaluation" in done.stderr
+    with pytest.raises(SystemExit, match="2"):
+        main([str(history), "-o", str(tmp_path / "held")])
+    assert "psf/requests: kept for evaluation" in capsys.readouterr().err

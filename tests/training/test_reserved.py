@@ -22,28 +22,21 @@ from lamr_training.commits import check_repository
 from lamr_training.errors import CorpusError
 from lamr_training.written import ABOUT_HISTORIES, bundled_packages, bundled_questions, bundled_repositories
 
+SUITES = ("polyglot", "edits", "sessions", "contexts")
 PACKAGES = sorted(name for project in RESERVED for name in project.packages)
 
 
-def test_the_shipped_manifest_holds_each_project_once_and_no_reserved_one() -> None:
+def test_what_is_shipped_for_training_is_pinned_once_and_about_no_reserved_project() -> None:
     names = [package.name for package in bundled_packages()]
     assert not [name for name in names if reserved_package(name)]
     assert len(set(names)) == len(names) > 100
     assert {package.split for package in bundled_packages()} == {"train", "validation"}
-
-
-def test_written_questions_ask_about_no_reserved_project() -> None:
     data = resources.files("lamr_training") / "data"
     written = [json.loads(line) for line in (data / "written.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert not {row["project"] for row in written if reserved_package(row["project"])}
+    projects = {row["project"] for row in written}
+    assert projects <= {package.name for package in bundled_packages()}
+    assert not [project for project in projects if reserved_package(project)]
     assert not {question.path for question in bundled_questions() if reserved_path(question.path)}
-
-
-def test_written_questions_ask_about_pinned_packages() -> None:
-    pinned = {package.name for package in bundled_packages()}
-    data = resources.files("lamr_training") / "data"
-    written = [json.loads(line) for line in (data / "written.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert {row["project"] for row in written} <= pinned
 
 
 def test_written_questions_about_repositories_ask_about_none_of_an_evaluation() -> None:
@@ -52,15 +45,8 @@ def test_written_questions_about_repositories_ask_about_none_of_an_evaluation() 
     assert asked <= {row.repository for row in bundled_repositories() if row.split != "suite"}
     assert not [name for name in asked if reserved_repository(name)]
     assert not {question.path for question in questions if reserved_path(question.path)}
-    for suite in ("polyglot", "edits", "sessions", "contexts"):
+    for suite in SUITES:
         assert not asked & {item.repository for item in read_suite(manifest(suite))}
-
-
-@pytest.mark.parametrize("suite", ["polyglot", "edits", "sessions", "contexts"])
-def test_no_package_of_the_manifest_is_a_project_of_a_suite(suite: str) -> None:
-    projects = {normalized(item.repository.split("/")[1]) for item in read_suite(manifest(suite))}
-    assert projects
-    assert not projects & {package.name for package in bundled_packages()}
 
 
 def test_no_reserved_wheel_is_downloaded_unless_for_evaluation(
@@ -84,11 +70,9 @@ def test_every_reserved_package_is_refused(tmp_path: Path, name: str) -> None:
 def test_every_reserved_repository_is_refused(project: Reserved) -> None:
     with pytest.raises(CorpusError, match=f"{project.repository}: kept for evaluation"):
         check_repository(project.repository)
-
-
-def test_a_fork_of_a_reserved_repository_is_refused() -> None:
-    with pytest.raises(CorpusError, match="as pallets/flask"):
-        check_repository("someone/Flask")
+    if project.repository == "pallets/flask":  # a fork, too
+        with pytest.raises(CorpusError, match="as pallets/flask"):
+            check_repository("someone/Flask")
 
 
 def test_the_bundled_repositories_are_balanced_and_none_is_reserved() -> None:
@@ -102,8 +86,12 @@ def test_the_bundled_repositories_are_balanced_and_none_is_reserved() -> None:
     assert sum(row.split != "suite" for row in rows) >= 220
 
 
-@pytest.mark.parametrize("suite", ["polyglot", "edits", "sessions", "contexts"])
-def test_no_repository_of_a_suite_trains(suite: str) -> None:
+@pytest.mark.parametrize("suite", SUITES)
+def test_no_package_and_no_repository_of_a_suite_trains(suite: str) -> None:
+    asked = {item.repository.lower() for item in read_suite(manifest(suite))}
+    packages = {package.name for package in bundled_packages()}
+    assert not packages & {normalized(repository.split("/")[1]) for repository in asked}
     trained = {row.repository.lower() for row in bundled_repositories() if row.split != "suite"}
+    assert asked
     assert trained
-    assert not trained & {item.repository.lower() for item in read_suite(manifest(suite))}
+    assert not trained & asked

@@ -34,16 +34,13 @@ def question(*gold: tuple[int, int], path: str = PATH, project: str = "demo") ->
     return WrittenQuestion(project, path, "what is x", "what-role", gold)
 
 
-def test_ranges_of_lines_become_gold() -> None:
+def test_ranges_of_lines_become_gold_and_a_question_brings_its_task() -> None:
     records = list(as_records({PATH: FILE}, [question((6, 6), (1, 2)), question((2, 3))]))
     assert [(r.query, r.kept_frags, r.kind) for r in records] == [
         ("what is x", (1, 2, 6), "what-role"),
         ("what is x", (2, 3), "what-role"),
     ]
     assert all(r.code == FILE and r.project == "demo" for r in records)
-
-
-def test_a_question_brings_the_task_that_it_serves() -> None:
     asked = WrittenQuestion("demo", PATH, "Now the value of x.", "session", ((6, 6),), task="Make x three")
     assert [r.task for r in as_records({PATH: FILE}, [asked, question((6, 6))])] == ["Make x three", ""]
 

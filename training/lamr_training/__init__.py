@@ -4,8 +4,6 @@
 starts from, `loop` trains, `fits` fits what scores lines, `recipes` has the presets. Labels and records need no torch.
 """
 
-from __future__ import annotations
-
 from lamr_base.silence import keep_silent
 
 keep_silent()  # before any module here imports transformers

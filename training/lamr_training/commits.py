@@ -5,8 +5,6 @@ reads. A record shows the file as it was before the commit. One file in ten vali
 Projects that are kept for evaluation, and copies of their files, are left out.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import re

@@ -1,7 +1,5 @@
 """What can go wrong in training that a user can mend. Each message names the cause and the remedy."""
 
-from __future__ import annotations
-
 from lamr_base.errors import LamrError
 from lamr_evaluation.errors import RecordError
 

@@ -5,8 +5,6 @@ gold lines along the edges of a dependency graph and loses a factor a hop. Lines
 lines have in common, because edges between lines would be quadratic in number. Names are resolved by spelling.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import warnings
@@ -272,9 +270,8 @@ class _Walk:
 BoolArray = NDArray[np.bool_]
 
 _HOPS = 2  # How many edges relevance flows along
-_DECAY = (
-    0.5  # The share of relevance that is left at each hop after the first, which has the edge's own weight
-)
+# The share of relevance that is left at each hop after the first, which has the edge's own weight
+_DECAY = 0.5
 _THRESHOLD = 0.5  # The least weight of a line that is labelled "keep", as a share of the document's score
 _SCORE_FLOOR = 0.1  # The score below which a document keeps nothing, because its lines are noise
 

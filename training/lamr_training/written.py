@@ -5,8 +5,6 @@ about files of ten other languages at the commits that `data/histories.json` pin
 records` gets those files and writes the records into the files that `WRITTEN` names, where `lamr train` finds them.
 """
 
-from __future__ import annotations
-
 import argparse
 import functools
 import hashlib

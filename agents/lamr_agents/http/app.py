@@ -1,7 +1,5 @@
 """The application: bodies and paths, the `AsyncPruner` behind them, errors as statuses, and metrics."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math
@@ -146,8 +144,7 @@ class SwePrunerAnswer(BaseModel):
     """The answer of SWE-Pruner's service.
 
     `token_scores` has one entry a line, its text with `Ċ` for the line's end and its score: that is what thresholds are
-    compared with here.
-    """
+    compared with here."""
 
     score: float = 0.0
     pruned_code: str

@@ -6,15 +6,17 @@ requests at once than it can do. A connection may be kept without asking for so 
 
 import asyncio
 import ipaddress
+import re
 import time
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
 import h11
 from lamr_base.errors import LamrError
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -24,6 +26,7 @@ RETRY_SECONDS = 1
 _FREE = ("/health", "/livez", "/readyz", "/metrics")  # paths that are answered however much there is to do
 _ERRORS = {403: "AccessDeniedError", 408: "DeadlineExceededError", 429: "OverloadedError"}
 _HEADERS = {408: {"Connection": "close"}, 429: {"Retry-After": str(RETRY_SECONDS)}}
+_HOST = expression(r"(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?", re.ASCII | re.IGNORECASE)  # `localhost/a` is none
 BODY_SECONDS, BODY_RATE = 5.0, 16 << 10
 """A body has so many seconds, and one more for each so many bytes that came."""
 
@@ -51,8 +54,7 @@ class _RefusedError(LamrError):
 class HostMiddleware:
     """Answers 403 to web pages of other places, before the application sees a request.
 
-    A page may have its own name lead to this machine (DNS rebinding): such a request has that name as its `Host`.
-    """
+    A page may have its own name lead to this machine (DNS rebinding): such a request has that name as its `Host`."""
 
     def __init__(self, app: ASGIApp, hosts: Collection[str]) -> None:
         self._app = app
@@ -62,7 +64,7 @@ class HostMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope) if scope["type"] == "http" else Headers()
         host, origin = headers.get("host", ""), headers.get("origin", "")
-        if host and not self._is_here(f"//{host}", self._any_address):
+        if host and not (_HOST.fullmatch(host) and self._is_here(f"//{host}", self._any_address)):
             why = f"{host!r:.80} isn't a name of this server; --allowed-host makes it one"
         elif origin.startswith(("http://", "https://", "null")) and not self._is_here(origin):
             why = f"{origin!r:.80} is a web page of another place, and those aren't answered"
@@ -181,8 +183,7 @@ def server_options(limits: HttpLimits) -> dict[str, Any]:
 class BoundedProtocol(H11Protocol):
     """uvicorn's protocol, which ends connections that ask nothing, or take no answer.
 
-    Of more than `most` connections the one is ended that has waited longest for its request to be whole.
-    """
+    Of more than `most` connections the one is ended that has waited longest for its request to be whole."""
 
     def __init__(self, *, most: int, **options: Any) -> None:
         super().__init__(**options)

@@ -7,19 +7,12 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from lamr_base.private_files import (
-    NoHomeError,
-    open_private,
-    private_folder,
-    state_folder,
-    sweep_parts,
-    take_lock,
-    write_whole,
-)
+from lamr_base import private_files
+from lamr_base.records import dataclass
 
 from lamr_agents.host import HostSettingsError
 
@@ -83,11 +76,10 @@ def remember(
 
     The record is written before a piece is put in, and after it was taken out, so that a run that is killed in between
     leaves a record of whatever stands there. Where nothing can be recorded, the entry is found by its form later, and
-    comes out with the blanks that it needs.
-    """
+    comes out with the blanks that it needs."""
     with _locked() as folder:
         if folder is not None:
-            sweep_parts(path)
+            private_files.sweep_parts(path)
         if written is None:
             write()
         if folder is not None:
@@ -101,9 +93,9 @@ def remember(
 def _locked() -> Iterator[Path | None]:
     """Hold the lock of all runs, and give the folder of the record; None where nothing can be kept."""
     try:
-        folder = private_folder(state_folder())
+        folder = private_files.private_folder(private_files.state_folder())
         lock = _lock(folder / _LOCK)
-    except (OSError, NoHomeError):
+    except (OSError, private_files.NoHomeError):
         yield None
         return
     try:
@@ -118,8 +110,8 @@ def _locked() -> Iterator[Path | None]:
 def _lock(path: Path) -> int:
     deadline = time.monotonic() + _MOST_SECONDS
     while time.monotonic() < deadline:
-        lock = open_private(path)
-        if take_lock(lock) and os.fstat(lock).st_nlink:  # whoever held it may have removed it
+        lock = private_files.open_private(path)
+        if private_files.take_lock(lock) and os.fstat(lock).st_nlink:  # whoever held it may have removed it
             return lock
         os.close(lock)
         time.sleep(0.02)
@@ -131,9 +123,9 @@ def _record(file: Path, host: str, path: Path, written: WrittenPiece | None) -> 
     if written is not None:
         earlier = [each for each in recall(host, path) if each.text != written.text]
         everything[_key(host, path)] = [asdict(each) for each in (written, *earlier)]
-    sweep_parts(file)
+    private_files.sweep_parts(file)
     if everything:
-        write_whole(file, json.dumps(everything, indent=1) + "\n")
+        private_files.write_whole(file, json.dumps(everything, indent=1) + "\n")
     else:
         file.unlink(missing_ok=True)
 
@@ -144,9 +136,9 @@ def _key(host: str, path: Path) -> str:
 
 def _all() -> Mapping[str, Any]:
     try:
-        found = json.loads((state_folder() / _RECORD).read_text(encoding="utf-8"))
-    except (OSError, NoHomeError, ValueError, RecursionError):  # without it, entries are found by their form
-        return {}
+        found = json.loads((private_files.state_folder() / _RECORD).read_text(encoding="utf-8"))
+    except (OSError, private_files.NoHomeError, ValueError, RecursionError):
+        return {}  # without it, entries are found by their form
     return found if isinstance(found, dict) else {}
 
 
@@ -190,7 +182,7 @@ class SettingsChange:
         if self.after is not None:
             if self.is_one:
                 target.parent.mkdir(parents=True, exist_ok=True)
-                write_whole(self.path, self.after)
+                private_files.write_whole(self.path, self.after)
             return
         target.unlink(missing_ok=True)
         for folder in self.folders:

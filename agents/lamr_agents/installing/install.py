@@ -2,17 +2,18 @@
 
 import contextlib
 import json
-import re
 import shutil
 import socket as sockets
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 from lamr_client import LamrError
 
 from lamr_agents import thin
@@ -35,7 +36,7 @@ SHARED_HOOK = "lamr-hook"  # the hook's command on the `PATH` of every machine w
 _GUARD = f"if command -v {SHARED_HOOK} >/dev/null 2>&1; then %s; else cat >/dev/null; fi"
 """Nothing is said where there is no lamr, and what the host writes is read."""
 VERSION_SECONDS = 10.0  # limit for a host's `--version`
-_VERSION = re.compile(r"\d+(?:\.\d+)+(?:[-+]\w+(?:\.\w+)*)?")
+_VERSION = expression(r"\d+(?:\.\d+)+(?:[-+]\w+(?:\.\w+)*)?")
 
 
 class SettingsScope(str, Enum):
@@ -160,8 +161,7 @@ def _clean(text: str | None, entry: ListEntry | MemberEntry, known: Sequence[Wri
     """A file's text without lamr's entry; None where lamr made the file, and nothing else is in it.
 
     What was put in comes out to the letter, wherever it stands by now; where somebody has changed it, the entry goes
-    alone.
-    """
+    alone."""
     if text is None or not has(text, entry):
         return text
     left = take(text, entry, known[0].made if known else None)

@@ -9,16 +9,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
+
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 
 from lamr_agents.host import HostSettingsError, ListEntry, MemberEntry
 from lamr_agents.installing.change import WrittenPiece
 
 MOST_DEPTH = 100
-_BLANK = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
-_STRING = re.compile(r'"[^"\\\x00-\x1f]*(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*)*"')
-_OTHER = re.compile(
+_BLANK = expression(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
+_STRING = expression(r'"[^"\\\x00-\x1f]*(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*)*"')
+_OTHER = expression(
     r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![\w.])|(?:true|false|null)(?!\w)"
 )
 _BRACKETS = {"{": "}", "[": "]"}
@@ -27,8 +30,8 @@ MARKS = ("lamr_agents/thin.py", "lamr_agents\\thin.py", "lamr-hook")
 """Marks of lamr's hook commands: each holds one of them."""
 _NESTED = "hooks"
 """The key of an entry's own list, in which somebody may have put hooks of lamr's and of others together."""
-_COMMENT = re.compile(r"[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/)")
-_LINE_END = re.compile(r"[ \t]*[\r\n]")
+_COMMENT = expression(r"[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/)")
+_LINE_END = expression(r"[ \t]*[\r\n]")
 _BLANKS = " \t\r\n"
 
 

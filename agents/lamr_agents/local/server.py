@@ -15,16 +15,18 @@ import time
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FuturesTimeoutError
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from lamr_base.choices import EffortName
 from lamr_base.errors import own_errors
 from lamr_base.private_files import open_private, private_folder, take_lock
+from lamr_base.records import dataclass
 from lamr_client import DeadlineExceededError, LamrError
 from lamr_postprocess.trials import try_first
 
+from lamr_agents import thin
 from lamr_agents.calls import Call, HookHost
 from lamr_agents.hosts import FIRST, hook_named
 from lamr_agents.intent import Intent
@@ -33,18 +35,6 @@ from lamr_agents.local.texts import key_of
 from lamr_agents.policy import DEFAULT, HIDING, PROFILES, Policy, ToolResult
 from lamr_agents.skim import Prunes, TextArchive, skim, unjudged
 from lamr_agents.skimmed import Skim
-from lamr_agents.thin import (
-    AS_IT_CAME,
-    BESIDE,
-    HOST,
-    LEFT,
-    MOST_BYTES,
-    NOTE,
-    beside,
-    check_peer,
-    check_place,
-    unpruned,
-)
 
 IDLE_SECONDS = 3600.0
 SPARE_SECONDS = 1.5
@@ -90,12 +80,11 @@ class LocalServer:
     def run(self, idle: float = IDLE_SECONDS, ready: Callable[[], None] | None = None) -> bool:
         """Serve until `stop` or `idle` seconds without a call; False where another server listens already.
 
-        A server whose socket somebody removes ends, too, so that the next call gets a new one.
-        """
+        A server whose socket somebody removes ends, too, so that the next call gets a new one."""
         try_first()
         if not self._path.parent.exists():
             private_folder(self._path.parent)
-        check_place(str(self._path))
+        thin.check_place(str(self._path))
         with os.fdopen(open_private(lock_of(self._path)), "r+b", buffering=0) as lock:
             if not take_lock(lock.fileno()):
                 return False
@@ -107,40 +96,39 @@ class LocalServer:
                 threading.Thread(target=self._load, daemon=True).start()
                 if ready:
                     ready()
-                while self._is_wanted(idle) and _is_still(self._path, made):
+                while not self._stopped.is_set() and _is_still(self._path, made):
+                    if time.monotonic() - self._last_call >= idle:
+                        break
                     listener.handle_request()
             if _is_still(self._path, made):
                 self._path.unlink(missing_ok=True)
         return True
 
-    def _is_wanted(self, idle: float) -> bool:
-        return time.monotonic() - self._last_call < idle and not self._stopped.is_set()
-
     def answer(self, call: bytes) -> bytes:
         """The hook's output for a host's call; empty if the result stays as it is without a message."""
         self._last_call = time.monotonic()
-        shape = BESIDE
+        shape = thin.BESIDE
         try:
             payload = json.loads(call) if call.strip() else None
             if not isinstance(payload, dict):
                 return b""
-            host = hook_named(str(payload.get(HOST, FIRST)))
+            host = hook_named(str(payload.get(thin.HOST, FIRST)))
             shape = host.beside
             begin = time.perf_counter()
             asked = host.read_call(payload)
             if asked is None:
-                return beside(AS_IT_CAME, shape) if NOTE.encode() in call else b""
+                return thin.beside(thin.AS_IT_CAME, shape) if thin.NOTE.encode() in call else b""
             said = self._answer(host, payload, asked, begin)
             return b"" if said is None else json.dumps(said, allow_nan=False).encode()
         except Exception as error:  # whatever it is, the agent goes on and is told
             _log.exception("a call could not be answered")
-            return unpruned(f"{type(error).__name__}: {error}", shape)
+            return thin.unpruned(f"{type(error).__name__}: {error}", shape)
 
     @own_errors()
     def _answer(
         self, host: HookHost, payload: Mapping[str, Any], call: Call, begin: float
     ) -> Mapping[str, Any] | None:
-        left = payload.get(LEFT)
+        left = payload.get(thin.LEFT)
         seconds = min(self._seconds, left - SPARE_SECONDS) if isinstance(left, int | float) else self._seconds
         seconds = max(seconds, _LEAST_SECONDS)
         with self._turns.of((call.session, call.asked.label), seconds):
@@ -233,7 +221,7 @@ class LocalServer:
         while part := connection.recv(1 << 16):
             parts.append(part)
             size += len(part)
-            if size > MOST_BYTES + _OF_THE_HOOK:  # the hook sends no such call
+            if size > thin.MOST_BYTES + _OF_THE_HOOK:  # the hook sends no such call
                 return
         answer = self.answer(b"".join(parts)) or b"{}"
         with contextlib.suppress(
@@ -291,7 +279,7 @@ class Listener(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
 
     def verify_request(self, request: Any, client_address: Any) -> bool:  # noqa: ARG002 - the base's
         try:
-            check_peer(request)
+            thin.check_peer(request)
         except OSError as error:
             _log.warning("a call isn't heard: %s", error)
             return False

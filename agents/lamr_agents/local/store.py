@@ -7,16 +7,17 @@ lines' numbers and what later reads showed of them.
 import contextlib
 import hashlib
 import os
-import re
 import sqlite3
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from lamr_base.expressions import expression
 from lamr_base.private_files import cache_folder, private_file, private_folder, set_aside
+from lamr_base.records import dataclass
 from lamr_client import InvalidInputError, LamrError
 
 from lamr_agents.policy import IN_PARTS
@@ -48,9 +49,9 @@ CREATE INDEX IF NOT EXISTS cuts_of ON cuts (place);
 CREATE TRIGGER IF NOT EXISTS cuts_go AFTER DELETE ON shown BEGIN DELETE FROM cuts WHERE shown = old.rowid; END;
 """
 Ranges = Sequence[tuple[int, int]]
-_RANGE = re.compile(r"(\d+)-(\d+)")
+_RANGE = expression(r"(\d+)-(\d+)")
 _BUSY_SECONDS = 2.0
-_OTHER_TABLES = re.compile(r"no such column|has \d+ columns|may not be indexed|Could not decode")
+_OTHER_TABLES = expression(r"no such column|has \d+ columns|may not be indexed|Could not decode")
 """SQLite's errors for a file with other tables than the script's; its other errors may be temporary."""
 
 
@@ -59,8 +60,7 @@ class Database:
 
     A file that is broken is set aside, once, with an error that says so; the next call begins a new one. After every
     other error it is opened anew, since somebody may have removed or mended it meanwhile. Nobody waits until the disk
-    has what is written: the system keeps it even if the process is killed.
-    """
+    has what is written: the system keeps it even if the process is killed."""
 
     def __init__(self, path: Path, script: str, error: Callable[[str], Exception]) -> None:
         self._path = path
@@ -177,8 +177,7 @@ class LastCall:
 class Store:
     """The file, which is opened when it is first needed; threads and processes may share it.
 
-    Its methods raise a `StoreError` where it can't be used.
-    """
+    Its methods raise a `StoreError` where it can't be used."""
 
     def __init__(self, path: Path) -> None:
         self._database = Database(

@@ -7,15 +7,15 @@ the same text always has the same key.
 from __future__ import annotations
 
 import hashlib
-import re
 import shlex
 import shutil
 import sys
 import time
 import zlib
-from dataclasses import dataclass
 from pathlib import Path
 
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 from lamr_client import InvalidInputError, LamrError
 from lamr_postprocess import split_lines
 
@@ -26,7 +26,7 @@ MOST_DAYS = 7.0
 MOST_BYTES = 128 << 20  # limit for all texts together, compressed
 SHOW = "lamr show"
 _KEY_BYTES = 6
-_PLACE = re.compile(r"(?P<key>[0-9a-f]{12})(?::(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?)?")
+_PLACE = expression(r"(?P<key>[0-9a-f]{12})(?::(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?)?")
 _TABLE = """
 PRAGMA auto_vacuum = FULL; -- what goes gives its room back
 CREATE TABLE IF NOT EXISTS texts (key TEXT PRIMARY KEY, at REAL NOT NULL, bytes INTEGER NOT NULL, text BLOB NOT NULL);

@@ -11,7 +11,6 @@ import inspect
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from functools import wraps
 from importlib.metadata import version
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Annotated, Any
 
 from lamr_base.choices import EffortName
 from lamr_base.errors import own_errors, visible
+from lamr_base.records import dataclass
 from lamr_client import AsyncPruner, InvalidInputError, LamrError, PruneResult
 from lamr_postprocess import BudgetError, SourceFile, split_lines
 from lamr_postprocess.prune import FAILURES_SHOWN, UNSEEN_SHOWN

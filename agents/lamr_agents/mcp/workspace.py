@@ -5,10 +5,10 @@ Links are followed before it is asked where a file lies.
 
 import errno
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from lamr_base.records import dataclass
 from lamr_client import InvalidInputError
 from lamr_postprocess import decode, split_lines
 from lamr_postprocess.patterns import LineSearch
@@ -88,8 +88,7 @@ class Workspace:
         """The lines that match, in the order of their paths, and whether there are more than `MOST_MATCHES`.
 
         Files that git ignores, that programs wrote or that hold secrets are passed over, as `lamr_repositories.walk`
-        does; a file that the path names is searched, whatever it holds.
-        """
+        does; a file that the path names is searched, whatever it holds."""
         wanted = LineSearch(pattern, argument="pattern")
         matches: list[Match] = []
         for file, text in self._texts(self.resolve(path)):

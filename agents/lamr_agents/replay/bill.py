@@ -10,12 +10,12 @@ import importlib.resources
 import sys
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from lamr_base.records import dataclass
 from lamr_client import InvalidInputError
 
 from lamr_agents.sessions import Request
@@ -129,8 +129,7 @@ class Bill:
     def of_fetching(self, tokens: int, record: int) -> float:
         """Dollars for one more request that fetches a text of so many tokens, after a log's record.
 
-        It reads the whole context from the cache, and what it asks and gets stays in the context like any text.
-        """
+        It reads the whole context from the cache, and what it asks and gets stays in the context like any text."""
         readers = self.readers(record)
         if not readers:
             return 0.0

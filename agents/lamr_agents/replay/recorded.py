@@ -10,11 +10,12 @@ import json
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 
+from lamr_base.records import dataclass
 from lamr_client import InvalidInputError
 from lamr_postprocess import approximate_tokens
 
@@ -43,8 +44,7 @@ class NoSessionError(InvalidInputError):
 def find_logs(paths: Iterable[Path], home: Path | None = None) -> list[Path]:
     """Possible logs: the named files, files in named folders, or without names those of every host in the home.
 
-    A conversation of OpenHands is a folder, and one log.
-    """
+    A conversation of OpenHands is a folder, and one log."""
     paths = list(paths)
     for path in paths:
         if not path.exists():
@@ -191,8 +191,7 @@ def _broken(text: str, records: int) -> int:
 
 def _is_complete(bill: Bill, events: Iterable[Event]) -> bool:
     """Whether each request says that it read at least the results that were new to it, or one before it did, so that
-    the context may have been compacted meanwhile.
-    """
+    the context may have been compacted meanwhile."""
     new = Counter[int]()
     for event in events:
         if event.kind == "result" and (readers := bill.readers(event.record)):

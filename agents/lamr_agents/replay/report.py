@@ -7,10 +7,11 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any
 
+from lamr_base.records import dataclass
 from lamr_base.resampling import Interval, ratio
 from lamr_base.tables import align, without_nan
 from lamr_postprocess.static_page import shown, shown_lines, static_page

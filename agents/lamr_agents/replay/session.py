@@ -7,10 +7,11 @@ in the context, too. Nothing is fetched after the context was compacted, since t
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 from lamr_base.choices import EffortName
+from lamr_base.records import dataclass
 
 from lamr_agents.hosts import HOSTS
 from lamr_agents.policy import DEFAULT, PROFILES, Policy
@@ -88,8 +89,7 @@ def _fetches(result: Result, shown: Skim, session: Recorded) -> list[tuple[int, 
 def _request_of(session: Recorded, place: int) -> int:
     """The place of the request that led to an event; -1 where none did.
 
-    Most hosts account for a request where its answer begins; Codex does so where it ends.
-    """
+    Most hosts account for a request where its answer begins; Codex does so where it ends."""
     heard = (event.record for event in reversed(session.events[:place]) if event.kind in ("result", "user"))
     before, at = next(heard, -1), session.events[place].record
     records = [request.record for request in session.bill.requests]

@@ -1,14 +1,16 @@
 """Reads the text of a log, and what it says of its session: name, folder, and the tokens of each request.
 
-What differs between hosts is an `AboutRule` and a `UsageRule`, tables like a `LogFormat`. A log is a file, or a folder:
-OpenHands keeps a file an event, and its accounts in another.
+What differs between hosts is a row of `ABOUT` and a `UsageRule`, tables like a `LogFormat`. A log is a file, or a
+folder: OpenHands keeps a file an event, and its accounts in another.
 """
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path, PurePath
 from typing import Any
+
+from lamr_base.records import dataclass
 
 from lamr_agents.sessions.events import LogFormat, first_at, holds
 
@@ -68,27 +70,19 @@ class About:
         return PurePath(self.folder.replace("\\", "/")).name
 
 
-@dataclass(frozen=True)
-class AboutRule:
-    """The ways, from a record, to what `About` holds; the first record that has one counts."""
-
-    name: str = ""
-    folder: str = ""
-
-
-ABOUT: Mapping[str, AboutRule] = {
-    "claude-code": AboutRule("sessionId", "cwd"),
-    "codex": AboutRule("payload.id", "payload.cwd"),
-    "copilot-cli": AboutRule("data.sessionId", "data.context.cwd"),
-    "pi": AboutRule("id", "cwd"),
-    "opencode": AboutRule("info.sessionID", "info.path.cwd"),
+ABOUT: Mapping[str, tuple[str, str]] = {
+    "claude-code": ("sessionId", "cwd"),
+    "codex": ("payload.id", "payload.cwd"),
+    "copilot-cli": ("data.sessionId", "data.context.cwd"),
+    "pi": ("id", "cwd"),
+    "opencode": ("info.sessionID", "info.path.cwd"),
 }
-"""By the name of the format."""
+"""By the name of the format, the ways from a record to an `About`'s name and folder; the first record that has one
+counts."""
 
 
 def about_of(records: Sequence[Any], form: LogFormat) -> About:
-    rule = ABOUT.get(form.name, AboutRule())
-    return About(_first_text(records, rule.name), _first_text(records, rule.folder))
+    return About(*(_first_text(records, way) for way in ABOUT.get(form.name, ("", ""))))
 
 
 def _first_text(records: Sequence[Any], way: str) -> str:

@@ -9,8 +9,10 @@ import contextlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Literal
+
+from lamr_base.records import dataclass
 
 Kind = Literal["user", "assistant", "thought", "call", "result", "compacted", "cleared"]
 SHELL = "shell"  # the tool of a call that names none: hosts that know one tool only run commands
@@ -22,8 +24,7 @@ class Event:
     """One step of a session.
 
     `compacted` says that nothing from before is in the context word for word, and `cleared` that the host took results
-    out of it: that of `call`, or any where the log doesn't say which.
-    """
+    out of it: that of `call`, or any where the log doesn't say which."""
 
     kind: Kind
     text: str = ""  # the words, or the result's text, or when it was compacted; empty for a call
@@ -121,8 +122,7 @@ def events_on_path(records: Sequence[Any], form: LogFormat, call: str) -> list[E
     """The events on the way from the session's root to a call: what the model was given when it made the call.
 
     A branch that was left, as by a rewind, isn't on that way. Of calls that were made at once, the results may stand
-    beside it in the log; the model is given these as well. None where no named record makes the call.
-    """
+    beside it in the log; the model is given these as well. None where no named record makes the call."""
     assert form.parents is not None
     own, parent = form.parents
     names = [(_name_at(record, own), _name_at(record, parent)) for record in records]

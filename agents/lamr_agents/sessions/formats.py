@@ -2,20 +2,22 @@
 
 import re
 
+from lamr_base.expressions import expression
+
 from lamr_agents.sessions.events import LogFormat, Rule
 
 _USER = {"message.role": "user"}
 _ASSISTANT = {"message.role": "assistant"}
-_OBSERVATION = re.compile(
+_OBSERVATION = expression(
     r"^\s*(?:<exception>.*?</exception>\s*)?<returncode>[^<]*</returncode>\s*"
     r"(?:<output>\n?|(?=<warning>\n))(.*?)(?:</output>|(?<=</output_tail>)|\Z)",
     re.DOTALL,
 )
-_FENCED_COMMAND = re.compile(r"```(?:bash|sh|mswea_bash_command)\n(.*?)\n```", re.DOTALL)
+_FENCED_COMMAND = expression(r"```(?:bash|sh|mswea_bash_command)\n(.*?)\n```", re.DOTALL)
 _MESSAGE = {"payload.type": "message"}
-BY_A_SCRIPT = re.compile("exec-")  # how the names of calls begin that a script of Codex's model makes
+BY_A_SCRIPT = expression("exec-")  # how the names of calls begin that a script of Codex's model makes
 _COMMAND = {"payload.type": "item_completed", "payload.item.type": "CommandExecution"}
-_CLEARS_RESULTS = re.compile(r"^clear_tool_uses")
+_CLEARS_RESULTS = expression(r"^clear_tool_uses")
 
 CLAUDE_CODE = LogFormat(
     "claude-code",

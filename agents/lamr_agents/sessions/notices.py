@@ -6,8 +6,9 @@ that a notice counts only at the very beginning, at the very end, or once or twi
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from lamr_base.records import dataclass
 
 Place = Literal["above", "between", "below"]
 MOST_BETWEEN = 2  # notices between the ends of one output; a text with more of them is about notices
@@ -19,8 +20,7 @@ class Notice:
 
     Above, they begin the text; below, they begin a line and go to the text's end, another notice left out; between,
     they stand anywhere. Groups of the pattern: `first` is the number of the first line that is shown, `total` how many
-    lines the whole output has; an empty `tail` says that its end is shown.
-    """
+    lines the whole output has; an empty `tail` says that its end is shown."""
 
     host: str
     where: Place
@@ -113,8 +113,7 @@ _PATTERNS_ABOVE, _PATTERNS_BETWEEN, _PATTERNS_BELOW = (
 @dataclass(frozen=True)
 class TruncationInfo:
     """Facts from notices: the number of the first line shown, and how many the whole has, None if unstated; and
-    whether its end alone is shown.
-    """
+    whether its end alone is shown."""
 
     first: int | None = None
     total: int | None = None
@@ -127,8 +126,7 @@ NOTHING_STATED = TruncationInfo()
 @dataclass(frozen=True)
 class Gap:
     """A place where a host left lines out: first and one-past-last character of its notice, with the line before and
-    the one after it, which may be parts of lines.
-    """
+    the one after it, which may be parts of lines."""
 
     start: int
     stop: int
@@ -178,8 +176,7 @@ class Inserted:
     """One host's words; several hosts can share some.
 
     They stand `around` what the user wrote, between the row's begin and end; `among` it, with what stands between; or
-    `instead` of it, so that nothing of the message is the user's. Around and instead, the message begins with them.
-    """
+    `instead` of it, so that nothing of the message is the user's. Around and instead, the message begins with them."""
 
     host: str
     where: Literal["around", "among", "instead"]

@@ -3,9 +3,11 @@
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 from lamr_model.scoring.named_lines import named_ranges
 from lamr_postprocess.detection import detect_language
 
@@ -33,7 +35,7 @@ _MOST_STATEMENTS = 60
 _SHORT_MESSAGE = 80  # characters up to which a message such as "yes, go on" is joined to the one before it
 RECENT = 60  # how many events back a session still has a line in mind
 _LONGEST = 200_000  # characters of one text; what is longer is no answer to a question about lines
-_HIT = re.compile(r"^(\d{1,7}):", re.MULTILINE)
+_HIT = expression(r"^(\d{1,7}):", re.MULTILINE)
 _SPEAKING = frozenset({"user", "assistant", "thought", "result"})
 MOST_ASIDE = 4000
 """Characters of a result that shows no file: an error, or the beginning of an output that the host put aside."""
@@ -105,8 +107,7 @@ class SeenResults:
         """The lines of a file that its latest results show, by their numbers.
 
         A result in which something was left out, or whose lines have no known numbers, takes away what was known: which
-        of two results shows a line last couldn't be told any more.
-        """
+        of two results shows a line last couldn't be told any more."""
         known: dict[int, str] = {}
         for read, name, text in _naming(self._answered[self._held :], path):
             if name or read.path != path:
@@ -210,8 +211,7 @@ class BigRead:
 def big_reads(session: Sequence[Event]) -> Iterator[BigRead]:
     """The session's big reads of files in a language with a grammar, in their order.
 
-    What is said before a read is what the same agent said: a sub-agent's task is the prompt that it was given.
-    """
+    What is said before a read is what the same agent said: a sub-agent's task is the prompt that it was given."""
     results = answered(session)
     agents: dict[str, Heard] = {}
     for place, event in enumerate(session):

@@ -1,11 +1,11 @@
 """The lines of a file that a tool's result shows, freed from what the host puts around and before them."""
 
 import json
-import re
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 from lamr_postprocess.listing import NUMBERED_BLANK, NUMBERS
 
 from lamr_agents.sessions.notices import above, is_below
@@ -17,18 +17,18 @@ _GAP = "\n</output_head>\n<elided_chars>\n{} characters elided\n</elided_chars>\
 """The same host's notice in its other configurations, which `notices` knows."""
 _NUMBERED_SHARE, _CONSECUTIVE_SHARE = 0.9, 0.95
 _BEFORE = (
-    re.compile(
+    expression(
         r"\A(?:(?:Command|Chunk ID|Exit code|Wall time|Process exited|Original token count|Total output lines).*\n)+"
         r"Output:\n"
     ),
-    re.compile(r"\A<returncode>.*?</returncode>\s*"),
-    re.compile(r"\A<path>[^<\n]{0,4096}</path>\s*<type>[^<\n]{0,99}</type>\s*"),
-    re.compile(r"\ARead file [^\n]{0,4096}, lines \d+-\d+\n"),
-    re.compile(r"\AHere's the result of running `cat -n` on .*:\n"),
-    re.compile(r"\A<untrusted_context>\nOutput: "),
+    expression(r"\A<returncode>.*?</returncode>\s*"),
+    expression(r"\A<path>[^<\n]{0,4096}</path>\s*<type>[^<\n]{0,99}</type>\s*"),
+    expression(r"\ARead file [^\n]{0,4096}, lines \d+-\d+\n"),
+    expression(r"\AHere's the result of running `cat -n` on .*:\n"),
+    expression(r"\A<untrusted_context>\nOutput: "),
 )
-_OPENING = re.compile(r"<(?P<tag>file|content|output)>\n?")
-_CLOSING = re.compile(r"</(?P<tag>file|content|output)>")
+_OPENING = expression(r"<(?P<tag>file|content|output)>\n?")
+_CLOSING = expression(r"</(?P<tag>file|content|output)>")
 _REMINDER, _REMINDER_ENDS = "<system-reminder>", "</system-reminder>"
 _MOST_NOTICES = 50  # below one result
 _LONGEST_HEAD = 1 << 16  # characters of what a host puts before a text
@@ -63,8 +63,7 @@ def shown_lines(result: str) -> ShownLines:
 def framed(result: str) -> tuple[str, str, str]:
     """A result in three parts that make it up: what the host puts before the file's text, the text, and what after.
 
-    What looks like a host's words counts at the very beginning and end alone. In between it is the file's own.
-    """
+    What looks like a host's words counts at the very beginning and end alone. In between it is the file's own."""
     first = 0
     for pattern in _BEFORE:
         found = pattern.match(result[first : first + _LONGEST_HEAD])
@@ -83,8 +82,7 @@ def framed(result: str) -> tuple[str, str, str]:
 def _above_notices(result: str, begin: int, tag: str) -> tuple[int, bool]:
     """The end of a file's text above the host's words below it, and whether the open tag, if any, is closed there.
 
-    Below a notice of the host, another tag may be closed, because not every host opens what it closes.
-    """
+    Below a notice of the host, another tag may be closed, because not every host opens what it closes."""
     stop, closed, pending = len(result), "", 0
     for _ in range(_MOST_NOTICES):
         end = begin + len(result[begin:stop].rstrip())
@@ -117,8 +115,7 @@ def packed_output(result: str) -> dict[str, Any] | None:
     """The JSON object that a result is, where it has what a command printed as `OUTPUT`; None for another result.
 
     Codex writes such objects, and mini-swe-agent's own configuration beside an exit code, the two ends of a long output
-    apart. Another object with that key can be the text of a file.
-    """
+    apart. Another object with that key can be the text of a file."""
     first = result.startswith(f'{{"{OUTPUT}"')
     if not first and not (result.startswith("{") and f'"{EXIT_CODE}"' in result):
         return None

@@ -5,8 +5,10 @@ import posixpath
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 
 from lamr_agents.sessions.events import SHELL
 
@@ -47,14 +49,14 @@ _COMMAND = ("cmd", "command", "input", "script")
 _PATTERN = ("pattern", "query", "regex", "search_term")
 _DESCRIPTION = ("description", "explanation", "instruction", "intent", "summary")
 _QUESTION = "context_focus_question"
-_SEARCH = re.compile(r"(?:cd\s+\S+\s*&&\s*)?(?:grep|rg|ag|git\s+grep)\s.*\s(\S+)$", re.DOTALL)
-_ENDING = re.compile(r"\w\.\w+$")
+_SEARCH = expression(r"(?:cd\s+\S+\s*&&\s*)?(?:grep|rg|ag|git\s+grep)\s.*\s(\S+)$", re.DOTALL)
+_ENDING = expression(r"\w\.\w+$")
 _FARTHEST = 1 << 31  # the last line that a range can name
 _BEGIN_PATCH = "*** Begin Patch"
-_CHANGE_FOLDER = re.compile(r"^\s*cd\s+(?P<folder>'[^'\n]+'|\"[^\"\n]+\"|\S+)\s*&&\s*")
-_QUIET = re.compile(r"\s?2>\s*(?:/dev/null|&1)")
-_COMPOUND = re.compile(r"[;&<>`\n]|\$\(|\|\|")
-_LINES = re.compile(r"(\d+),(\d+|\$)p;?$")
+_CHANGE_FOLDER = expression(r"^\s*cd\s+(?P<folder>'[^'\n]+'|\"[^\"\n]+\"|\S+)\s*&&\s*")
+_QUIET = expression(r"\s?2>\s*(?:/dev/null|&1)")
+_COMPOUND = expression(r"[;&<>`\n]|\$\(|\|\|")
+_LINES = expression(r"(\d+),(\d+|\$)p;?$")
 _LONGEST = 20_000  # characters of a command that is looked at; a longer one is a script
 _PRINTERS = frozenset({"cat", "nl", "bat", "less", "get-content"})
 _SEPARATORS = frozenset({"&&", ";", "\n"})
@@ -227,7 +229,7 @@ def _parts(arguments: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [part for part in parts if isinstance(part, Mapping)]
 
 
-_PATCH_FILE = re.compile(r"\*\*\* (?P<action>\w+) File: (?P<path>.+)|--- (?:a/)?(?P<old>\S+)")
+_PATCH_FILE = expression(r"\*\*\* (?P<action>\w+) File: (?P<path>.+)|--- (?:a/)?(?P<old>\S+)")
 _HUNK_ENDS = ("*** ", "@@", "diff --git", "index ", "+++ ")
 
 

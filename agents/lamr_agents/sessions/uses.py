@@ -7,9 +7,11 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal
+
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 
 from lamr_agents.sessions.events import Event
 from lamr_agents.sessions.reads import BigRead, answered
@@ -23,8 +25,8 @@ LEAST_LIKE = 0.3
 """Share of words that a file written anew must have in common with the read to count as an edit of it."""
 LONGEST_CITATION = 100
 
-_FENCED = re.compile(r"```[^\n]*\n(.*?)```", re.DOTALL)
-_TICKED = re.compile(r"(?<!`)`([^`\n]{20,})`(?!`)")
+_FENCED = expression(r"```[^\n]*\n(.*?)```", re.DOTALL)
+_TICKED = expression(r"(?<!`)`([^`\n]{20,})`(?!`)")
 
 
 @dataclass(frozen=True)

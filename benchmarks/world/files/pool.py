@@ -6,8 +6,6 @@ It gives one at a time.
 The rest waits.
 """
 
-from __future__ import annotations
-
 import contextlib
 import sys
 from dataclasses import dataclass, field

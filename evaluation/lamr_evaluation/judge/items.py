@@ -5,8 +5,6 @@ and `code` or the `path` of a file. A row of `lamr eval` (`kept_frags` in place 
 change. `make` makes items by rules.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields

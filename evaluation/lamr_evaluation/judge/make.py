@@ -5,8 +5,6 @@ takes a window is shown, a run of lines around what the answer needs. A question
 which every choice stands, because otherwise the one that stands there would be the truth.
 """
 
-from __future__ import annotations
-
 import bisect
 import hashlib
 import heapq
@@ -241,7 +239,8 @@ def _window(  # noqa: PLR0913, PLR0917  # an item, its lines and their costs, an
     room = int(0.95 * most) - int(costs[last] - costs[first])
     if room <= 0:
         return None
-    before = int(room * _share(item)) if item.task != COMPLETION else room
+    digest = hashlib.sha256(f"{item.path}\0{item.query}".encode("utf-8", "surrogatepass")).digest()
+    before = room if item.task == COMPLETION else int(room * (digest[0] / 255))
     start = bisect.bisect_left(costs.tolist(), int(costs[first]) - before)
     stop = bisect.bisect_right(costs.tolist(), int(costs[last]) + room - before) - 1
     start = next(
@@ -254,8 +253,3 @@ def _window(  # noqa: PLR0913, PLR0917  # an item, its lines and their costs, an
     if not gold or not told or not least <= count.count_tokens(code) <= most:
         return None
     return replace(item, code=code, gold=gold)
-
-
-def _share(item: Item) -> float:
-    digest = hashlib.sha256(f"{item.path}\0{item.query}".encode("utf-8", "surrogatepass")).digest()
-    return digest[0] / 255

@@ -5,8 +5,6 @@ published aims at rates and may exceed them. Here what its two stages choose goe
 that it took, then the other functions in the order of its ranking.
 """
 
-from __future__ import annotations
-
 import hashlib
 import time
 from collections import OrderedDict

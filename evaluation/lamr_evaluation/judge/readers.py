@@ -5,8 +5,6 @@ weighs the ends that the truth and its rivals are, and writes nothing, so a mode
 Small models have small windows: a question that doesn't fit is refused.
 """
 
-from __future__ import annotations
-
 import hashlib
 import threading
 from typing import Any, Protocol

@@ -5,8 +5,6 @@ only where the next line names something that the code names, but not the lines 
 message, a file before it, and the lines that it changed.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter, defaultdict

@@ -127,11 +127,8 @@ def edit_similarity(one: str, other: str) -> float:
 def named_facts(text: str, facts: Sequence[str]) -> float:
     """Return the share of facts that an answer names as whole words, in any case and with any white space."""
     said = " ".join(text.casefold().split())
-    return sum(_names(said, " ".join(fact.casefold().split())) for fact in facts) / len(facts)
-
-
-def _names(said: str, fact: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(fact)}(?!\w)", said) is not None
+    plain = [re.escape(" ".join(fact.casefold().split())) for fact in facts]
+    return sum(re.search(rf"(?<!\w){fact}(?!\w)", said) is not None for fact in plain) / len(plain)
 
 
 def quoted_lines(text: str, lines: Sequence[str], gold: Sequence[int]) -> float:
@@ -154,6 +151,7 @@ GRADES = {
 }
 """What each grade is, in words. By likelihoods, a choice is chosen that is likelier for each byte than the others."""
 _ANSWER_TOKENS = 512
+_BRIEFLY = "Answer in at most five sentences."
 _DISTRACTORS = 3
 
 
@@ -181,18 +179,13 @@ def _chat_choice(item: Item, code: str) -> Chat:
 
 
 def _grade_choice(item: Item, text: str) -> Grades:
-    return {
-        "right": float(chosen_letter(text, len(item.choices)) == LETTERS[item.choices.index(item.answer)])
-    }
+    right = LETTERS[item.choices.index(item.answer)]
+    return {"right": float(chosen_letter(text, len(item.choices)) == right)}
 
 
 def _weighing_answer(item: Item, code: str) -> Weighing:
     ends = tuple(f" {each}" for each in (item.choices if item.task == CHOICE else (item.answer,)))
     return Weighing(f"{_shown(item, code)}Question: {item.query}\nAnswer:", ends)
-
-
-def _weigh_choice(item: Item, likelihoods: Sequence[Likelihood]) -> Grades:
-    return _chosen(likelihoods, item.choices, item.choices.index(item.answer))
 
 
 def _chosen(likelihoods: Sequence[Likelihood], ends: Sequence[str], right: int) -> Grades:
@@ -232,21 +225,9 @@ def _weigh_end(_item: Item, likelihoods: Sequence[Likelihood]) -> Grades:
     return {"likelihood": likelihoods[0].mean}
 
 
-def _chat_open(item: Item, code: str) -> Chat:
-    return Chat(f"{_shown(item, code)}{item.query}\n\nAnswer in at most five sentences.", _ANSWER_TOKENS)
-
-
-def _grade_open(item: Item, text: str) -> Grades:
-    return {"facts": named_facts(text, item.facts or (item.answer,))}
-
-
 def _chat_place(item: Item, code: str) -> Chat:
     ask = "Which lines of the code have to change for it? Copy them, one a line, and write nothing else."
     return Chat(f"{_shown(item, code)}A change is wanted:\n\n{item.query}\n\n{ask}", _ANSWER_TOKENS)
-
-
-def _grade_place(item: Item, text: str) -> Grades:
-    return {"F1 of lines": quoted_lines(text, bare_lines(item.code), item.gold)}
 
 
 def _weighing_place(item: Item, code: str) -> Weighing:
@@ -254,10 +235,6 @@ def _weighing_place(item: Item, code: str) -> Weighing:
         f"{_shown(item, code)}A change is wanted: {item.query}\nThe line of the code that has to change is:\n"
     )
     return Weighing(text, candidates(item))
-
-
-def _weigh_place(item: Item, likelihoods: Sequence[Likelihood]) -> Grades:
-    return _chosen(likelihoods, candidates(item), 0)
 
 
 def candidates(item: Item) -> tuple[str, ...]:
@@ -273,8 +250,20 @@ def candidates(item: Item) -> tuple[str, ...]:
 
 
 TASKS: dict[str, Task] = {
-    CHOICE: Task(_chat_choice, _grade_choice, _weighing_answer, _weigh_choice),
+    CHOICE: Task(
+        *(_chat_choice, _grade_choice, _weighing_answer),
+        lambda item, found: _chosen(found, item.choices, item.choices.index(item.answer)),
+    ),
     COMPLETION: Task(_chat_completion, _grade_completion, _weighing_completion, _weigh_end),
-    OPEN: Task(_chat_open, _grade_open, _weighing_answer, _weigh_end),
-    PLACE: Task(_chat_place, _grade_place, _weighing_place, _weigh_place),
+    OPEN: Task(
+        lambda item, code: Chat(f"{_shown(item, code)}{item.query}\n\n{_BRIEFLY}", _ANSWER_TOKENS),
+        lambda item, text: {"facts": named_facts(text, item.facts or (item.answer,))},
+        *(_weighing_answer, _weigh_end),
+    ),
+    PLACE: Task(
+        _chat_place,
+        lambda item, text: {"F1 of lines": quoted_lines(text, bare_lines(item.code), item.gold)},
+        _weighing_place,
+        lambda item, found: _chosen(found, candidates(item), 0),
+    ),
 }

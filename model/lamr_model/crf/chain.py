@@ -11,11 +11,11 @@ constant of the sequence.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+from lamr_base.records import dataclass
 
 from lamr_model.crf.layers import Array
 from lamr_model.crf.maps import MOST_POTENTIAL

@@ -17,7 +17,7 @@ sequence lies in its batch, can't change a label; and a tie is a tie.
 All of it computes in float64. Marginals are float64 for float64 emissions, else float32.
 """
 
-from __future__ import annotations
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,9 @@ from lamr_model.crf.maps import (
     OddsMaps,
     scan,
 )
+
+_MOST_AT_ONCE = 1 << 12
+"""Tokens of chains that are taken together: numpy's calls take most of their time, and a cache holds their maps."""
 
 
 def viterbi(emissions: Array, cu_seqlens: npt.ArrayLike, crf: LinearChainCrf) -> npt.NDArray[np.uint8]:
@@ -104,6 +107,17 @@ def keep_probability(chain: Chain) -> Floats:
     return _both_ways(chain)[1]
 
 
+def keep_probabilities(chains: Sequence[Chain]) -> Floats:
+    """What `keep_probability` returns of each of K chains over the same tokens, [K, T]; of few tokens all at once."""
+    packing, coupling = chains[0].packing, np.array([[each.coupling] for each in chains])
+    if packing.tokens > _MOST_AT_ONCE or np.abs(coupling).max() > MOST_LOG_ODDS:
+        return np.stack([keep_probability(each) for each in chains])
+    fields = np.stack([each.fields for each in chains])
+    closes = np.stack([packing.last, packing.first[::-1]])[:, None]
+    forward, backward = _messages_in_odds(np.stack([fields, fields[:, ::-1]]), closes, coupling)
+    return sigmoid(forward + fields + backward[:, ::-1])
+
+
 def expectations(chain: Chain) -> tuple[float, Floats, float]:
     """What a likelihood and its derivatives are made of.
 
@@ -131,10 +145,12 @@ def _messages(fields: Floats, closes: npt.NDArray[np.bool_], coupling: float) ->
     return scan(LogMaps(ends, fields), np.zeros(1))
 
 
-def _messages_in_odds(fields: Floats, closes: npt.NDArray[np.bool_], coupling: float) -> Floats:
-    """What `_messages` returns, for a coupling within ±`MOST_LOG_ODDS`."""
+def _messages_in_odds(fields: Floats, closes: npt.NDArray[np.bool_], coupling: npt.ArrayLike) -> Floats:
+    """What `_messages` returns, [..., T] for several chains, for couplings within ±`MOST_LOG_ODDS`."""
     ends = np.stack([np.ones_like(fields), np.where(closes, 1, np.exp(coupling))])
-    return np.log(scan(OddsMaps(ends, np.exp(_within(fields, MOST_LOG_FIELD))), np.ones(1)))
+    return np.log(
+        scan(OddsMaps(ends, np.exp(_within(fields, MOST_LOG_FIELD))), np.ones((*fields.shape[:-1], 1)))
+    )
 
 
 def _within(values: Floats, most: float) -> Floats:

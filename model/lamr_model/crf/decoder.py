@@ -4,12 +4,9 @@ LayerNorm → Linear → GELU → Linear give each rubric's emissions, a softmax
 (LaMR paper, section 3.2).
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+from lamr_base.records import dataclass
 
 from lamr_model.crf import crf
 from lamr_model.crf.chain import Chain, Packing
@@ -68,11 +65,13 @@ class Decoder:
         packing = Packing.of(cu_seqlens, int(emissions.shape[0]))
         mixed = _mixed(emissions, gate)
         chain = Chain.of(mixed, packing, self._fused_crf)
+        chains = [chain, *(self._rubric_chains(emissions, packing) if want_rubrics else ())]
+        keep_prob, *rubrics = crf.keep_probabilities(chains).astype(np.float32)
         return Decoded(
             keep=crf.best_labels(chain),
-            keep_prob=_keep_prob(chain),
+            keep_prob=keep_prob,
             margin=mixed[:, 1] - mixed[:, 0],
-            rubric_prob=self._rubric_prob(emissions, packing) if want_rubrics else None,
+            rubric_prob=np.stack(rubrics, axis=1) if want_rubrics else None,
             gate=gate if want_rubrics else None,
         )
 
@@ -87,8 +86,10 @@ class Decoder:
         """
         count = int(emissions.shape[0])
         packing = Packing.of([0, count], count)
-        chain = Chain.of(_mixed(emissions, gate), packing, self._fused_crf)
-        return _keep_prob(chain), self._rubric_prob(emissions, packing)
+        fused = Chain.of(_mixed(emissions, gate), packing, self._fused_crf)
+        chains = [fused, *self._rubric_chains(emissions, packing)]
+        keep, *rubrics = crf.keep_probabilities(chains).astype(np.float32)
+        return keep, np.stack(rubrics, axis=1)
 
     def emissions(self, fused: Array) -> tuple[Array, Array]:
         """Each rubric's emissions [T, K, 2] and the gate [T, K], float32, from `fused` [T, D].
@@ -110,10 +111,8 @@ class Decoder:
             gate = softmax(inward[:, -K:] + self.weights.gate_bias)
         return emissions.reshape(-1, K, 2), gate
 
-    def _rubric_prob(self, emissions: Array, packing: Packing) -> Array:
-        """Each rubric's own marginals, [T, K]."""
-        chains = (Chain.of(emissions[:, k, :], packing, crf) for k, crf in enumerate(self._rubric_crfs))
-        return np.stack([_keep_prob(each) for each in chains], axis=1)
+    def _rubric_chains(self, emissions: Array, packing: Packing) -> list[Chain]:
+        return [Chain.of(emissions[:, k, :], packing, crf) for k, crf in enumerate(self._rubric_crfs)]
 
     def _hidden(self, fused: Array, inward: Array) -> Array:
         """Hidden states of the heads, [T, H]."""
@@ -135,7 +134,3 @@ def _mixed(emissions: Array, gate: Array) -> Array:
     """The fused emissions, [T, 2]."""
     mixed: Array = (emissions * gate[:, :, None]).sum(axis=1)
     return mixed
-
-
-def _keep_prob(chain: Chain) -> Array:
-    return crf.keep_probability(chain).astype(np.float32)

@@ -1,7 +1,5 @@
 """The few neural layers that the decoder needs."""
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 import numpy as np

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 from lamr_base.errors import ModelMismatchError
-from lamr_base.private_files import replaced
 from lamr_base.python_parser import PYTHON_PARSER
+from lamr_base.records import dataclass
 
 from lamr_model.crf.chain import LinearChainCrf
 from lamr_model.crf.layers import Array
@@ -151,6 +150,8 @@ class DecoderWeights:
             OSError: the folder can't be written.
         """
         arrays = {name: getattr(self, field) for field, name in _NAMES.items()}
+        from lamr_base.private_files import replaced  # noqa: PLC0415  # a process that only reads needs none of it
+
         with replaced(Path(path)) as part, part.open("wb") as file:
             np.savez_compressed(file, **arrays)
 

@@ -3,10 +3,8 @@
 It takes an onnxruntime session's place: the same inputs give the same outputs, whether parts were kept or not.
 """
 
-from __future__ import annotations
-
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,11 +23,11 @@ Ids = NDArray[np.int64]
 class ApartSession:
     """The two graphs of an encoder, and the states of parts that were read."""
 
-    def __init__(self, part: Any, fusion: Any, spec: PartSpec, kept: KeptStates) -> None:
+    def __init__(self, part: Callable[[], Any], fusion: Any, spec: PartSpec, kept: KeptStates) -> None:
         """Take what was opened.
 
         Args:
-            part: the session that reads parts.
+            part: gives the session that reads parts; it is called when a part is to be read.
             fusion: the session that brings parts together; its inputs and outputs, less the states, are the encoder's.
             spec: names the model, and where a query ends.
             kept: is looked up and filled, and closed with the session.
@@ -67,12 +65,12 @@ class ApartSession:
 
     def get_providers(self) -> list[str]:
         """Return the execution providers, best first."""
-        providers: list[str] = self._part.get_providers()
+        providers: list[str] = self._fusion.get_providers()
         return providers
 
     def get_session_options(self) -> Any:
         """Return onnxruntime's options, which both sessions have."""
-        return self._part.get_session_options()
+        return self._fusion.get_session_options()
 
     def parts(self, sequence: Ids) -> list[Ids]:
         """Return the parts of a sequence int64 [t]: the query up to the first separator, and what follows it."""
@@ -93,7 +91,7 @@ class ApartSession:
         return KeptStates.key(self._spec.model_sha256, part)
 
     def _read(self, missing: Mapping[bytes, Ids], options: Any) -> dict[bytes, NDArray[np.float16]]:
-        (states,) = self._part.run([STATES], encoder_feed(list(missing.values())), options)
+        (states,) = self._part().run([STATES], encoder_feed(list(missing.values())), options)
         ends = np.cumsum([len(part) for part in missing.values()])[:-1]
         # Copies, because a part that is kept would keep the states of the whole batch.
         read = {key: own.copy() for key, own in zip(missing, np.split(states, ends), strict=True)}

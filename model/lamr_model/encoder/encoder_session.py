@@ -3,8 +3,7 @@
 Below the serving packages, only this module uses onnxruntime, which it imports when a file is opened.
 """
 
-from __future__ import annotations
-
+import functools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -83,7 +82,9 @@ def open_encoder(
     spec = None if kept is None else PartSpec.load(path.parent)
     if kept is None or spec is None:
         return opened(path, ENCODER_INPUTS, ENCODER_OUTPUTS)
-    part = opened(path.with_name(PART_FILE), ENCODER_INPUTS, (STATES,))
+    part = functools.cache(lambda: opened(path.with_name(PART_FILE), ENCODER_INPUTS, (STATES,)))
+    if not kept.on_disk:  # where all parts were kept by an earlier process, this one reads none
+        part()
     fusion = opened(path.with_name(FUSION_FILE), (*ENCODER_INPUTS, STATES), ENCODER_OUTPUTS)
     return ApartSession(part, fusion, spec, kept)
 

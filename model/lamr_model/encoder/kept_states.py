@@ -1,7 +1,5 @@
 """`KeptStates`: what an encoder made of parts that it read, by content, in bounded memory and on a bounded disk."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import threading
@@ -38,6 +36,11 @@ class KeptStates:
         self._lock = threading.Lock()
         self._cache = Cache(file, _log.warning, MOST_STATES_BYTES)
         self._on_disk = self._cache.keys(KIND)
+
+    @property
+    def on_disk(self) -> bool:
+        """Whether the file has states of an earlier process."""
+        return bool(self._on_disk)
 
     @staticmethod
     def key(model: str, part: NDArray[np.int64]) -> bytes:

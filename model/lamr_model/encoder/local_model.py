@@ -4,15 +4,13 @@ It has Triton's encoder and decoder, and so gives the same answers. The client p
 and training fits scorings on it.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from lamr_base.errors import ClosedError, ModelMismatchError, ServerError
+from lamr_base.errors import ClosedError, LamrError, ModelMismatchError, ServerError
 from numpy.typing import NDArray
 
 from lamr_model.crf import Decoder, DecoderWeights
@@ -116,6 +114,8 @@ class LocalModel:
         feed = encoder_feed([request.input_ids for request in requests])
         try:
             fused, relevance = self._session.run(ENCODER_OUTPUTS, feed)
+        except LamrError:
+            raise
         except Exception as error:  # onnxruntime's exceptions share no base but this
             raise ServerError(f"onnxruntime failed on a batch of {lengths} tokens ({error})") from error
         code, bounds = code_states(fused, lengths, [request.document_span for request in requests])

@@ -3,8 +3,6 @@
 On a server, Triton itself makes the same inputs from `config.pbtxt`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

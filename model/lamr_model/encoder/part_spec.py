@@ -8,11 +8,11 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from dataclasses import dataclass
 from pathlib import Path
 
 from lamr_base.errors import ModelMismatchError
 from lamr_base.files import read_regular
+from lamr_base.records import dataclass
 
 from lamr_model.names import ONNX_FILE, PARTS_FILE
 

@@ -3,8 +3,6 @@
 One interface, wherever the model runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol

@@ -12,11 +12,11 @@ import dataclasses
 import hashlib
 import json
 import zlib
-from dataclasses import dataclass
 from pathlib import Path
 
 from lamr_base.errors import ModelMismatchError
 from lamr_base.files import MIB, read_regular
+from lamr_base.records import dataclass
 
 from lamr_model.names import PERPLEXITY, SPEC_FILE, version_folder
 from lamr_model.spec import FORMAT, typed

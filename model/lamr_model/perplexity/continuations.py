@@ -4,13 +4,11 @@ The prefix and a text are encoded together, as the model would read them. A toke
 the beginning of the text belongs to the prefix.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from lamr_base.errors import InvalidInputError
+from lamr_base.records import dataclass
 from numpy.typing import NDArray
 
 from lamr_model.perplexity.causal_scorer import CausalScorer, IntArray

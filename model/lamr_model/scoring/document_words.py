@@ -6,11 +6,11 @@ for most languages and needs no grammar. The module knows words and layouts; it 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from lamr_base.arrays import Float64Array
+from lamr_base.records import dataclass
 from lamr_postprocess.layout import LineLayout
 from numpy.typing import NDArray
 

@@ -10,13 +10,10 @@ behind those that resemble the query's last ones tell how it goes on, though the
 knows no tokens and no model.
 """
 
-from __future__ import annotations
-
-import re
-from dataclasses import dataclass
-
 import numpy as np
 from lamr_base.arrays import Float64Array
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 from lamr_postprocess.layout import LineLayout
 
 from lamr_model.bm25 import length_norm, rarity, saturated
@@ -115,8 +112,8 @@ BEHIND, FADING = 4, 0.7
 """How many lines behind one that resembles them go on from it; and what counts of each further line, in either."""
 LEAST_ALIKE = 0.3
 """The share of a line's terms, weighed by how rare they are in the file, that a line must have to resemble it."""
-_CODE = re.compile(r"[=;{}\[(]\s*$|\w\([^)]|\w\(\)|[)\]][;:]?\s*$|\w\s?[-+|&]?=\s?\S")
-_LISTED = re.compile(r"\s*(?:[-*\u2022]|\d+[.)])\s")
+_CODE = expression(r"[=;{}\[(]\s*$|\w\([^)]|\w\(\)|[)\]][;:]?\s*$|\w\s?[-+|&]?=\s?\S")
+_LISTED = expression(r"\s*(?:[-*\u2022]|\d+[.)])\s")
 _MOST = 0.5  # of the lines
 
 

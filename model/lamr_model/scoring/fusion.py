@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from lamr_base.arrays import Float32Array, Float64Array, logit
+from lamr_base.records import dataclass
 from lamr_postprocess.layout import LineLayout
 from lamr_postprocess.lines import TokenLines
 from numpy.typing import NDArray

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from lamr_base.arrays import Float32Array, Float64Array
+from lamr_base.records import dataclass
 from lamr_postprocess.layout import LineLayout
 from numpy.typing import NDArray
 

@@ -8,11 +8,11 @@ an input means nor what becomes of a state.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from lamr_base.arrays import Float32Array, SegmentedRows, stable_order, sums_of_segments
+from lamr_base.records import dataclass
 from numpy.typing import NDArray
 
 from lamr_model.crf.layers import product

@@ -8,11 +8,12 @@ decide (`lamr_model.crf`). The module needs numpy alone; it knows no tokens, no 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from lamr_base.arrays import Float32Array, Float64Array, logit
+from lamr_base.records import dataclass
+from lamr_postprocess.lines import split_lines
 from lamr_postprocess.source_file import SourceFile
 from numpy.typing import NDArray
 
@@ -38,6 +39,7 @@ from lamr_model.scoring.line_vectors import (
     LineVectors,
     QueryVectors,
     WordMatching,
+    WordSums,
     WordTable,
     vector_inputs,
 )
@@ -63,6 +65,31 @@ class ScoredLines:
 
     logits: Float64Array
     dependency: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class FileLines:
+    """What the model reads of a file's lines, whatever is asked about them.
+
+    Attributes:
+        words: of all lines.
+        positions, relations: of those with ink.
+        forms: of all lines.
+    """
+
+    words: DocumentWords
+    positions: Positions
+    relations: Relations
+    forms: LineForms
+
+    @classmethod
+    def of(cls, source: SourceFile) -> FileLines:
+        """Read a file."""
+        words = DocumentWords.of(TermIndex.of(source.body, source.layout), source.layout)
+        positions = Positions.of(words)
+        defined, using = (positions.place[lines] for lines in words.definitions)
+        forms = line_forms(split_lines(source.body), source.layout)  # which nothing else of code reads
+        return cls(words, positions, Relations.of(positions, defined, using), forms)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +167,7 @@ class LineModel:
     @cached_property
     def place(self) -> dict[str, int]:
         """The place of each word."""
-        return {word: place for place, word in enumerate(self.words)}
+        return dict(zip(self.words, range(len(self.words)), strict=True))
 
     def ask(
         self, queries: Sequence[Query], source: SourceFile, near_named: Float64Array
@@ -152,33 +179,31 @@ class LineModel:
             source: the file.
             near_named: float64 [L], how near each line is to one that the query names by number.
         """
-        words, positions, forms = source.once((), lambda: _read(source), "words")
+        lines = source.kept("lines", None, lambda: FileLines.of(source))
+        sums = source.kept(
+            "sums", self.line, lambda: WordSums.of(lines.words, lines.positions, self.place, self.line)
+        )
         asked = (QueryWords.of(each.text, each.task, source.path, self.place) for each in queries)
-        return tuple(self._ask(each, forms, words, positions, near_named) for each in asked)
+        return tuple(self._ask(each, lines, sums, near_named) for each in asked)
 
     def _ask(
-        self,
-        asked: QueryWords,
-        forms: LineForms,
-        words: DocumentWords,
-        positions: Positions,
-        near_named: Float64Array,
+        self, asked: QueryWords, lines: FileLines, sums: WordSums, near_named: Float64Array
     ) -> QueryLines:
+        words, positions = lines.words, lines.positions
         matches = Matches.of(asked, words, positions)
         weights = self.matching.weights(matches.features)
         exact, shares = np.exp(np.clip(weights[:, ::2], LEAST_WEIGHT, MOST_WEIGHT)).T
         plain = (
-            line_features(forms, words, positions, near_named, asked),
+            line_features(lines.forms, words, positions, near_named, asked),
             lexical(matches, positions, exact * matches.rarity),
             evidence(matches, words, positions),
         )
         known = np.array([self.place.get(term, -1) for term in matches.terms], np.int64)
         told = QueryVectors.of(known, weights[:, 1], shares, self.query, self.matching)
-        defined, using = (positions.place[lines] for lines in words.definitions)
         return QueryLines(
             positions,
-            Relations.of(positions, defined, using),
-            LineVectors.of(words, positions, self.place, self.line, told, self.matching.block_prior),
+            lines.relations,
+            LineVectors.of(sums, positions, told, self.matching.block_prior),
             np.concatenate(plain, axis=1, dtype=np.float32),
             matches.terms,
             together(asked, matches),
@@ -215,12 +240,6 @@ class LineModel:
     @cached_property
     def _decoder(self) -> Decoder:
         return Decoder(self.decoder)
-
-
-def _read(source: SourceFile) -> tuple[DocumentWords, Positions, LineForms]:
-    """Return what a file's words and lines are, whatever is asked."""
-    words = DocumentWords.of(TermIndex.of(source.body, source.layout), source.layout)
-    return words, Positions.of(words), line_forms(source.body_lines, source.layout)
 
 
 def input_count(width: int) -> int:

@@ -7,10 +7,10 @@ learned weights; it knows neither forms nor layers.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from lamr_base.arrays import Float32Array, SegmentedRows, stable_order, sums_of_segments
+from lamr_base.records import dataclass
 from numpy.typing import NDArray
 
 from lamr_model.crf.layers import product
@@ -123,37 +123,26 @@ class QueryVectors:
 
 
 @dataclass(frozen=True, eq=False)
-class LineVectors:
-    """The words of I lines as vectors, and a query's.
+class WordSums:
+    """The words of I lines as vectors.
 
     Attributes:
-        query: the query's.
         sums: float32 [I, d], the sums of the vectors of each line's words.
+        counts: float32 [I], how many these are.
         scale, near_scale: float32 [I, 1], what the sums of a line and of the lines near it are multiplied by.
         prior: float32 [I], how likely a line is needed, whatever is asked, by its words.
-        block: float32 [B, 3], of each block: its match with the query's vector, what it adds to the prior of its lines,
-            and its match with the query's words.
-        blocks: int64 [I], the number of each line's block.
     """
 
-    query: QueryVectors
     sums: Float32Array
+    counts: Float32Array
     scale: Float32Array
     near_scale: Float32Array
     prior: Float32Array
-    block: Float32Array
-    blocks: NDArray[np.int64]
 
     @classmethod
-    def of(  # noqa: PLR0913, PLR0917  # lines, and what is known of words
-        cls,
-        words: DocumentWords,
-        positions: Positions,
-        vocabulary: Mapping[str, int],
-        table: WordTable,
-        query: QueryVectors,
-        block_prior: Float32Array,
-    ) -> LineVectors:
+    def of(
+        cls, words: DocumentWords, positions: Positions, vocabulary: Mapping[str, int], table: WordTable
+    ) -> WordSums:
         """Add up the vectors of each line's words."""
         known, position = known_words(words, positions, vocabulary)
         sizes = np.bincount(position, minlength=len(positions))
@@ -163,20 +152,45 @@ class LineVectors:
         row[distinct] = np.arange(len(distinct))
         sums = SegmentedRows.of(row[known], sizes).sums(table[distinct])
         scale = _scale(counts)
+        near_scale = _scale(_nearby(np.pad(counts, NEAR)[:, None])[:, 0])
         prior = np.bincount(position, table.alone[known], len(positions)) * scale[:, 0]
+        return cls(sums, counts, scale, near_scale, prior.astype(np.float32))
+
+
+@dataclass(frozen=True, eq=False)
+class LineVectors:
+    """The words of I lines as vectors, and a query's.
+
+    Attributes:
+        query: the query's.
+        lines: those of the lines.
+        block: float32 [B, 3], of each block: its match with the query's vector, what it adds to the prior of its lines,
+            and its match with the query's words.
+        blocks: int64 [I], the number of each line's block.
+    """
+
+    query: QueryVectors
+    lines: WordSums
+    block: Float32Array
+    blocks: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, lines: WordSums, positions: Positions, query: QueryVectors, block_prior: Float32Array
+    ) -> LineVectors:
+        """Compare the blocks with a query."""
         block = np.zeros((0, 3), np.float32)
         if len(positions):
             starts = positions.block_starts
-            view = sums_of_segments(sums, starts) * _scale(np.add.reduceat(counts, starts))
+            view = sums_of_segments(lines.sums, starts) * _scale(np.add.reduceat(lines.counts, starts))
             sides = (view @ query.views[2], view @ block_prior, _log_sums(query.matches(view)))
             block = np.stack(sides, axis=1)
-        near_scale = _scale(_nearby(np.pad(counts, NEAR)[:, None])[:, 0])
-        return cls(query, sums, scale, near_scale, prior.astype(np.float32), block, positions.blocks)
+        return cls(query, lines, block, positions.blocks)
 
     @property
     def width(self) -> int:
         """How many numbers a line has, 7 + 2 d."""
-        return vector_inputs(self.sums.shape[1])
+        return vector_inputs(self.lines.sums.shape[1])
 
     def write(self, first: int, last: int, columns: Float32Array) -> None:
         """Write what is said of a stretch of lines.
@@ -186,17 +200,17 @@ class LineVectors:
             columns: float32 [last - first, 7 + 2 d]: how each view matches the query's vector; the prior; how each view
                 matches the query's words; the products of the near view with the query's; the own view.
         """
-        query, count = self.query, len(self.sums)
+        query, lines, count = self.query, self.lines, len(self.blocks)
         near_asked, own = np.split(columns[:, 2 * VIEWS + 1 :], 2, axis=1)
-        np.multiply(self.sums[first:last], self.scale[first:last], out=own)
-        around = self.sums[max(0, first - NEAR) : min(count, last + NEAR)]
+        np.multiply(lines.sums[first:last], lines.scale[first:last], out=own)
+        around = lines.sums[max(0, first - NEAR) : min(count, last + NEAR)]
         missing = (max(0, NEAR - first), max(0, last + NEAR - count))
         near = _nearby(np.pad(around, (missing, (0, 0))))
-        near *= self.near_scale[first:last]
+        near *= lines.near_scale[first:last]
         of_block = self.block.take(self.blocks[first:last], axis=0)
         scalars = (
             *(own @ query.views[0], near @ query.views[1], of_block[:, 0]),
-            self.prior[first:last] + of_block[:, 1],
+            lines.prior[first:last] + of_block[:, 1],
             *(_log_sums(query.matches(np.ascontiguousarray(own))), _log_sums(query.matches(near))),
             of_block[:, 2],
         )

@@ -7,12 +7,12 @@ callers know.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from lamr_base.arrays import Float64Array
 from lamr_base.errors import ModelMismatchError
+from lamr_base.records import dataclass
 from numpy.typing import NDArray
 
 from lamr_model.model_io import ChunkResult

@@ -6,14 +6,13 @@ to the file that the diff's last header names. In a log or a command's output, a
 them, too (`named_text`): a time, a number, an identifier. The module doesn't know what lines are worth.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import chain
 
 import numpy as np
 from lamr_base.arrays import Float64Array
+from lamr_base.expressions import expression
 from lamr_postprocess.detection import detect_language
 from lamr_postprocess.lines import BoolArray, IntArray
 from lamr_postprocess.listing import ListingPlaces
@@ -28,7 +27,7 @@ _ENOUGH = 0.75  # of the weight of the line that holds most names
 
 _TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?"
 _NAMES = tuple(
-    re.compile(form)
+    expression(form)
     for form in (
         rf"(?<![\w:.]){_TIME}(?![\w:])",
         r"(?<![\w/-])\d{4}[-/]\d{2}[-/]\d{2}(?![\d-])",
@@ -40,11 +39,11 @@ _NAMES = tuple(
         r"(?<![\w.])[A-Za-z]\w*_\w+(?![\w])|(?<![\w.])\w*[a-z][A-Z]\w*|(?<![\w.])(?:[A-Z][\w]*\.)+\w+",  # a_b, aB, A.b
     )
 )
-_NUMBERED_LINE = re.compile(r"\blines?\s(?:[\d,\s\u2013-]|and|to)*$", re.IGNORECASE)
-_QUOTED_RANGE = re.compile(
+_NUMBERED_LINE = expression(r"\blines?\s(?:[\d,\s\u2013-]|and|to)*$", re.IGNORECASE)
+_QUOTED_RANGE = expression(
     rf"(?<![\w:.])(?P<first>{_TIME})\s?(?:-|\u2013|to|and|until|till)\s?(?P<last>{_TIME})(?![\w:])"
 )
-_CLOCK = re.compile(r"(?<![\d:])(\d{1,2}):(\d{2})(?::(\d{2}))?(?!\d)|(?<=\d{4}:)(\d{2}):(\d{2}):(\d{2})")
+_CLOCK = expression(r"(?<![\d:])(\d{1,2}):(\d{2})(?::(\d{2}))?(?!\d)|(?<=\d{4}:)(\d{2}):(\d{2}):(\d{2})")
 
 
 def named_text(words: str, text: str, spans: IntArray) -> BoolArray:
@@ -133,7 +132,7 @@ _NUMBER, _TO = r"\d{1,7}(?!\d)", r"\s?(?:-|\u2013|to|through)\s?"
 _RANGE = rf"L?{_NUMBER}(?:{_TO}L?{_NUMBER})?"
 _LIST = rf"{_RANGE}(?:(?:,\s?(?:and\s)?|\sand\s){_RANGE}){{0,20}}"
 _FORMS = tuple(
-    re.compile(form, re.IGNORECASE)
+    expression(form, re.IGNORECASE)
     for form in (
         rf"{_PATH}[\"'`]?:(?P<numbers>{_RANGE})",  # most tools, with or without a column after it
         rf"{_PATH}\((?P<numbers>{_NUMBER})(?:,\d+)*\)",  # MSBuild, TypeScript
@@ -145,13 +144,13 @@ _FORMS = tuple(
     )
 )
 """How lines of a file that is named are named."""
-_BARE = re.compile(rf"\blines?\s(?P<numbers>{_LIST})", re.IGNORECASE)
-_ANY_PATH = re.compile(_PATH)
-_EACH_RANGE = re.compile(
+_BARE = expression(rf"\blines?\s(?P<numbers>{_LIST})", re.IGNORECASE)
+_ANY_PATH = expression(_PATH)
+_EACH_RANGE = expression(
     rf"(?P<first>{_NUMBER})(?:{_TO}L?(?P<last>{_NUMBER})|,(?P<printed>{_NUMBER})p)?", re.IGNORECASE
 )
-_DIFFED = re.compile(r"--- [\"']?(?P<path>[^\t\"']+)")
-_HUNK = re.compile(r"@@ -(?P<first>\d{1,7})(?:,(?P<count>\d{1,7}))? \+\d+(?:,\d+)? @@")
+_DIFFED = expression(r"--- [\"']?(?P<path>[^\t\"']+)")
+_HUNK = expression(r"@@ -(?P<first>\d{1,7})(?:,(?P<count>\d{1,7}))? \+\d+(?:,\d+)? @@")
 
 
 def named_lines(words: str, path: str, lines: int) -> NDArray[np.bool_]:

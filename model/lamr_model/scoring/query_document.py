@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from lamr_base.arrays import Float64Array, ranges
 from lamr_base.errors import InvalidInputError
+from lamr_base.records import dataclass
 from lamr_postprocess.layout import LineLayout
 from lamr_postprocess.minified import minified
 from lamr_postprocess.outputs import failing_lines

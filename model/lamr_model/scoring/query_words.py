@@ -7,13 +7,13 @@ is worth, the line model decides; this module only describes words. It knows no 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 import numpy as np
 from lamr_base.arrays import Float32Array
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 
 from lamr_model.query_kind import asks
 from lamr_model.query_truncation import bounded
@@ -32,7 +32,7 @@ _LONGEST_TITLE_LINE = 400
 _LETTERS = 12
 _UNKNOWN_RANK = 1.1  # beyond the last known word, which has 1
 _BEFORE_CODE, _AFTER_CODE = frozenset("`./\\#$@-"), frozenset("`([/_")
-_PATH_WORD = re.compile(r"\w+")
+_PATH_WORD = expression(r"\w+")
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ It calls the other modules of this package in order. A client that prunes, a pac
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from lamr_base.arrays import Float64Array, logit, sigmoid
 from lamr_base.errors import ModelMismatchError
+from lamr_base.records import dataclass
 from lamr_postprocess.layout import LineLayout, token_lines
 from lamr_postprocess.lines import CharacterMeans, TokenLines
 from numpy.typing import NDArray

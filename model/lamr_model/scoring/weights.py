@@ -3,12 +3,9 @@
 The module knows the file; what its numbers do, `line_model` and `fusion` know.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import io
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,6 +13,7 @@ import numpy as np
 from lamr_base.errors import ModelMismatchError
 from lamr_base.files import MIB, read_regular
 from lamr_base.python_parser import PYTHON_PARSER
+from lamr_base.records import dataclass
 from numpy.typing import NDArray
 
 from lamr_model.crf import DecoderWeights

@@ -7,17 +7,15 @@ more, `ANY`, costs more than each of them, piece by piece. Costs add up: a text 
 module knows pieces; it knows no budget.
 """
 
-from __future__ import annotations
-
+import json
 import re
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from importlib import import_module
-from importlib.resources import files
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
+from lamr_base.expressions import expression
 from lamr_postprocess.lines import code_points
 from numpy.typing import NDArray
 
@@ -26,16 +24,17 @@ TABLES = ("o200k", "cl100k", "claude", "qwen", "llama")
 ANY = "any"
 """Stands for a tokenizer: a count that isn't below any table's."""
 
+_TABLES_FILE = Path(__file__).parent / "data" / "token-tables.json"
 _SCALE = 1000  # costs are thousandths of tokens, so that sums are exact
 _MARKS = r"!-/:-@\[-`{-~"
-_PIECE = re.compile(
+_PIECE = expression(
     rf"[ \t{_MARKS}]?(?:[A-Z]+(?![a-z])|[A-Z]?[a-z]+)|[0-9]{{1,3}}| ?[{_MARKS}]+[\r\n]*"
     r"|[ \t]*[\r\n]+|[ \t]+(?=[ \t][^ \t])|[ \t]+|[^\x00-\x7f]+|.",
     re.DOTALL,
 )
-_WORD = re.compile(rf"([ \t{_MARKS}])?([A-Za-z]+)")
-_RUN = re.compile(rf"[{_MARKS}]+")
-_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
+_WORD = expression(rf"([ \t{_MARKS}])?([A-Za-z]+)")
+_RUN = expression(rf"[{_MARKS}]+")
+_LINE = expression(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _BLANK, _WHITE = "\n\n", " \t\r\n"
 _LONG = 20
 """Letters of a word, and characters of a run of white space, beyond which each costs `_BEYOND`."""
@@ -251,9 +250,6 @@ def _weights(name: str) -> dict[str, float]:
 
 @lru_cache(maxsize=1)
 def _tables() -> dict[str, dict[str, float]]:
-    """What each table's rows cost, in tokens."""
-    reader = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-    tables: dict[str, dict[str, float]] = reader.loads(
-        (files("lamr_model.tokens") / "data" / "token-tables.toml").read_text("utf-8")
-    )
+    """What each table's rows cost, in tokens of its tokenizer; `python -m benchmarks.token_tables --fit` writes it."""
+    tables: dict[str, dict[str, float]] = json.loads(_TABLES_FILE.read_bytes())
     return tables

@@ -4,8 +4,6 @@ The library panics on some of what such a file can say, and not before it is use
 would end the program.
 """
 
-from __future__ import annotations
-
 from tokenizers import Tokenizer
 
 _TRIAL = "def a_b(x):\n\treturn 'é' + \"1\" * 23\r\n    # 漢字 <s>"

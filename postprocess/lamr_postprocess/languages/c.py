@@ -1,7 +1,5 @@
 """C, and C++ on top of it. Preprocessor branches are compound statements; macros are definitions."""
 
-from __future__ import annotations
-
 import dataclasses
 
 from lamr_postprocess.languages import scans

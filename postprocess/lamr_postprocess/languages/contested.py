@@ -1,10 +1,9 @@
 """Endings of names that several languages share, and what in a text speaks for each of them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from lamr_base.records import dataclass
 
 from lamr_postprocess.languages.table import NEVER
 

@@ -1,7 +1,5 @@
 """C#."""
 
-from __future__ import annotations
-
 import dataclasses
 
 from lamr_postprocess.languages import scans

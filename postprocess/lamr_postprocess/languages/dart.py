@@ -1,7 +1,5 @@
 """Dart. The signature of a function and its body are neighbours in its tree."""
 
-from __future__ import annotations
-
 from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import with_grammar
 from lamr_postprocess.languages.table import ListKind, name_set
@@ -12,7 +10,7 @@ DART = with_grammar(
     ending="}",
     leading=r"@\w",
     stand_ins=("class $ {", "void $() {", "{"),
-    scan=scans.DART,
+    scan=scans.SLASHED,
     grammar="tree_sitter_dart:language",
     lists={
         "program|block|switch_block": ListKind(),

@@ -1,7 +1,5 @@
 """Formats of data: JSON with and without comments, YAML, TOML."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 
@@ -29,16 +27,16 @@ _ARRAY = replace(_OBJECT, comment=_VALUE)
 _ITEM = replace(_OBJECT, keep_first=True)  # the first member of an object in an array names it
 _JSON = {"object": _OBJECT, "array>object": _ITEM, "array": _ARRAY}
 JSON = with_grammar(
-    "json", scan=scans.JSON, grammar="tree_sitter_json:language", lists=_JSON, parses=_is_json
+    "json", scan=scans.SLASHED, grammar="tree_sitter_json:language", lists=_JSON, parses=_is_json
 )
 # The rows of a cell, and of what it printed, stand together.
 _CELLS = {**_JSON, "array": replace(_ARRAY, unless=frozenset({"string"}))}
 NOTEBOOK = with_grammar(
-    "notebook", scan=scans.JSON, grammar="tree_sitter_json:language", lists=_CELLS, parses=_is_json
+    "notebook", scan=scans.SLASHED, grammar="tree_sitter_json:language", lists=_CELLS, parses=_is_json
 )
 JSONC = with_grammar(
     "jsonc",
-    scan=scans.JSON,
+    scan=scans.SLASHED,
     grammar="tree_sitter_json:language",
     lists={
         "object|array": ListKind(separators=_COMMA, keep_last=True),
@@ -60,7 +58,7 @@ YAML = with_grammar(
 )
 TOML = with_grammar(
     "toml",
-    scan=scans.TOML,
+    scan=scans.HASHED,
     grammar="tree_sitter_toml:language",
     lists={
         "document": ListKind(),

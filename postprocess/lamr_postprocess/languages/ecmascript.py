@@ -1,7 +1,5 @@
 """JavaScript, and TypeScript on top of it; both with JSX."""
 
-from __future__ import annotations
-
 import dataclasses
 
 from lamr_postprocess.languages import scans

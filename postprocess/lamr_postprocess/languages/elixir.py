@@ -1,7 +1,5 @@
 """Elixir."""
 
-from __future__ import annotations
-
 from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import with_grammar
 from lamr_postprocess.languages.table import ListKind, name_set

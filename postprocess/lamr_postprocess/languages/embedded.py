@@ -1,13 +1,11 @@
 """Which language a part of a text is in that its tag describes: the script or the style of a page."""
 
-from __future__ import annotations
-
-import re
+from lamr_base.expressions import expression
 
 from lamr_postprocess.languages.registry import language_named
 from lamr_postprocess.languages.table import Language
 
-_ATTRIBUTE = re.compile(rb"\b(?:lang|type)\s*=\s*[\"']?([\w./+-]+)")
+_ATTRIBUTE = expression(rb"\b(?:lang|type)\s*=\s*[\"']?([\w./+-]+)")
 _LONGEST_TAG = 2_000  # bytes
 _NAMES = {
     "module": "javascript",

@@ -1,9 +1,7 @@
 """Java, to version 21."""
 
-from __future__ import annotations
-
 from lamr_postprocess.languages import scans
-from lamr_postprocess.languages.plain import LIKE_KOTLIN
+from lamr_postprocess.languages.plain import LIKE_JAVA
 from lamr_postprocess.languages.table import BLOCK_COMMENT, ListKind, braced, name_set
 
 _MEMBERS = ListKind(separators=frozenset({";"}))
@@ -55,7 +53,7 @@ JAVA = braced(
     name="java",
     suffixes=frozenset({".java", ".jav"}),
     leading=r"@(?!interface)\w",
-    wholes=LIKE_KOTLIN,
+    wholes=LIKE_JAVA,
     stand_ins=("class $ {", "void $() {", "{"),
     hints=(
         r"^package [\w.]+;",
@@ -64,7 +62,7 @@ JAVA = braced(
         r"^[ \t]*(public|protected|private)( static| final| abstract| synchronized)* [\w<>\[\], ]+ \w+\(",
         r"^[ \t]*@Override\b",
     ),
-    scan=scans.JAVA,
+    scan=scans.SLASHED,
     grammar="tree_sitter_java:language",
     lists={
         "block_comment": BLOCK_COMMENT,

@@ -1,7 +1,5 @@
 """Kotlin."""
 
-from __future__ import annotations
-
 from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import with_grammar
 from lamr_postprocess.languages.table import ListKind, name_set
@@ -16,7 +14,7 @@ KOTLIN = with_grammar(
     ending="}",
     leading=r"@\w",
     stand_ins=("class $ {", "fun $() {", "run {"),
-    scan=scans.KOTLIN,
+    scan=scans.TICKED,
     grammar="tree_sitter_kotlin:language",
     hints=(
         r"^[ \t]*(private |public |internal |override |suspend |inline )*fun (<.*> )?[\w.]+\(",

@@ -1,7 +1,5 @@
 """Pages: HTML, Vue, Svelte and XML. A script or a style inside is read in its own language."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from lamr_postprocess.languages import scans

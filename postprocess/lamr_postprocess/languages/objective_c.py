@@ -1,7 +1,5 @@
 """Objective-C, on top of C's table. Macros that its headers use in place of keywords are replaced for parsing."""
 
-from __future__ import annotations
-
 from lamr_postprocess.languages.c import C
 from lamr_postprocess.languages.plain import with_grammar
 from lamr_postprocess.languages.table import ListKind, name_set

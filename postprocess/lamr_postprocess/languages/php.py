@@ -1,7 +1,5 @@
 """PHP, with the HTML around it."""
 
-from __future__ import annotations
-
 from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import IN_PHP
 from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, ListKind, braced, name_set

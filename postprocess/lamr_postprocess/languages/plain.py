@@ -4,8 +4,6 @@ A language with a grammar stands here, too, if its wheel may be absent or its fi
 module adds the grammar to its row.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from functools import partial
@@ -57,44 +55,52 @@ remark = partial(AtomicSpan, says_nothing=True)
 """A comment."""
 
 
-def _nesting(opening: str, inside: str, closing: str, *, nothing: bool = True) -> AtomicSpan:
-    """A comment, or something else, that may hold another one, and else what is inside."""
-    closed = rf"(?:{inside}|{opening}(?:{inside})*{closing})*{closing}"
+def _nesting(opening: str, inside: str, closing: str, *, plain: str = "", nothing: bool = True) -> AtomicSpan:
+    """A comment, or something else, that may hold another one, and else plain characters or what is inside."""
+    inner = rf"{opening}{plain}(?:(?:{inside}){plain})*{closing}"
+    closed = rf"{plain}(?:(?:{inside}|{inner}){plain})*{closing}"
     return AtomicSpan(opening, closed, at_once=True, says_nothing=nothing)
 
 
 # What can't be parted. A text in quotes ends with its line unless a language says otherwise.
-_TEXT = AtomicSpan(r'"(?:[^"\\\n]|\\.)*"')
-_LETTERS = AtomicSpan(r"'(?:[^'\\\n]|\\.)*'")
+_TEXT = AtomicSpan(r'"[^"\\\n]*(?:\\[\s\S][^"\\\n]*)*"?')
+_LETTERS = AtomicSpan(r"'[^'\\\n]{0,2000}(?:\\[\s\S][^'\\\n]{0,2000}){0,200}'")
 _LETTER = AtomicSpan(r"'(?:[^'\\\n]|\\[^\n]{1,8})'")  # a type variable or a lifetime may follow a lone quote
 _TEXTS = (_TEXT, _LETTERS)
-_GAPPED_TEXT = AtomicSpan(r'"(?:[^"\\\n]|\\[ \t]*\n[ \t]*\\|\\.)*"')  # of Haskell, over several lines
+_GAPPED_TEXT = AtomicSpan(r'"[^"\\\n]*(?:\\(?:[ \t]*\n[ \t]*\\|.)[^"\\\n]*)*"?')  # of Haskell, over several lines
 # Texts that may go on in the next line.
 LONG_TEXT = AtomicSpan(r'"', r'[^"\\]*(?:\\[\s\S][^"\\]*)*"', at_once=True)
 LONG_LETTERS = AtomicSpan(r"'", r"[^'\\]*(?:\\[\s\S][^'\\]*)*'", at_once=True)
+_CELL_TEXT = AtomicSpan(r'"', r'"', at_once=True)
 _TRIPLE = AtomicSpan(r'"""', r'"""')
 TRIPLES = (_TRIPLE, AtomicSpan("'''", "'''"))
 _LINE_OF_C = remark(r"//[^\n]*")
 _BLOCK_OF_C = remark(r"/\*", r"\*/")
 _COMMENTS_OF_C = (_LINE_OF_C, _BLOCK_OF_C)
 LIKE_C = (*_COMMENTS_OF_C, *_TEXTS)
-LIKE_JAVASCRIPT = (*LIKE_C, AtomicSpan("`", r"(?:[^`\\]|\\[\s\S])*`", at_once=True))
-LIKE_KOTLIN = (*_COMMENTS_OF_C, _TRIPLE, _TEXT, _LETTER)
+LIKE_JAVASCRIPT = (*LIKE_C, AtomicSpan("`", r"[^`\\]*(?:\\[\s\S][^`\\]*)*`", at_once=True))
+LIKE_JAVA = (*_COMMENTS_OF_C, _TRIPLE, _TEXT, _LETTER)
+_NESTED_COMMENTS = (_LINE_OF_C, _nesting(r"/\*", r"\*(?!/)|/(?!\*)", r"\*/", plain="[^*/]*"))
+# A text with expressions in braces that may hold texts.
+_BRACED_TEXT = AtomicSpan(
+    r'"(?:[^"\\\n$]|\$\{(?:[^{}"\n]|"(?:[^"\\\n]|\\.)*"|\{[^{}\n]*\})*\}|\$(?!\{)|\$\{|\\(?s:.))*"?'
+)
+_LIKE_KOTLIN = (*_NESTED_COMMENTS, _TRIPLE, _BRACED_TEXT, _LETTER, AtomicSpan(r"`[^`\n]*`"))
 AFTER_HASH = remark(r"#[^\n]*")
-IN_RUST = (*_COMMENTS_OF_C, AtomicSpan(r'\br(?P<tag>#*)"', r'"{tag}'), _TEXT, _LETTER)
+IN_RUST = (*_NESTED_COMMENTS, AtomicSpan(r'\br(?P<tag>#*)"', r'"{tag}'), LONG_TEXT, _LETTER)
 _WORD_OF_HASH = remark(r"(?<![^\s;&|()])#[^\n]*")
 _HASHES = (AFTER_HASH, *_TEXTS)
 IN_PYTHON = (*TRIPLES, *_HASHES)
 AFTER_DASHES = remark(r"--[^\n]*")
 LIKE_HASKELL = (remark(r"\{-", r"-\}"), remark(r"(?<!\S)--[^\n]*"), _TRIPLE, _GAPPED_TEXT, _LETTER)
-_LIKE_OCAML = (_nesting(r"\(\*", r"[^(*]|\((?!\*)|\*(?!\))", r"\*\)"),
+_LIKE_OCAML = (_nesting(r"\(\*", r"\((?!\*)|\*(?!\))", r"\*\)", plain="[^(*]*"),
     AtomicSpan(r"\{(?P<tag>[a-z_]*)\|", r"\|{tag}\}"), LONG_TEXT, _LETTER)
 _RAW_IN_R = tuple(
     AtomicSpan(rf"\b[rR]{quote}(?P<tag>-*){re.escape(opening)}", rf"{re.escape(closing)}{{tag}}{quote}")
     for quote in "\"'"
     for opening, closing in ("()", "[]", "{}")
 )
-_IN_D = (*_COMMENTS_OF_C, _nesting(r"/\+", r"[^/+]|/(?!\+)|\+(?!/)", r"\+/"),
+_IN_D = (*_COMMENTS_OF_C, _nesting(r"/\+", r"/(?!\+)|\+(?!/)", r"\+/", plain="[^/+]*"),
     AtomicSpan(r'\bq"(?P<tag>[A-Za-z_]\w*)[ \t]*\n', r'^{tag}"'), AtomicSpan(r'\bq"[(\[{<]', r'[)\]}>]"'),
     AtomicSpan(r'\br"', '"'), AtomicSpan("`", "`"), LONG_TEXT, _LETTERS)
 _READER_OF_LISP = r"^[ \t]*#(?:_?|[+-](?:[^\s()]+|\([^()]*\)))[ \t]*$"
@@ -124,6 +130,8 @@ _ENVIRONMENTS = Template("environments",
     (AtomicSpan(r"\\(?:begin|end)\{[^{}\n]*\}"), AtomicSpan(rf"{_IF_OF_TEX}|\\(?:else|fi)(?![a-zA-Z@])")),
     opens=r"\A\\(?:begin\{(?P<name>.*)\}|if)", goes_on=r"\A\\else", closes=r"\A\\(?:end\{(?P<name>.*)\}|fi)",
     anywhere=False)
+_HEADINGS_OF_LATEX = tuple(
+    rf"\\{name}\*?[\[{{]" for name in ("part", "chapter", "section", "subsection", "subsubsection", "paragraph"))
 _CONDITIONS_OF_MAKE = Template("conditions",
     (AtomicSpan(r"^ *(?:if(?:n?(?:eq|def)\b|(?= [A-Z]))|else\b|endif\b)"),), opens=r"\A *if", goes_on=r"\A *else",
     closes=r"\A *endif")
@@ -137,7 +145,7 @@ def conditions(sign: str, behind: str = r"\b") -> Template:
     """Conditions of a preprocessor: what stands before its words and, as expressions, behind them."""
     return Template(
         "conditions",
-        (AtomicSpan(rf"^[ \t]*(?:{sign})[ \t]*(?i:if\w*|el\w+|end ?if){behind}"),),
+        (AtomicSpan(rf"^[ \t]*(?:{sign})[ \t]*(?i:if\w*|el\w+|end(?: ?if)?){behind}"),),
         opens=rf"(?i)\A\s*(?:{sign})\s*if",
         goes_on=rf"(?i)\A\s*(?:{sign})\s*el",
         closes=rf"(?i)\A\s*(?:{sign})\s*end",
@@ -171,16 +179,19 @@ _FRONT_TOML = AtomicSpan(r"\A\ufeff?\+\+\+[ \t]*\n", r"^\+\+\+[ \t]*$")
 # A fence may stand in a quotation and in an item of a list.
 _FENCE = AtomicSpan(r"^[ \t]*(?:(?:[>*+-]|\d{1,3}[.)])[ \t]*)*(?P<tag>`{3,9}|~{3,9})[^\n]*\n",
     r"^[ \t]*(?:>[ \t]*)*{tag}[`~]*[ \t]*$|\Z")
-_HEREDOC = AtomicSpan(r"<<[-~]?[ \t]?(?P<quote>['\"]?)(?P<tag>[A-Za-z_][\w.-]*)(?P=quote)", r"^[ \t]*{tag}[ \t]*$",
+HEREDOC = AtomicSpan(r"<<[-~]?[ \t]?(?P<quote>['\"]?)(?P<tag>[A-Za-z_][\w.-]*)(?P=quote)", r"^[ \t]*{tag}[ \t]*$",
     waits=True)
-IN_RUBY = (AtomicSpan(r"^=begin\b", r"^=end\b"), AtomicSpan(r"^__END__$", r"\Z"), _HEREDOC, *_HASHES)
-IN_PHP = (AtomicSpan(r"<<<[ \t]*(?P<quote>['\"]?)(?P<tag>[A-Za-z_]\w*)(?P=quote)[ \t]*\n", r"^[ \t]*{tag}\b"),
-    AtomicSpan(r"#(?!\[)[^\n]*"), *LIKE_C)
-_HEREDOC_OF_SHELL = AtomicSpan(
-    r"(?:(?<![<\w])|(?<=\s\d))<<-?[ \t]*\\?(?P<quote>['\"]?)(?P<tag>[A-Za-z_][\w.-]*)(?P=quote)",
+HEREDOC_OF_RUBY = AtomicSpan(r"<<[-~]?(?P<quote>['\"`]?)(?P<tag>[A-Z_]\w*)(?P=quote)", r"^[ \t]*{tag}[ \t]*$",
+    waits=True)
+IN_RUBY = (AtomicSpan(r"^=begin\b", r"^=end\b"), AtomicSpan(r"^__END__$", r"\Z"), HEREDOC_OF_RUBY, AFTER_HASH,
+    LONG_TEXT, LONG_LETTERS)
+HEREDOC_OF_PHP = AtomicSpan(r"<<<[ \t]*(?P<quote>['\"]?)(?P<tag>[A-Za-z_]\w*)(?P=quote)", r"^[ \t]*{tag}\b",
+    waits=True)
+IN_PHP = (HEREDOC_OF_PHP, AtomicSpan(r"#(?!\[)[^\n]*"), *_COMMENTS_OF_C, LONG_TEXT, LONG_LETTERS)
+HEREDOC_OF_SHELL = AtomicSpan(
+    r"<<(?<!<<<)(?!<)-?[ \t]*\\?(?P<quote>['\"]?)(?P<tag>[A-Za-z_][\w.-]*)(?P=quote)",
     r"^\t*{tag}[ \t]*$", waits=True)
-_IN_SHELL = (AtomicSpan(r"\\\S"), _WORD_OF_HASH, _HEREDOC_OF_SHELL, AtomicSpan(r"'", r"'"),
-    AtomicSpan(r'"(?:[^"\\]|\\[\s\S])*"'))
+_IN_SHELL = (AtomicSpan(r"\\\S"), _WORD_OF_HASH, HEREDOC_OF_SHELL, AtomicSpan(r"'", r"'"), LONG_TEXT)
 # A text of YAML that goes on in deeper lines; behind an item's dash, the key says how deep.
 _IN_YAML = (
     remark(r"(?<!\S)#[^\n]*"),
@@ -211,6 +222,7 @@ _PIPE = r"\\$|(?:&&|\|)[ \t]*$"
 
 
 # What a row may begin with that goes on with the one before it.
+_ATTRIBUTE = r"(?:#?\[[\w.].*\]|@:?[\w.]+(?:[ \t]*\(.*\))?)[ \t]*$"
 CHAINS = r"[ \t]*(?:\??\.[a-zA-Z_]|\|>|&&|\|\||\?\?|[-?:+*/%=](?=[ \t])|->|<<|>>)"
 PIPES = r"[ \t]*(?:[|&<]>|<\||&&|\|\||>>=?|<\$>|<\*>|<>|\+\+|[.$+*/](?=[ \t]))"
 _ROUND = r"\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\)"
@@ -324,6 +336,7 @@ _ON_IN_COBOL = rf".{{6}}-| {{11,}}(?!(?i:{_VERBS_OF_COBOL})\b|\d|[\w-]+\.[ \t]*$
 _AREA_A = r".{6} (?i:"
 _HEADINGS_OF_COBOL = (_AREA_A + r"[\w-]+[ \t]+DIVISION)\b", _AREA_A + r"[\w-]+[ \t]+SECTION)\b",
     _AREA_A + r"(?!PROGRAM-ID|AUTHOR|DATE|FD|SD|\d)[\w-]+)\.[ \t]*$")
+_CELLS = r"[ \t]*\|"
 HEADINGS_OF_MARKDOWN = (*(rf"#{{{level}}} " for level in range(1, 7)),
     r"(?!#|[-*>|])\S.*\n(?P<mark>=|-)(?P=mark)*[ \t]*$")
 IN_MARKDOWN = (_FRONT, _FRONT_TOML, _FENCE, _COMMENT_OF_XML, remark(r"\{/\*", r"\*/\}"),
@@ -355,11 +368,16 @@ _dashes = partial(by_lines, _DASHES)
 _percent = partial(by_lines, Comment("%"))
 slash = partial(by_lines, _SLASHES, frames=BRACED, wholes=LIKE_C, heads=HEADS, calls=True, goes_back=CHAINS)
 _page = partial(by_lines, _MARKUP, headings=_ELEMENTS, frames=_TAGS, wholes=_IN_PAGES, parts=_PARTS)
-nested = partial(by_lines, frames=BRANCHES, filled=True, goes_back=PIPES, documents=r"in[ \t]*$|@\w+[ \t]*$")
+nested = partial(by_lines, frames=BRANCHES, filled=True, goes_back=PIPES, documents=rf"in[ \t]*$|{_ATTRIBUTE}")
 """A language of indentation."""
 
 PLAIN: tuple[Language, ...] = (
-    by_lines(_NONE, "text", ".txt .log .out .err .csv .tsv", "plain plaintext log", blocks=output_frames),
+    by_lines(_NONE, "text", ".txt .text .log .out .err", "plain plaintext log", blocks=output_frames),
+    by_lines(_NONE, "csv", ".csv .tsv .psv", wholes=(_CELL_TEXT,), directives=r"\A.*"),
+    by_lines(_NONE, "other", "", "", "Earthfile", frames=ENDS, wholes=_TEXTS, heads=HEADS, calls=True, goes_on=OPERATOR,
+        goes_back=CHAINS, words=(conditions(r"[!%.$@`]|#(?! )"),), documents=_ATTRIBUTE,
+        directives=r"(?i:(?:package|module|namespace|syntax|grammar|vcl|version|edition|unit|library|program)[ \t]+"
+        r"[^({]*$|//@version)"),
     _hash("shell", ".sh .bash .zsh .ksh .bats .ebuild .eclass", "bash sh zsh",
         ".bashrc .bash_profile .bash_aliases .zshrc .zshenv .zprofile .profile PKGBUILD APKBUILD .envrc",
         "sh bash zsh ksh dash ash bats openrc-run", frames=_SHELL, wholes=_IN_SHELL, goes_on=_PIPE, filled=True,
@@ -367,7 +385,7 @@ PLAIN: tuple[Language, ...] = (
     _hash("fish", ".fish", "", "", "fish", frames=ENDS, wholes=_IN_SHELL[1:], goes_on=_PIPE, skips_mark=False),
     _hash("yaml", ".yaml .yml .cff", "yml", ".clang-format .clang-tidy .clangd", frames=CLOSERS, wholes=_IN_YAML),
     _hash("toml", ".toml", "", "Pipfile Cargo.lock poetry.lock uv.lock", headings=_SECTIONS, frames=CLOSERS,
-        wholes=(*TRIPLES, AFTER_HASH, *_TEXTS)),
+        wholes=(*TRIPLES, AFTER_HASH, _TEXT, AtomicSpan(r"'[^'\n]*'"))),
     _hash("ini", ".ini .cfg .conf .cnf .properties .editorconfig .desktop .env", "",
         ".gitconfig .gitmodules .npmrc .env .coveragerc .flake8 .pylintrc .pypirc .hgrc", headings=_SECTIONS,
         frames=BRACKETS, goes_on=BACKSLASH),
@@ -378,7 +396,7 @@ PLAIN: tuple[Language, ...] = (
         directives=r"(?:SHELL|MAKEFLAGS|VPATH|\.(?:RECIPEPREFIX|SHELLFLAGS|DEFAULT_GOAL))[ \t]*[:?+]?="
         r"|\.(?:ONESHELL|POSIX)\b"),
     _hash("dockerfile", ".dockerfile .containerfile", "docker", "Dockerfile Containerfile", frames=CLOSERS,
-        wholes=(remark(r"^[ \t]*#(?![ \t]*(?:syntax|escape)=)[^\n]*"), _HEREDOC), goes_on=r"[\\`][ \t]*$",
+        wholes=(remark(r"^[ \t]*#(?![ \t]*(?:syntax|escape)=)[^\n]*"), HEREDOC), goes_on=r"[\\`][ \t]*$",
         headings=(r"(?i:FROM)[ \t]",), directives=r"#[ \t]*(?:syntax|escape)=|(?i:SHELL|WORKDIR|USER)[ \t]"),
     _hash("cmake", ".cmake", "", "CMakeLists.txt", frames=BRACKETS, words=(_COMMANDS_OF_CMAKE,),
         wholes=(AtomicSpan(r"#?\[(?P<tag>=*)\[", r"\]{tag}\]"), AFTER_HASH, AtomicSpan(r'"', r'(?<!\\)"'))),
@@ -388,7 +406,7 @@ PLAIN: tuple[Language, ...] = (
     _hash("perl", ".pl .pm .t .psgi", "", "cpanfile", "perl", frames=BRACED,
         wholes=(remark(r"^=[a-z]\w*", r"^=cut\b"), AtomicSpan(r"^__(?:END|DATA)__", r"\Z"),
             AtomicSpan(r"<<~?(?P<quote>['\"])(?P<tag>[^'\"\n]+)(?P=quote)",
-            r"^[ \t]*{tag}[ \t]*$", waits=True), _HEREDOC, *_LISTS_OF_PERL, _WORD_OF_HASH, *_TEXTS),
+            r"^[ \t]*{tag}[ \t]*$", waits=True), HEREDOC, *_LISTS_OF_PERL, _WORD_OF_HASH, *_TEXTS),
         goes_on=UNENDED, goes_back=CHAINS, calls=True,
         directives=r"(?:package|use[ \t]+(?:strict|warnings|v?5|utf8|feature|open|experimental))\b"),
     _hash("r", ".r .R", "", "", "Rscript", frames=BRACED,
@@ -399,15 +417,16 @@ PLAIN: tuple[Language, ...] = (
         goes_back=PIPES, words=(_MODULE_OF_JULIA,),
         calls=True, documents=r"@\w+[ \t]*$"),
     _hash("elixir", ".ex .exs", "", "", "elixir", frames=ENDS,
-        wholes=(*TRIPLES, AtomicSpan(r"\?\S"), AFTER_HASH, *_TEXTS), goes_on=rf"{OPERATOR}|(?:\|>|<>|\+\+)[ \t]*$",
+        wholes=(*TRIPLES, AtomicSpan(r"(?<!\w)\?\\?\S"), AFTER_HASH, LONG_TEXT, _LETTERS),
+        goes_on=rf"{OPERATOR}|(?:\|>|<>|\+\+)[ \t]*$",
         goes_back=PIPES, clauses=r"defp?[ \t]+(?P<name>\w+)"),
     nested(_HASH, "nix", ".nix", wholes=(_BLOCK_OF_C, _TEXT_OF_NIX, AFTER_HASH, LONG_TEXT), words=(_LET_OF_NIX,),
         documents=r"(?:with|assert)\b.*;[ \t]*$|.*:[ \t]*$", filled=False),
     _hash("terraform", ".tf .tfvars .hcl .nomad .tofu", "hcl", frames=BRACKETS,
-        wholes=(_HEREDOC, AFTER_HASH, *_COMMENTS_OF_C, _TEXT)),
+        wholes=(HEREDOC, AFTER_HASH, *_COMMENTS_OF_C, _BRACED_TEXT)),
     _hash("graphql", ".graphql .gql .graphqls", frames=BRACKETS, wholes=(_TRIPLE, AFTER_HASH, _TEXT),
         goes_on=r"[=|&@][ \t]*$", documents=r'"', filled=True),
-    _hash("crystal", ".cr", "", "", "crystal", frames=ENDS, wholes=(_HEREDOC, AFTER_HASH, LONG_TEXT, _LETTER),
+    _hash("crystal", ".cr", "", "", "crystal", frames=ENDS, wholes=(HEREDOC, AFTER_HASH, LONG_TEXT, _LETTER),
         calls=True),
     nested(_HASH, "nim", ".nim .nims .nimble", wholes=(remark(r"#\[", r"\]#"), _TRIPLE, AFTER_HASH, _TEXT),
         items=r"- |of\b", calls=True, directives=r"\{\.push\b"),
@@ -446,7 +465,7 @@ PLAIN: tuple[Language, ...] = (
             r"[ \t]*(?:<<)?(?P<name>\w+)(?:>>|[ \t]*:[ \t]*(?:loop|while|for|declare|begin)\b)")),
     _dashes("vhdl", ".vhd .vhdl", frames=ends("is|loop|generate|elsif"), wholes=(AFTER_DASHES, _BLOCK_OF_C, _TEXT),
         items="- |(?i:when)", calls=True, directives=r"(?i:library|use)\b"),
-    _page("html", ".html .htm .xhtml .ng", "jinja erb ejs", wholes=(_FRONT, *_IN_PAGES),
+    _page("html", ".html .htm .xhtml .ng .cfm", "jinja erb ejs", wholes=(_FRONT, *_IN_PAGES),
         hints=(r"\A\s*(?i:<!doctype html|<html\b)",)),
     _page("vue", ".vue"),
     _page("svelte", ".svelte"),
@@ -462,7 +481,7 @@ PLAIN: tuple[Language, ...] = (
         wholes=(_COMMENT_OF_XML, AtomicSpan(r"<!\[[ \t]*IGNORE[ \t]*\[", r"\]\]>"),
             AtomicSpan(r"<!(?:ELEMENT|ATTLIST|ENTITY|NOTATION)\b", r">[ \t]*$"))),
     by_lines(_MARKUP, "markdown", ".md .markdown .mkd .qmd .rmd", "md", headings=HEADINGS_OF_MARKDOWN,
-        hints=(r"^#{1,6} \w", r"^```\w*[ \t]*$", r"^[-*] \w.*$", r"\]\(https?://"), wholes=IN_MARKDOWN),
+        hints=(r"^#{1,6} \w", r"^```\w*[ \t]*$", r"^[-*] \w.*$", r"\]\(https?://"), wholes=IN_MARKDOWN, tables=_CELLS),
     by_lines(_BLOCK, "css", ".css", frames=BRACKETS, wholes=(_BLOCK_OF_C, *_TEXTS), goes_on=r",[ \t]*$"),
     by_lines(_SLASHES, "scss", ".scss .sass .less .styl", "sass less", frames=rf"{BRACKETS}|@?else\b",
         wholes=(_BLOCK_OF_C, remark(r"(?<!:)//[^\n]*"), *_TEXTS), goes_on=r",[ \t]*$"),
@@ -473,14 +492,15 @@ PLAIN: tuple[Language, ...] = (
     by_lines(Comment('"//": "', '",', '"'), "notebook", ".ipynb", "ipynb", frames=CLOSERS, wholes=(_TEXT,)),
     by_lines(_SLASHES, "jsonc", ".jsonc .json5 .hjson .code-workspace", "json5", frames=CLOSERS, wholes=LIKE_C),
     by_lines(Comment('{"//": "', '"}'), "jsonl", ".jsonl .ndjson .jsonlines"),
-    slash("kotlin", ".kt .kts .ktm", "", "", "kotlin kotlinc", wholes=LIKE_KOTLIN, goes_on=OPERATOR),
-    slash("swift", ".swift", "", "", "swift", wholes=(*_COMMENTS_OF_C, _TRIPLE, _TEXT), goes_on=OPERATOR),
-    slash("scala", ".scala .sc .sbt .mill", "", "", "scala scala-cli", wholes=LIKE_KOTLIN, goes_on=OPERATOR),
-    slash("dart", ".dart", wholes=(*_COMMENTS_OF_C, *TRIPLES, *_TEXTS), goes_on=OPERATOR),
+    slash("kotlin", ".kt .kts .ktm", "", "", "kotlin kotlinc", wholes=_LIKE_KOTLIN, goes_on=OPERATOR),
+    slash("swift", ".swift", "", "", "swift",
+        wholes=(*_NESTED_COMMENTS, AtomicSpan(r'(?P<tag>#{1,9})"', r'"{tag}'), _TRIPLE, _TEXT), goes_on=OPERATOR),
+    slash("scala", ".scala .sc .sbt .mill", "", "", "scala scala-cli", wholes=_LIKE_KOTLIN, goes_on=OPERATOR),
+    slash("dart", ".dart", wholes=(*_NESTED_COMMENTS, *TRIPLES, _BRACED_TEXT, _LETTERS), goes_on=OPERATOR),
     slash("zig", ".zig .zon", goes_on=OPERATOR, goes_back=""),
     slash("groovy", ".groovy .gradle .gvy .jenkinsfile", "", "Jenkinsfile", "groovy",
         wholes=(*_COMMENTS_OF_C, *TRIPLES, *_TEXTS), goes_on=OPERATOR, directives=r"package\b",
-        documents=r"@\w+[ \t]*$"),
+        documents=_ATTRIBUTE),
     slash("objective-c", ".m .mm", "objc objectivec", goes_on=BACKSLASH),
     slash("jsonnet", ".jsonnet .libsonnet", frames=rf"{BRACKETS}|(?:then|else|in)\b",
         wholes=(AtomicSpan(r"\|\|\|-?[ \t]*\n", r"^[ \t]*\|\|\|"), AFTER_HASH, *LIKE_C),
@@ -502,7 +522,7 @@ PLAIN: tuple[Language, ...] = (
         directives=r"(?i:unit|program|library)\b", jumps=GOTO),
     slash("prisma", ".prisma", frames=BRACKETS, wholes=(*_COMMENTS_OF_C, _TEXT), goes_back=""),
     slash("bicep", ".bicep", wholes=(*_COMMENTS_OF_C, TRIPLES[1], _LETTERS), directives=r"targetScope\b"),
-    slash("apex", ".apex"),
+    slash("apex", ".apex", documents=_ATTRIBUTE),
     slash("v", ".vsh .vv", "vlang", directives=r"module\b", jumps=GOTO),
     by_lines(_SLASHES, "gomod", "", "", "go.mod go.work", frames=CLOSERS),
     slash("verilog", ".v .sv .svh .vh", "systemverilog", frames=ends(r"join(?:_any|_none)?"),
@@ -510,8 +530,9 @@ PLAIN: tuple[Language, ...] = (
         goes_back=r"[ \t]*(?:&&|\|\||[?:|&^+*](?=[ \t]))", words=(conditions("`"), _BLOCKS_OF_VERILOG),
         directives=r"`(?:timescale|default_nettype)\b"),
     by_lines(Comment(";;"), "clojure", ".clj .cljs .cljc .edn", frames=CLOSERS, wholes=_LIKE_LISP,
-        goes_on=_READER_OF_LISP),
-    by_lines(Comment(";;"), "lisp", ".lisp .el .scm .rkt", "scheme elisp", frames=CLOSERS, wholes=_LIKE_LISP,
+        goes_on=_READER_OF_LISP, directives=r"\(ns\b"),
+    by_lines(Comment(";;"), "lisp", ".lisp .el .scm .rkt .ss .sld .fnl .janet .hy", "scheme elisp",
+        "dune dune-project dune-workspace", frames=CLOSERS, wholes=_LIKE_LISP,
         goes_on=_READER_OF_LISP, directives=r"\((?:in-package|declaim)\b|#lang\b"),
     by_lines(Comment(";"), "assembly", ".asm .nasm", "asm nasm", frames=CLOSERS,
         wholes=(remark(r";[^\n]*"), *_TEXTS), goes_on=BACKSLASH, words=(conditions("%"), _MACROS_OF_ASSEMBLY),
@@ -524,7 +545,7 @@ PLAIN: tuple[Language, ...] = (
         wholes=(AtomicSpan(r"\\begin\{(?P<tag>(?:verbatim|lstlisting|minted|comment)\*?)\}",
             r"\\end\{{tag}\}"), _AFTER_PERCENT, AtomicSpan(r"\\\[", r"\\\]"), AtomicSpan(r"\$\$",
             r"\$\$"), AtomicSpan(r"\\[^a-zA-Z\n]"), AtomicSpan(r"\$(?:[^$\\\n]|\\.|\n(?![ \t]*\n))*\$")),
-        brackets="{}", words=(_ENVIRONMENTS,)),
+        brackets="{}", words=(_ENVIRONMENTS,), headings=_HEADINGS_OF_LATEX),
     _percent("bibtex", ".bib", wholes=(_ENTRY_OF_BIBTEX,)),
     _percent("erlang", ".erl .hrl .escript", "", "", "escript", frames=ENDS,
         wholes=(_TRIPLE, _AFTER_PERCENT, AtomicSpan(r'"', r'(?<!\\)"')), words=(conditions("-"),),
@@ -547,15 +568,18 @@ PLAIN: tuple[Language, ...] = (
         filled=True),
     by_lines(Comment("(*", "*)"), "ocaml", ".ml .mli", frames=rf"{CLOSERS}|(?:and|else|then|with|in)\b",
         wholes=(*_DEFINITIONS_OF_OCAML, *_LIKE_OCAML), words=(_BLOCKS_OF_OCAML,)),
+    by_lines(Comment("(*", "*)"), "sml", ".sml .sig .fun", frames=ends("in|and"), wholes=_LIKE_OCAML),
+    slash("antlr", ".g4", frames=rf"{BRACED}|[:|;]", wholes=(*_COMMENTS_OF_C, _LETTERS),
+        directives=r"(?:lexer |parser )?grammar\b"),
     slash("d", ".d .di", wholes=_IN_D, goes_on=UNENDED, directives=r"module\b", jumps=GOTO),
     by_lines(Comment("(*", "*)"), "coq", ".coq", frames=CLOSERS, wholes=_LIKE_OCAML[:1]),
     by_lines(Comment("'"), "vb", ".vb .bas .vbs .frm", "vba visualbasic", frames=ends("next|loop|wend|case"),
         wholes=(_TEXT, remark(r"'[^\n]*")), goes_on=r"(?:^|\s)_[ \t]*$", words=(CONDITIONS_OF_C,),
         directives=r"(?i:option|attribute)\b", documents=r"<\w.*>[ \t]*_?$",
-        jumps=(r"(?i:\b(?:goto|gosub))[ \t]+(?P<name>\w+)", r"[ \t]*(?P<name>\w+):")),
+        jumps=(r"(?i:\b(?:goto|gosub))[ \t]+(?P<name>\w+)", r"[ \t]*(?P<name>\w+)(?::|(?<=\d)[ \t])")),
     by_lines(Comment('"'), "vim", ".vim", "", ".vimrc", frames=ends("en|endf|endfo|endw|endt|enddef"),
         wholes=(AtomicSpan(r"=<<[ \t]*(?:(?:trim|eval)[ \t]+)*(?P<tag>[A-Z]\w*)",
-            r"^[ \t]*{tag}[ \t]*$", waits=True), _HEREDOC, AtomicSpan(r"^(?P<tag> *)if (?:0|v:false)[ \t]*\n",
+            r"^[ \t]*{tag}[ \t]*$", waits=True), HEREDOC, AtomicSpan(r"^(?P<tag> *)if (?:0|v:false)[ \t]*\n",
             r"^{indent}en(?:dif?)?\b"), remark(r'^[ \t]*"[^\n]*')),
         goes_back=r"[ \t]*\\", brackets="", directives=r"vim9script\b|scriptencoding\b"),
     by_lines(Comment("REM"), "batch", ".bat .cmd", frames=r"\)",
@@ -571,6 +595,17 @@ _BACKQUOTES = AtomicSpan("`", "`")
 _RAW = AtomicSpan(r'#(?P<tag>#*)"(?:"")?', r'"#{tag}')
 _SECTIONS_OF_APACHE = Template("sections", (AtomicSpan(r"^[ \t]*</?\w+[^>\n]*>"),), opens=r"\A\s*<(?P<name>\w+)",
     closes=r"\A\s*</(?P<name>\w+)", anywhere=False)
+_DIRECTIVES_OF_FREEMARKER = Template("directives", (AtomicSpan(r"</?#\w+[^>\n]*>"),),
+    opens=r"\A<#(?P<name>if|list|items|macro|function|switch|attempt|noparse|compress)\b",
+    goes_on=r"\A<#(?:else\w*|case|default|recover|sep)\b",
+    closes=r"\A</#(?P<name>\w+)")
+_DIRECTIVES_OF_VELOCITY = Template("directives",
+    (AtomicSpan(r"#\{?(?:if|elseif|else|foreach|macro|define|end)\b"),), opens=r"\A#\{?(?:if|foreach|macro|define)",
+    goes_on=r"\A#\{?else", closes=r"\A#\{?end")
+_DIAGRAM = Template("diagram", (AtomicSpan(r"^@(?:start|end)\w+"),), opens=r"\A@start(?P<name>\w+)",
+    closes=r"\A@end(?P<name>\w+)")
+_BLOCKS_OF_SAS = Template("blocks", (AtomicSpan(r"(?i:%(?:macro|mend|do|else|end)|\b(?:do|end))\b"),),
+    opens=r"(?i)\A%?(?:(?P<name>m)acro|do)", closes=r"(?i)\A%?(?:(?P<name>m)end|end)", anywhere=False)
 _BLOCKS_OF_ORG = Template("blocks", (AtomicSpan(r"^[ \t]*(?:(?i:#\+(?:begin|end)_\w+)[^\n]*|:[A-Z]+:[ \t]*$)"),),
     opens=r"(?i)\A[ \t]*(?:#\+begin_(?P<name>\w+)|:(?!end:))", closes=r"(?i)\A[ \t]*(?:#\+end_(?P<name>\w+)|:end:)")
 # A title and the line under it, whose mark says of which rank it is.
@@ -582,25 +617,26 @@ _IN_RST = (AtomicSpan(rf"^{_TITLE}"), AtomicSpan(r"^(?P<tag>[ ]*)\.\.[ \t]*$\n",
 COMMENTED: tuple[Language, ...] = (
     # Prose and pages.
     _prose(_HASH, "gherkin", ".feature", frames=CLOSERS, wholes=(AtomicSpan(r'^[ \t]*"""', r'"""'),)),
-    by_lines(Comment("<#--", "-->"), "freemarker", ".ftl .ftlh", frames=CLOSERS, wholes=(remark("<#--", "-->"),)),
+    by_lines(Comment("<#--", "-->"), "freemarker", ".ftl .ftlh", frames=CLOSERS, wholes=(remark("<#--", "-->"),),
+        words=(_DIRECTIVES_OF_FREEMARKER,)),
     _prose(Comment("##"), "velocity", ".vm .vtl", frames=CLOSERS,
-        wholes=(remark(r"#\*", r"\*#"), remark(r"##[^\n]*")), words=(conditions("#"),)),
+        wholes=(remark(r"#\*", r"\*#"), remark(r"##[^\n]*")), words=(_DIRECTIVES_OF_VELOCITY,)),
     _prose(Comment("//-"), "pug", ".pug .jade", frames=rf"{CLOSERS}|else\b", remarks=False),
     _prose(Comment("/"), "slim", ".slim", frames=rf"{CLOSERS}|-[ \t]*els\w+", remarks=False),
     _prose(Comment("-#"), "haml", ".haml", frames=rf"{CLOSERS}|-[ \t]*els\w+", remarks=False),
-    _prose(Comment("{/*", "*/}"), "mdx", ".mdx", headings=HEADINGS_OF_MARKDOWN, wholes=IN_MARKDOWN),
+    _prose(Comment("{/*", "*/}"), "mdx", ".mdx", headings=HEADINGS_OF_MARKDOWN, wholes=IN_MARKDOWN, tables=_CELLS),
     _prose(Comment("'"), "plantuml", ".puml .plantuml .iuml", frames=rf"{CLOSERS}|(?:end|else|alt)\b",
-        wholes=(remark(r"/'", r"'/"), remark(r"^[ \t]*'[^\n]*")), words=(conditions("!"),)),
+        wholes=(remark(r"/'", r"'/"), remark(r"^[ \t]*'[^\n]*")), words=(conditions("!"), _DIAGRAM)),
     _prose(Comment("%%"), "mermaid", ".mmd .mermaid", frames=ENDS,
         directives=r"[a-zA-Z][\w-]*(?:[ \t]+(?:TB|TD|BT|RL|LR))?[ \t]*$"),
     slash("graphviz", ".dot .gv", goes_back=""),
-    _prose(_SLASHES, "asciidoc", ".adoc .asciidoc .asc",
+    _prose(_SLASHES, "asciidoc", ".adoc .asciidoc .asc", tables=_CELLS,
         headings=(*(rf"={{{level}}}[ \t]+\S" for level in range(1, 7)), _TITLE),
         wholes=(_FENCED, remark(r"^//(?!/)[^\n]*"), AtomicSpan(rf"^{_TITLE}")),
         words=(conditions("", r"(?:n?def|eval)?::"),), goes_on=r"^(?:\[.*\]|\.\w.*)$"),
     _prose(Comment(".."), "restructuredtext", ".rst .rest", frames=CLOSERS, headings=(_TITLE,), wholes=_IN_RST,
         remarks=False),
-    _prose(_HASH, "org", ".org", headings=tuple(rf"\*{{{level}}} " for level in range(1, 9)),
+    _prose(_HASH, "org", ".org", tables=_CELLS, headings=tuple(rf"\*{{{level}}} " for level in range(1, 9)),
         wholes=(remark(r"^[ \t]*#(?:[ \t][^\n]*)?$"),), words=(_BLOCKS_OF_ORG,)),
     _prose(_SLASHES, "typst", ".typ", headings=tuple(rf"={{{level}}} " for level in range(1, 7)), frames=BRACED,
         wholes=LIKE_C[:2]),
@@ -620,6 +656,7 @@ COMMENTED: tuple[Language, ...] = (
     _settings("robots", "", "", "robots.txt crontab", brackets="", headings=(r"(?i:user-agent):",)),
     _settings("yarn", "", "", "yarn.lock", brackets=""),
     _settings("http", ".http .rest-client", brackets="", headings=(r"###",)),
+    by_lines(Comment(";"), "inno-setup", ".iss .isl .reg .inf", headings=_SECTIONS, words=(conditions("#"),)),
     _settings("kconfig", "", "", "Kconfig", frames=ends("endmenu|endchoice")),
     _settings("rpm", ".spec", frames=CLOSERS, words=(conditions("%"),), headings=(r"%(?!if|el|end|global|define)\w+",)),
     # Languages of indentation.
@@ -673,6 +710,8 @@ COMMENTED: tuple[Language, ...] = (
     slash("hack", ".hack", goes_on=OPERATOR, jumps=GOTO),
     slash("actionscript", ".as", goes_on=OPERATOR, directives=r"package\b"),
     # Others.
+    by_lines(Comment("*", ";"), "sas", ".sas", frames=rf"%(?:else|end|mend)\b|{ends('run|quit')}",
+        wholes=(_BLOCK_OF_C, *_TEXTS), words=(_BLOCKS_OF_SAS,)),
     by_lines(Comment(";;"), "webassembly", ".wat .wast", frames=CLOSERS,
         wholes=(remark(r"\(;", r";\)"), remark(r";;[^\n]*"), LIKE_C[2])),
     by_lines(Comment(";"), "llvm", ".ll", frames=CLOSERS, wholes=(remark(r";[^\n]*"),),

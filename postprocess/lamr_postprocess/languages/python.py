@@ -1,7 +1,5 @@
 """Python 3, and as much of Python 2 as the grammar takes."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import dataclasses
@@ -131,7 +129,7 @@ PYTHON = Language(
         r"^[ \t]*(elif .*|except( .*)?|try|else|with .*|for .* in .*|if .*):[ \t]*$",
         r"^if __name__ == ",
     ),
-    scan=scans.PYTHON,
+    scan=scans.HASHED,
     grammar="tree_sitter_python:language",
     lists={
         "module": ListKind(),

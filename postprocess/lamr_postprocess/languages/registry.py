@@ -3,8 +3,6 @@
 To add a language, add its table to those with a grammar; nothing else in the package changes but its row in `scans`.
 """
 
-from __future__ import annotations
-
 from lamr_postprocess.languages.c import CPP, C
 from lamr_postprocess.languages.csharp import CSHARP
 from lamr_postprocess.languages.css import CSS

@@ -1,7 +1,5 @@
 """Ruby."""
 
-from __future__ import annotations
-
 from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import IN_RUBY
 from lamr_postprocess.languages.table import Comment, Language, ListKind, name_set

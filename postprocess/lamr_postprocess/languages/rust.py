@@ -1,7 +1,5 @@
 """Rust."""
 
-from __future__ import annotations
-
 import dataclasses
 
 from lamr_postprocess.languages import scans

@@ -1,7 +1,5 @@
 """Scala, with braces and with indentation."""
 
-from __future__ import annotations
-
 from lamr_postprocess.languages import scans
 from lamr_postprocess.languages.plain import with_grammar
 from lamr_postprocess.languages.table import ListKind, name_set
@@ -15,7 +13,7 @@ SCALA = with_grammar(
     ending="}",
     leading=r"@\w",
     stand_ins=("class $ {", "def $() = {", "{"),
-    scan=scans.SCALA,
+    scan=scans.TICKED,
     grammar="tree_sitter_scala:language",
     hints=(
         r"^[ \t]*(override |private |implicit |protected )*def \w+(\[.*\])?(\(.*\))*(: .*)? ?=",

@@ -5,15 +5,17 @@ One `Language` names node kinds of a tree-sitter grammar and the syntax of comme
 comments, and is pruned line by line.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from dataclasses import field
+from functools import cached_property, lru_cache, partial
+
+from lamr_base.records import dataclass
 
 from lamr_postprocess.frames import Frames
 from lamr_postprocess.lines import BoolArray
+
+BRACKETS = {"(": ")", "[": "]", "{": "}"}
 
 NEVER = r"(?!)"
 """An expression that fits nothing."""
@@ -67,6 +69,14 @@ class AtomicSpan:
     waits: bool = False
     says_nothing: bool = False
 
+    @property
+    def expression(self) -> str:
+        """All of it, up to the end of the text where nothing closes it."""
+        closing = self.closing.replace("{tag}", "(?P=tag)")
+        if not closing:
+            return self.opening
+        return rf"(?:{self.opening})(?s:{'' if self.at_once else '.*?'}(?:{closing}|{'.*' if self.at_once else ''}\Z))"
+
 
 @dataclass(frozen=True, eq=False)
 class Scan:
@@ -74,23 +84,21 @@ class Scan:
 
     Attributes:
         signs: the characters that brackets and what is skipped begin with, for a class of characters.
-        skipped: expressions of what holds neither brackets nor words.
+        skipped: expressions of what holds neither brackets nor words, besides the language's `wholes`.
         pairs: what opens a block, and what closes it.
         bracket: an expression of a bracket.
         around: an expression of a word, with a place `{}` for the words of `pairs`.
-        behind: an expression of what ends before a word of `led`, which is none elsewhere.
+        behind: an expression of what ends before a word of `led`, with blanks between; elsewhere it is none.
         led: see `behind`.
         loose: what closes nothing directly inside of a block that something else closes (the `)` of a pattern in
             `case`), and this one.
         headed, heads: words that begin no block in the row of a block's head, and the heads (`while … do`).
         conditions: an expression of what parts branches of a preprocessor, of which each may open the same block.
-        heredoc: how a text begins whose lines stand below, and its last line.
-        filled: whether no block may be empty.
     """
 
     signs: str
-    skipped: tuple[str, ...]
-    pairs: Mapping[str, str]
+    skipped: tuple[str, ...] = ()
+    pairs: Mapping[str, str] = field(default_factory=lambda: BRACKETS)
     bracket: str = r"[()\[\]{}]"
     around: str = ""
     behind: str = ""
@@ -99,11 +107,9 @@ class Scan:
     headed: frozenset[str] = frozenset()
     heads: frozenset[str] = frozenset()
     conditions: str = ""
-    heredoc: AtomicSpan | None = None
-    filled: bool = False
 
-    @cached_property
-    def tokens(self) -> re.Pattern[str]:
+    @lru_cache(maxsize=64)  # noqa: B019  # one entry a language
+    def tokens(self, wholes: tuple[AtomicSpan, ...] = ()) -> re.Pattern[str]:
         """One expression for all, in which the group `token` has what isn't skipped. It fits everywhere.
 
         What says nothing is passed by at once, since an expression is slow where it tries one kind after another.
@@ -117,7 +123,8 @@ class Scan:
             words = "|".join(each for each in {*self.pairs, *self.pairs.values()} if each.isalpha())
             signs.append(self.around.replace("{}", f"(?:{words})"))
             passed[0] = rf"[^\w{self.signs}]+|(?!(?:{words})\b|[{self.signs}])\w+"
-        for number, each in enumerate(self.skipped):
+        texts = [each.expression for each in wholes if not each.waits]
+        for number, each in enumerate((*self.skipped, *texts)):
             passed.append(re.sub(r"\(\?P(<|=)tag", rf"(?P\g<1>tag{number}", each))
         parts = "|".join(passed), "|".join(signs)
         return re.compile(rf"(?:{parts[0]}){{0,500}}(?:(?P<token>{parts[1]})|[\s\S]|\Z)", re.MULTILINE)
@@ -227,6 +234,16 @@ class ListKind:
         """Whether the children are parts of one expression rather than statements."""
         return self.by_row or "," in self.separators
 
+    @cached_property
+    def depends(self) -> bool:
+        """Whether it depends on the node, and on what stands before it, what kind of list it is."""
+        return bool(self.least_rows or self.unless or self.first_behind or self.unfilled)
+
+    @cached_property
+    def counts(self) -> bool:
+        """Whether items may have their values by others."""
+        return bool(self.valued or self.counter)
+
 
 @dataclass(frozen=True, eq=False)  # compared and hashed by identity: there is one table a language
 class Language:
@@ -264,6 +281,7 @@ class Language:
         items: of how a line begins that stands under the one before it at its own indentation.
         clauses: of how a definition begins of which several with the same `name`, a group, are told apart by their
             order; each needs the one before.
+        tables: of how a row of a table begins, whose first two rows are its head.
         jumps: of a jump and of how a line begins that is its target, both with the group `name`.
         filled: whether no block may be empty in a text without a tree; a block's first line then stays with it.
         scan: what tells brackets and end words, where the language has a grammar that they are checked by.
@@ -294,7 +312,7 @@ class Language:
         sections: of one that says so up to the next one (`private`).
         remarks: of one that says something of the child after it (`//go:embed`, `#pragma omp`).
         documents: of a comment that is an error without the child after it, which doesn't need the comment; in a text
-            without a tree, of a line that is nothing without the next one.
+            without a tree, of a line that says something of the next one (an attribute), and stays with it.
         asides: of a comment that belongs to the statement that it stands in (`# type:`).
         padded: kinds whose leading and trailing white space doesn't belong to them (text between tags).
         opaque: kinds that are never cut inside though the grammar gives them children (strings).
@@ -334,6 +352,7 @@ class Language:
     words: tuple[Template, ...] = ()
     items: str = r"- "
     clauses: str = ""
+    tables: str = ""
     jumps: tuple[str, str] = (NEVER, NEVER)
     filled: bool = False
     scan: Scan | None = None

@@ -5,11 +5,11 @@ its comments are those of a Dockerfile. A tag is never cut in half, and a line i
 beginning, its branches and its end.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import partial
+
+from lamr_base.expressions import expression
 
 from lamr_postprocess.languages.table import AtomicSpan, Template, name_set
 
@@ -65,7 +65,7 @@ TEMPLATE_SUFFIXES: Mapping[str, Template] = {
     suffix: template for template in TEMPLATES for suffix in template.suffixes
 }
 
-_TAGS = re.compile(r"[{<][%{]")  # what all signs have
+_TAGS = expression(r"[{<][%{]")  # what all signs have
 
 CARRIED = name_set(
     ".example .sample .dist .default .defaults .in .template .tpl .tmpl .orig .bak .backup .old .save .saved .local "

@@ -1,7 +1,5 @@
 """Takes from an iterator that may be silent for long, so that the taker can do something else each second."""
 
-from __future__ import annotations
-
 import contextlib
 import queue
 import threading

@@ -1,17 +1,15 @@
 """The formats of jobs and answers as files: a table of how rows become bytes, and bytes rows."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import json
-import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, BinaryIO
 
 from lamr_base.errors import InvalidInputError, MissingPackageError, how_to_install
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 
 Row = dict[str, Any]
 
@@ -29,7 +27,7 @@ _ANSWER_COLUMNS = {
     "message": "string",
 }
 """All shards of a batch have the same columns, whatever their rows say, so that readers can take them as one table."""
-_INDEX = re.compile(r"__index_level_\d+__")
+_INDEX = expression(r"__index_level_\d+__")
 """Columns that pandas adds for its index."""
 _READ_ROWS = 256
 MOST_ROW_BYTES = 64 << 20

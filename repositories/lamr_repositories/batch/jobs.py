@@ -1,13 +1,11 @@
 """The rows of a file of jobs, and how they are checked. This module runs nothing."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, get_args
 
 from lamr_base.choices import EffortName
+from lamr_base.records import dataclass
 
 from lamr_repositories.batch.formats import Row, format_of
 from lamr_repositories.batch.options import EFFORT

@@ -1,14 +1,13 @@
 """How a batch is run. This module only checks what is asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from lamr_base.choices import EffortName
 from lamr_base.errors import InvalidInputError
+from lamr_base.records import dataclass
 
 EFFORT: EffortName = "full"
 """Nobody waits for a row, and its answer shouldn't depend on how busy a machine is."""

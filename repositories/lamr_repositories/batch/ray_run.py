@@ -6,8 +6,6 @@ often each row was begun and not ended: the row that two workers died of is answ
 begun again. A job's work is `worker`'s matter, on a cluster as elsewhere.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import logging

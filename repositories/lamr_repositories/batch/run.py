@@ -5,19 +5,18 @@ with worker processes of this machine unless `ray_run` does. A worker that dies 
 a job that kills two workers gets an error that says so.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import os
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from multiprocessing.connection import Connection, Pipe, wait
 
 from lamr_base import children
 from lamr_base.cpus import usable_cpus
+from lamr_base.records import dataclass
 
 from lamr_repositories.batch.jobs import Job, read_jobs
 from lamr_repositories.batch.options import BatchOptions

@@ -4,13 +4,13 @@ The shards are the journal as well: what they hold is done. While a batch runs, 
 written as shards.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from lamr_base.records import dataclass
 
 from lamr_repositories.batch.formats import FORMATS, Row, format_of, named_format
 from lamr_repositories.batch.jobs import Job

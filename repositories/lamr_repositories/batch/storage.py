@@ -4,8 +4,6 @@ A file appears whole or not at all: in a folder it is renamed when all of it is 
 one object.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re
@@ -14,6 +12,7 @@ from typing import Any, BinaryIO, cast
 from urllib.parse import unquote, urlsplit
 
 from lamr_base.errors import MissingPackageError, how_to_install
+from lamr_base.expressions import expression
 from lamr_base.files import check_regular, naming
 from lamr_base.private_files import take_lock
 
@@ -21,7 +20,7 @@ from lamr_repositories.errors import RepositoryError
 
 _LOCK = ".lock"
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-_URL = re.compile(r"[a-z][a-z0-9+.-]*(?:::[a-z][a-z0-9+.-]*)*://", re.IGNORECASE)
+_URL = expression(r"[a-z][a-z0-9+.-]*(?:::[a-z][a-z0-9+.-]*)*://", re.IGNORECASE)
 
 
 def local_path(place: str | os.PathLike[str]) -> Path | None:

@@ -4,17 +4,16 @@ The process takes jobs from a pipe, and ends when the other end is closed, which
 `ray_run` does the same work in its actors.
 """
 
-from __future__ import annotations
-
 import contextlib
 import signal
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from multiprocessing.connection import Connection
 from typing import Any
 
 from lamr_base.errors import own_errors
+from lamr_base.records import dataclass
 from lamr_client import InProcessTransport, LamrError, Pruner
 from lamr_model.spec import bundled_repository
 from lamr_postprocess import decode

@@ -7,17 +7,7 @@
 """
 
 from lamr_repositories.compression.compress import Compression, ZippedChunk, compress, compress_chunks
-from lamr_repositories.compression.fine import SPREADS
 from lamr_repositories.compression.options import CompressionOptions
-from lamr_repositories.compression.perplexity import VALUES, Perplexity
+from lamr_repositories.compression.perplexity import Perplexity
 
-__all__ = [
-    "SPREADS",
-    "VALUES",
-    "Compression",
-    "CompressionOptions",
-    "Perplexity",
-    "ZippedChunk",
-    "compress",
-    "compress_chunks",
-]
+__all__ = ["Compression", "CompressionOptions", "Perplexity", "ZippedChunk", "compress", "compress_chunks"]

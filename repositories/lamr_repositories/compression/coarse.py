@@ -5,13 +5,11 @@ tells is the approximated mutual information of the paper's equation 1: how much
 perplexity falls where the function stands before it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from lamr_base.arrays import Float64Array
+from lamr_base.records import dataclass
 from lamr_postprocess import Language
 from lamr_postprocess.definitions import definition_spans
 from lamr_postprocess.layout import line_layout
@@ -49,27 +47,11 @@ def mutual_information(chunks: Sequence[str], question: str, model: Perplexity) 
     As in the published code, the question's first token is predicted by nothing without a text, and so it doesn't
     count after one either. A question of one token says nothing: all texts have 0.
     """
+    targets = [model.alone(question), *(model.after(chunk + BETWEEN, question, skip=1) for chunk in chunks)]
     with np.errstate(invalid="ignore", over="ignore"):
-        perplexities = np.exp(_losses(chunks, question, model))
+        perplexities = np.exp(np.nan_to_num(model.mean_losses(targets), nan=0.0, posinf=np.inf))
         changes = perplexities[0] - perplexities[1:]
     return np.where(np.isnan(changes), -np.inf, changes)
-
-
-def falls(chunks: Sequence[str], question: str, model: Perplexity) -> Float64Array:
-    """Return how much each of n texts lowers the logarithm of the question's perplexity, in nats, float64 `[n]`.
-
-    The order is that of `mutual_information`, but the numbers don't grow with how strange the question is.
-    """
-    losses = _losses(chunks, question, model)
-    changes: Float64Array = losses[0] - losses[1:]
-    return changes
-
-
-def _losses(chunks: Sequence[str], question: str, model: Perplexity) -> Float64Array:
-    """The question's mean loss alone and after each of n texts, float64 `[1 + n]`; 0 where no token counts."""
-    targets = [model.alone(question), *(model.after(chunk + BETWEEN, question, skip=1) for chunk in chunks)]
-    losses: Float64Array = np.nan_to_num(model.mean_losses(targets), nan=0.0, posinf=np.inf)
-    return losses
 
 
 def order_of(scores: Float64Array) -> IntArray:

@@ -1,45 +1,35 @@
-"""LongCodeZip's two stages: a file and a question in; the functions, sections and lines that tell most about it out."""
-
-from __future__ import annotations
+"""LongCodeZip's two stages: a file and a question in; the functions and sections that tell most about it out."""
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 from lamr_base.errors import InvalidInputError
+from lamr_base.records import dataclass
 from lamr_model.perplexity.causal_scorer import CausalScorer
 from lamr_postprocess import PrunedCode, detect_language, language_named, prune_lines
 
 from lamr_repositories.compression.coarse import function_chunks, mutual_information, order_of, take, target
-from lamr_repositories.compression.fine import WHOLE, Sections, best_lines, cut_sections, knapsack, rates
+from lamr_repositories.compression.fine import WHOLE, Sections, cut_sections, knapsack, rates
 from lamr_repositories.compression.options import CompressionOptions
-from lamr_repositories.compression.perplexity import VALUES, Perplexity, preserved
+from lamr_repositories.compression.perplexity import Perplexity, by_question, preserved
 from lamr_repositories.options import OnProgress
 
 
 @dataclass(frozen=True, eq=False)
 class ZippedChunk:
-    """What became of one chunk.
+    """What became of one chunk."""
 
-    Attributes:
-        score: how much it lowers the question's perplexity; 0 where nothing was ranked.
-        taken: whether the coarse stage took it.
-        rate: the share of it that the fine stage aimed at; 1 without a fine stage, 0 for chunks that weren't taken.
-        sections: its sections; None where it is kept or left out as a whole.
-        kept_sections: the sections that are kept; empty without sections or where lines were chosen.
-        kept_lines: the kept lines of it, from 0.
-        tokens: of the whole chunk.
-    """
-
-    score: float
-    taken: bool
+    score: float  # how much it lowers the question's perplexity; 0 where nothing was ranked
+    taken: bool  # whether the coarse stage took it
+    # the share of it that the fine stage aimed at; 1 without a fine stage, 0 for chunks that weren't taken
     rate: float
-    sections: Sections | None
-    kept_sections: tuple[int, ...]
-    kept_lines: tuple[int, ...]
-    tokens: int
+    sections: Sections | None  # its sections; None where it is kept or left out as a whole
+    kept_sections: tuple[int, ...]  # the sections that are kept; empty without sections
+    kept_lines: tuple[int, ...]  # the kept lines of it, from 0
+    tokens: int  # of the whole chunk
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,19 +206,15 @@ def _whole(
 
 
 def _fine(chunk: str, score: float, rate: float, tokens: int, job: _Job) -> ZippedChunk:
-    """Choose the sections or lines of one function."""
-    options = job.options
+    """Choose the sections of one function."""
     if rate >= WHOLE:
         return _whole(chunk, tokens, score, rate)
-    sections = cut_sections(chunk, job.model, options.spread, options.spread_weight)
+    sections = cut_sections(chunk, job.model)
     texts = sections.texts
-    if sum(bool(text.strip()) for text in texts) < options.min_lines:
+    if sum(bool(text.strip()) for text in texts) < job.options.min_lines:
         return _whole(chunk, tokens, score, rate, sections)
-    values = VALUES[options.value](texts, job.question, job.model)
+    values = by_question(texts, job.question, job.model)
     anyway = preserved(texts, job.comment)
-    if not options.knapsack:
-        lines = best_lines(values, sections.bounds, rate, anyway)
-        return ZippedChunk(score, True, rate, sections, (), tuple(sorted(lines)), tokens)
     kept = sorted(knapsack(values, [job.model.count(text) for text in texts], int(tokens * rate), anyway))
     spans = list(itertools.pairwise(sections.bounds.tolist()))
     rows = tuple(row for place in kept for row in range(*spans[place]))

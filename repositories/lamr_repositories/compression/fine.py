@@ -2,20 +2,18 @@
 
 A line's perplexity is that of its tokens after all lines before it. A section (the paper says *block*) ends with a line
 that is harder to foresee than both lines around it, and than one of them by more than the usual spread. The more a
-function tells about the question, the more of it is kept: its most valuable sections within its tokens (0/1 knapsack),
-or its best lines.
+function tells about the question, the more of it is kept: its most valuable sections within its tokens (0/1 knapsack).
 """
-
-from __future__ import annotations
 
 import itertools
 import math
 import re
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from lamr_base.arrays import Float64Array
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 from lamr_postprocess.lines import IntArray
 
 from lamr_repositories.compression.perplexity import Perplexity
@@ -23,28 +21,8 @@ from lamr_repositories.compression.perplexity import Perplexity
 FALLBACK = 0.5
 """The jump that counts where fewer than three lines have a perplexity, in bits."""
 _LEAST_LINES = 3
-_ROBUST = 1.4826
-"""What the median absolute deviation is multiplied with to estimate a standard deviation."""
-_GAP = re.compile(r"\n{2,}")
-
-
-def _deviation(values: Float64Array) -> float:
-    return float(np.median(np.abs(values - np.median(values))))
-
-
-def _quartile(values: Float64Array, weight: float) -> float:
-    low, high = np.percentile(values, [25, 75])
-    return float(high + weight * (high - low))
-
-
-SPREADS: dict[str, Callable[[Float64Array, float], float]] = {
-    "std": lambda values, weight: float(values.mean() + weight * values.std()),
-    "robust_std": lambda values, weight: float(np.median(values)) + weight * _ROBUST * _deviation(values),
-    "iqr": _quartile,
-    "mad": lambda values, weight: float(np.median(values)) + weight * _deviation(values),
-}
-"""The published thresholds by name; the first is the default. Each gives the jump that counts from the perplexities of
-a function's lines, in bits, and the weight of their spread."""
+_SPREAD = 0.2  # how many standard deviations above the mean a jump must be
+_GAP = expression(r"\n{2,}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,12 +48,12 @@ def lines_of(text: str) -> tuple[str, ...]:
     return tuple(_GAP.sub(spaced, text).split("\n"))
 
 
-def cut_sections(text: str, model: Perplexity, spread: str, weight: float) -> Sections:
+def cut_sections(text: str, model: Perplexity) -> Sections:
     """Cut a function into sections."""
     lines = lines_of(text)
     bits = _bits(lines, model)
     known = bits[np.isfinite(bits) & (bits > 0)]
-    threshold = SPREADS[spread](known, weight) if len(known) >= _LEAST_LINES else FALLBACK
+    threshold = float(known.mean() + _SPREAD * known.std()) if len(known) >= _LEAST_LINES else FALLBACK
     ends = _jumps(bits, threshold) + 1
     bounds = np.concatenate([[0], ends, [len(lines)]]).astype(np.int64)
     return Sections(lines, bounds)
@@ -145,7 +123,6 @@ def _shared(scores: Float64Array, lines: Float64Array, target: int, beta: float)
 
 MOST_ITEMS, MOST_CAPACITY = 100, 2000
 """Beyond so many sections or tokens sections are taken in falling order of value a token, as in the published code."""
-_WINDOW = 5
 
 
 def knapsack(values: Float64Array, weights: Sequence[int], capacity: int, kept: Collection[int]) -> set[int]:
@@ -187,27 +164,3 @@ def _greedy(order: IntArray, _value: Float64Array, weight: IntArray, room: int) 
             chosen.append(place)
             room -= tokens
     return chosen
-
-
-def best_lines(values: Float64Array, bounds: IntArray, rate: float, kept: Collection[int]) -> set[int]:
-    """Return the lines that are kept without a knapsack, a share of all: those of sections kept anyway, then the best.
-
-    `values`, float64 `[n]`, are the sections', and `bounds`, int64 `[n + 1]`, their first lines and N.
-    """
-    sizes = np.diff(bounds)
-    line = np.repeat(values, sizes)
-    anyway = np.repeat(np.isin(np.arange(len(sizes)), list(kept)), sizes)
-    known = np.isfinite(line)
-    filled = np.where(known, line, line[known].min() if known.any() else 0.0)
-    smooth = _window_sums(filled) / _window_sums(np.ones(len(line)))
-    free = np.flatnonzero(known & ~anyway)
-    order = free[np.argsort(-smooth[free], kind="stable")]
-    room = max(0, int(len(line) * rate) - int(anyway.sum()))
-    return {*np.flatnonzero(anyway).tolist(), *order[:room].tolist()}
-
-
-def _window_sums(values: Float64Array) -> Float64Array:
-    """Return the sum of each value and the two before and after it, float64 `[N]`."""
-    padded = np.pad(values, _WINDOW // 2)
-    sums: Float64Array = np.sum([padded[at : at + len(values)] for at in range(_WINDOW)], axis=0)
-    return sums

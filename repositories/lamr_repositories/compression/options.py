@@ -1,21 +1,15 @@
 """What a caller may ask of LongCodeZip's two stages, checked."""
 
-from __future__ import annotations
-
-import re
-from dataclasses import dataclass
-
 from lamr_base.errors import InvalidInputError
+from lamr_base.expressions import expression
+from lamr_base.records import dataclass
 
-from lamr_repositories.compression.fine import SPREADS
-from lamr_repositories.compression.perplexity import VALUES
-
-_BUDGET = re.compile(r"([-+*/])\s*(\d+(?:\.\d+)?)")
+_BUDGET = expression(r"([-+*/])\s*(\d+(?:\.\d+)?)")
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompressionOptions:
-    """The published options, with the published defaults.
+    """The published options that shares and budgets depend on, with the published defaults.
 
     Attributes:
         rate: the share of tokens that the functions aim at, above 0 and up to 1.
@@ -25,10 +19,6 @@ class CompressionOptions:
         fine_ratio: the share of the taken functions' lines that the fine stage aims at; None takes the rate.
         beta: how far a function's share depends on its rank: 0 gives all the same share, 1 the most different ones.
         min_lines: functions with fewer lines, or fewer sections, are kept whole.
-        value: how a section is valued, a key of `VALUES`.
-        knapsack: whether sections are taken by value within a function's tokens, or its lines by their smoothed value.
-        spread: how large a jump of perplexity ends a section, a key of `SPREADS`.
-        spread_weight: what the spread counts in it.
 
     Raises:
         InvalidInputError: a value can't be used.
@@ -41,17 +31,8 @@ class CompressionOptions:
     fine_ratio: float | None = None
     beta: float = 0.5
     min_lines: int = 5
-    value: str = next(iter(VALUES))
-    knapsack: bool = True
-    spread: str = next(iter(SPREADS))
-    spread_weight: float = 0.2
 
     def __post_init__(self) -> None:
-        for name, known in (("value", VALUES), ("spread", SPREADS)):
-            if (given := getattr(self, name)) not in known:
-                raise InvalidInputError(
-                    f"{name} must be one of {', '.join(known)}, not {given!r}", argument=name
-                )
         for name, share in (("rate", self.rate), ("fine_ratio", self.fine_ratio)):
             if share is not None and not 0 < share <= 1:
                 raise InvalidInputError(f"{name} must be above 0 and at most 1, not {share}", argument=name)

@@ -4,13 +4,11 @@ They say what sections are worth for a question, too. Sequences that begin anoth
 a causal model gives their tokens the same probabilities there.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 from lamr_base.arrays import Float64Array
+from lamr_base.records import dataclass
 from lamr_model.perplexity.causal_scorer import CausalScorer
 from lamr_postprocess.lines import IntArray
 
@@ -76,12 +74,6 @@ class Perplexity:
         self._score(waiting)
         return np.array([self._losses.get(key, np.nan) for key in keys])
 
-    def of(self, targets: Sequence[Target]) -> Float64Array:
-        """Return the perplexities, float64 `[n]`: the exponentials of `mean_losses`, NaN where no token counts."""
-        with np.errstate(over="ignore"):
-            perplexities: Float64Array = np.exp(self.mean_losses(targets))
-        return perplexities
-
     def _score(self, waiting: dict[tuple[bytes, int], Target]) -> None:
         """Ask about the longest sequences alone; in falling order each one comes right after what it begins."""
         longest: list[IntArray] = []
@@ -115,31 +107,12 @@ def by_question(sections: Sequence[str], question: str, model: Perplexity) -> Fl
     if not question.strip():
         return np.zeros(len(sections))
     targets = [model.alone(question), *(model.after(section + BETWEEN, question) for section in sections)]
-    perplexities = np.nan_to_num(model.of(targets), nan=1.0, posinf=np.inf)
+    with np.errstate(over="ignore"):
+        perplexities = np.nan_to_num(np.exp(model.mean_losses(targets)), nan=1.0, posinf=np.inf)
     if np.isinf(perplexities[0]):
         return np.zeros(len(sections))
-    return _without_blanks(sections, perplexities[0] - perplexities[1:])
-
-
-def by_contrast(sections: Sequence[str], question: str, model: Perplexity) -> Float64Array:
-    """Return how much the question lowers each section's perplexity after the sections before it, float64 `[n]`."""
-    targets = []
-    for place, section in enumerate(sections):
-        before = BETWEEN.join(sections[:place])
-        asked = BETWEEN.join(text for text in (question, before) if text)
-        targets.append(model.after(before + BETWEEN, section) if before else model.alone(section))
-        targets.append(model.after(asked + BETWEEN, section))
-    without, given = model.of(targets).reshape(-1, 2).T
-    return _without_blanks(
-        sections, np.where(np.isfinite(without) & np.isfinite(given), without - given, -np.inf)
-    )
-
-
-VALUES: dict[str, Callable[[Sequence[str], str, Perplexity], Float64Array]] = {
-    "conditional": by_question,
-    "contrastive": by_contrast,
-}
-"""The published values of sections by name; the first is the default."""
+    inked = [bool(section.strip()) for section in sections]
+    return np.where(inked, perplexities[0] - perplexities[1:], -np.inf)
 
 
 def preserved(sections: Sequence[str], comment: str) -> set[int]:
@@ -152,7 +125,3 @@ def preserved(sections: Sequence[str], comment: str) -> set[int]:
         for place, line in enumerate(firsts)
         if any(word in line for word in (*_HEADS, _RESULT)) or (comment and line.strip().startswith(comment))
     }
-
-
-def _without_blanks(sections: Sequence[str], values: Float64Array) -> Float64Array:
-    return np.where([bool(section.strip()) for section in sections], values, -np.inf)

@@ -103,9 +103,6 @@ class RunFolder:
                 f"{error.filename}: {error.strerror}; set {FOLDER_VARIABLE} to a folder of this user"
             ) from error
 
-    def places(self, generation: int) -> FrontPaths:
-        return FrontPaths(self.path / str(generation), self.path)
-
     @property
     def current(self) -> FrontPaths:
         folder = self.path / CURRENT
@@ -115,8 +112,8 @@ class RunFolder:
     def config(self) -> Path:
         return self.path / CURRENT / CONFIG
 
-    def next_generation(self) -> int:
-        return max(self._generations(), default=0) + 1
+    def next_generation(self) -> FrontPaths:
+        return FrontPaths(self.path / str(max(self._generations(), default=0) + 1), self.path)
 
     def _generations(self) -> list[int]:
         return sorted(int(each.name) for each in self.path.glob("[0-9]*") if each.name.isdigit())
@@ -154,7 +151,7 @@ def prepare(tenants: Path, folder: RunFolder) -> tuple[Fleet, Path]:
     """Read the file, render it into a new generation and let HAProxy check it. It isn't put in force."""
     fleet = read_fleet(tenants)
     folder.make()
-    places = folder.places(folder.next_generation())
+    places = folder.next_generation()
     try:
         write(render(fleet, places, str(tenants)), places)
         haproxy.check_config(haproxy.find_haproxy(), places.folder / CONFIG)
@@ -168,8 +165,7 @@ def reload(tenants: Path) -> Fleet:
     """Put a changed file of tenants into force in the front that runs.
 
     Keys that the file has no more are revoked first, in the process that serves now, so that connections which outlive
-    the reload can't use them. Requests under way are answered by the old process, new ones by the new.
-    """
+    the reload can't use them. Requests under way are answered by the old process, new ones by the new."""
     folder = RunFolder(tenants)
     haproxy.ask(folder.current.admin_socket, "show info")
     with folder.held("reload"):
@@ -194,8 +190,7 @@ def make_room(tenants: Path) -> bool:
     """Close the connections of idle clients, if clients have nearly all that there are.
 
     HAProxy closes none for another's sake. But a new worker begins with none, and the old one, which answers what it
-    has, closes those on which nothing is asked.
-    """
+    has, closes those on which nothing is asked."""
     folder = RunFolder(tenants)
     places = folder.current
     api = haproxy.read_statistics(places.admin_socket, f"{API} 1 -1")[0]

@@ -145,8 +145,7 @@ class FrontSettings:
 class Replica:
     """A Triton server.
 
-    Calls that name a fingerprint go to the replicas that have it; to those without one only where no replica has it.
-    """
+    Calls that name a fingerprint go to the replicas that have it; to those without one only where no replica has it."""
 
     name: str  # shown in messages and logs
     grpc: _Address  # its gRPC port's
@@ -218,8 +217,7 @@ class Fleet:
 
         As many tenants of mean weight as are expected to be busy at once fill the pool together. Windows are whole
         numbers, so they grow until the smallest is 1, and a little more where rounding is fairer then: shares follow
-        the weights, and a large fleet waits in the pool a little longer than a small one.
-        """
+        the weights, and a large fleet waits in the pool a little longer than a small one."""
         weights = [tenant.weight for tenant in self.tenants if tenant.window is None]
         if not weights:
             return {tenant.name: tenant.window or 1 for tenant in self.tenants}

@@ -21,6 +21,7 @@ SERVICE = "/inference.GRPCInferenceService/"
 INFER = f"{SERVICE}ModelInfer"
 ABOUT_SERVER = ("ServerLive", "ServerReady", "ServerMetadata")
 ABOUT_MODEL = ("ModelReady", "ModelMetadata", "ModelConfig")
+_STEP = 16 << 10  # of which the size of a buffer is a multiple
 HEADERS_BYTES = 4096
 """Room that a buffer needs beside the body: the head of the request, and HAProxy's own reserve."""
 
@@ -130,7 +131,7 @@ def render(fleet: Fleet, places: FrontPaths, source: str) -> dict[str, str]:
         most_clients=settings.max_connections + max(LEAST_SPARE, settings.max_connections // SPARE_SHARE),
         most_inner=INNER + sum(windows.values()),
         peer_address=f"unix@{_quoted(places.peer_socket)}",
-        bufsize=_buffer_size(settings.max_request_bytes),
+        bufsize=-(-(settings.max_request_bytes + HEADERS_BYTES) // _STEP) * _STEP,
         bind_tls=_bind_tls(settings),
         server_tls=_server_tls(settings),
         http_errors=[{"http": http, "grpc": grpc, "message": message} for http, grpc, message in HTTP_ERRORS],
@@ -187,12 +188,6 @@ _ANSWERS = "\n".join(
     )
 )
 """The rules that make HAProxy's own answers gRPC's: status 200, and a content type even without a body."""
-
-
-def _buffer_size(max_request_bytes: int) -> int:
-    """The next multiple of 16 KiB that holds the largest request and what comes with it."""
-    step = 16 << 10
-    return -(-(max_request_bytes + HEADERS_BYTES) // step) * step
 
 
 def _bind_tls(settings: FrontSettings) -> str:

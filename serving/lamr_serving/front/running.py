@@ -198,8 +198,7 @@ class Front:
 def run(tenants: Path, report: TextIO | None = None, on_ready: Callable[[Fleet], None] | None = None) -> int:
     """Run a front until SIGINT or SIGTERM, then let requests under way end. A second signal ends it at once.
 
-    Call this from the main thread. HAProxy is started again when it dies.
-    """
+    Call this from the main thread. HAProxy is started again when it dies."""
     out = report or sys.stderr
     signals: list[int] = []
     numbers = (signal.SIGINT, signal.SIGTERM)

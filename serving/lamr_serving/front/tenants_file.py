@@ -121,8 +121,7 @@ def parse_fleet(path: Path, text: str) -> Fleet:
 def add_keys(path: Path, keys: dict[str, ApiKey]) -> None:
     """Add a key to each of some tenants, which are added where the file hasn't got them. A missing file is written.
 
-    Everything that the file holds stays as it is, and the new lines follow at its end.
-    """
+    Everything that the file holds stays as it is, and the new lines follow at its end."""
     text = path.read_text(encoding="utf-8") if path.exists() else STARTER
     known = {tenant.name for tenant in parse_fleet(path, text).tenants}
     for name, key in keys.items():

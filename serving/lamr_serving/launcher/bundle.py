@@ -90,8 +90,7 @@ def check_numpy(version: str) -> None:
 def check_stub(bundle: TritonBundle, environment: dict[str, str]) -> None:
     """Run the stub without arguments. Wherever it can run at all, it prints its usage and exits with 1.
 
-    When a library is missing, Triton itself reports an unhealthy stub, and only after half a minute.
-    """
+    When a library is missing, Triton itself reports an unhealthy stub, and only after half a minute."""
     if shutil.which("bash", path=environment.get("PATH", os.defpath)) is None:
         raise ServerStartError(
             "Triton's Python backend starts its processes through bash, which is not on PATH"

@@ -72,7 +72,7 @@ class ServerProcess:
         try:
             variables = environment(bundle, self._workspace, options)
             check_stub(bundle, variables)
-            log_file = (options.log_file or self._workspace.log).absolute()
+            log_file = (options.log_file or self._workspace.root / "triton.log").absolute()
             self._log = _open_log(log_file)
             self._log_start = os.fstat(self._log).st_size
             self._process = self._launch(
@@ -271,8 +271,7 @@ class _Connection(http.client.HTTPConnection):
 def excerpt(text: str, most: int = MOST_LINES, *, errors_only: bool = False) -> str:
     """The last errors of a log with their continuation lines, each once; the last lines where there are no errors.
 
-    Tables are left out, because they repeat the errors. `errors_only` gives nothing where there are no errors.
-    """
+    Tables are left out, because they repeat the errors. `errors_only` gives nothing where there are no errors."""
     if refused := _USAGE.findall(text):  # an unknown flag; hundreds of lines of help follow it
         return "\n".join(refused)
     chosen: dict[str, None] = {}

@@ -125,8 +125,7 @@ class TritonServer:
     def stop(self) -> int:
         """Stop the server, gracefully and then by force, and return its exit status. May be called again.
 
-        Accepted requests are answered first. New ones are refused as if the server weren't there.
-        """
+        Accepted requests are answered first. New ones are refused as if the server weren't there."""
         process = self._running()
         if process.status is None:
             self._drain(process)
@@ -204,8 +203,7 @@ class TritonServer:
         """Unload the models that requests come to, and wait until the accepted requests are answered.
 
         The wait ends after `stop_timeout`. On SIGTERM alone Triton would unload the models while requests still run
-        through them.
-        """
+        through them."""
         deadline = time.monotonic() + self.options.stop_timeout
         with contextlib.suppress(OSError, http.client.HTTPException, ValueError):  # SIGTERM follows anyway
             entries = {each.name for each in process.api.read_models()} & {ENSEMBLE, PERPLEXITY}

@@ -115,8 +115,7 @@ def check_free(host: str, port: int, purpose: str) -> None:
 def free_ports(host: str, count: int) -> list[int]:
     """`count` different ports that nothing listens on now.
 
-    Another process may take one of them before the server binds it. The caller then starts again with new ones.
-    """
+    Another process may take one of them before the server binds it. The caller then starts again with new ones."""
     family, address = resolve(host, 0)
     with contextlib.ExitStack() as stack:
         probes = [stack.enter_context(contextlib.closing(_listener(family))) for _ in range(count)]

@@ -294,8 +294,7 @@ def remove_shared_memory(token: str) -> None:
 def fork_guard(server: int) -> int:
     """Fork a process that outlives us if it must, and kills what is left of the server's session when the server ends.
 
-    If we are killed the kernel stops the server, but stubs of one that was loading would wait for it for ever.
-    """
+    If we are killed the kernel stops the server, but stubs of one that was loading would wait for it for ever."""
     guard = os.fork()
     if guard:
         return guard

@@ -15,7 +15,6 @@ from everybody else's and removed.
 
 import contextlib
 import importlib.util
-import itertools
 import os
 import re
 import secrets
@@ -61,14 +60,6 @@ class ServerWorkspace:
     lock: int
 
     @property
-    def token(self) -> str:
-        return self.root.name
-
-    @property
-    def backends(self) -> Path:
-        return self.root / "backends"
-
-    @property
     def models(self) -> Path:
         return self.root / "models"
 
@@ -76,10 +67,6 @@ class ServerWorkspace:
     def place(self) -> Path:
         """The server's current folder: an interpreter that Triton embeds imports from there first."""
         return self.root / "place"
-
-    @property
-    def log(self) -> Path:
-        return self.root / "triton.log"
 
 
 def create_workspace(bundle: TritonBundle, repository: Path, packages: Sequence[str]) -> ServerWorkspace:
@@ -156,8 +143,7 @@ def _make_environment(root: Path, packages: Sequence[str]) -> None:
     """Make `root` a virtual environment of the running interpreter, with `packages` on its path.
 
     The stub embeds an interpreter that ignores PYTHONPATH and user site-packages, and takes its prefix from the
-    `python3` that it finds on PATH. It imports numpy before any code of ours could help it to.
-    """
+    `python3` that it finds on PATH. It imports numpy before any code of ours could help it to."""
     base = Path(getattr(sys, "_base_executable", "") or sys.executable)
     site = root / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
     site.mkdir(parents=True)
@@ -197,14 +183,14 @@ def command(
 ) -> list[str]:
     """The server's command line. The server must be started in the workspace's `place`."""
     python = {
-        "shm-region-prefix-name": workspace.token,
+        "shm-region-prefix-name": workspace.root.name,
         "shm-default-byte-size": SHARED_MEMORY_BYTES,
         "shm-growth-byte-size": SHARED_MEMORY_BYTES,
     }
     return [
         str(bundle.binary),
         f"--model-repository={workspace.models}",
-        f"--backend-directory={workspace.backends}",
+        f"--backend-directory={workspace.root / 'backends'}",
         *(f"--backend-config=python,{key}={value}" for key, value in python.items()),
         "--model-control-mode=explicit",  # so that the ensemble can be unloaded before the end, which drains it
         *(f"--load-model={file.parent.name}" for file in sorted(workspace.models.glob(f"*/{CONFIG_FILE}"))),
@@ -217,7 +203,8 @@ def command(
         f"--grpc-port={addresses.grpc_port}",
         # A socket in a folder of the user's own: Triton's HTTP server dies of very many chunks and very deep JSON.
         f"--http-address=unix:{LISTENING}",
-        f"--http-port={unused_port(addresses)}",
+        # A number that isn't opened, but must not be another one's.
+        f"--http-port={min({1, 2, 3} - {addresses.grpc_port, addresses.metrics_port})}",
         # A variable of the environment would switch Vertex AI on, with a port of its own and no restrictions.
         *("--allow-http=true", "--allow-grpc=true", "--allow-sagemaker=false", "--allow-vertex-ai=false"),
         # Triton's HTTP server would read a bare IPv6 address as one of IPv4.
@@ -231,19 +218,12 @@ def command(
     ]
 
 
-def unused_port(addresses: Addresses) -> int:
-    """A number for the HTTP port, which isn't opened, but must not be another one's."""
-    taken = (addresses.grpc_port, addresses.metrics_port)
-    return next(port for port in itertools.count(1) if port not in taken)
-
-
 def restrictions() -> list[str]:
     """The flags that close what a stranger could do harm with; whoever reaches the gRPC port may use everything else.
 
     Through shared memory a stranger could read and write any segment of the server's user, through logging and tracing
     write files and fill disks, and through the model repository unload and load models. Nobody needs these over gRPC,
-    so their key holds a line break, which no header can carry. Over HTTP the repository stays open to the launcher.
-    """
+    so their key holds a line break, which no header can carry. Over HTTP the repository stays open to the launcher."""
     closed = f"lamr-closed={secrets.token_hex(16)}\n"
     return [
         f"--grpc-restricted-protocol={','.join((*NEVER_NEEDED, 'model-repository'))}:{closed}",

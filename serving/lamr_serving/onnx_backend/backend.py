@@ -38,8 +38,7 @@ def check_request(config: OnnxModelConfig, request: Request) -> None:
     """Refuse a request that would spoil its batch.
 
     Triton's C++ backend counts elements by request. It would read a second row in a ragged request as one longer
-    sequence, and an empty request would shift what the requests after it get.
-    """
+    sequence, and an empty request would shift what the requests after it get."""
     window, vocabulary = config.limit(MAX_SEQUENCE_TOKENS_PARAMETER), config.limit(VOCABULARY_PARAMETER)
     for tensor in config.inputs:
         if tensor.name not in request:
@@ -155,8 +154,7 @@ class OnnxBackend:
         """Answer each request, in order.
 
         A request that can't be run gets an error, and the others run without it. When a run over several requests
-        fails (an id outside the vocabulary, say), each is run alone, so that one caller can't fail another.
-        """
+        fails (an id outside the vocabulary, say), each is run alone, so that one caller can't fail another."""
         responses: list[Any] = [None] * len(requests)
         runnable: dict[int, dict[str, Array]] = {}
         for index, request in enumerate(requests):

@@ -163,8 +163,7 @@ def _accelerators(data: dict[str, Any]) -> dict[str, dict[str, dict[str, str]]]:
 def open_session(config: OnnxModelConfig, file: Path, kind: str, device: int = 0) -> Any:
     """An `onnxruntime.InferenceSession` on `file`, checked against the configuration.
 
-    `kind` is Triton's instance kind, "CPU" or "GPU", and `device` the GPU's number.
-    """
+    `kind` is Triton's instance kind, "CPU" or "GPU", and `device` the GPU's number."""
     onnxruntime = import_onnxruntime()
     providers = choose_providers(config, kind, device, onnxruntime.get_available_providers())
     options = session_options(config, onnxruntime)
@@ -192,7 +191,7 @@ def _apart(config: OnnxModelConfig, file: Path, opened: Callable[[Path], Any]) -
     if spec is None:
         return None
     part, fusion = opened(file.with_name(names.PART_FILE)), opened(file.with_name(names.FUSION_FILE))
-    return ApartSession(part, fusion, spec, KeptStates(config.limit(names.KEPT_BYTES_PARAMETER)))
+    return ApartSession(lambda: part, fusion, spec, KeptStates(config.limit(names.KEPT_BYTES_PARAMETER)))
 
 
 def session_options(config: OnnxModelConfig, onnxruntime: Any) -> Any:
@@ -202,8 +201,7 @@ def session_options(config: OnnxModelConfig, onnxruntime: Any) -> Any:
     would stay. There are as many threads as CPUs that this process may use, not as the machine has. And threads spin
     for 20 µs at most and not beyond a run, because the decoder and the encoder's other instances need the CPUs.
     (Without spinning a lone short run takes a third longer. With onnxruntime's milliseconds two instances answer a
-    tenth fewer requests. Versions that don't know the entry pass over it.)
-    """
+    tenth fewer requests. Versions that don't know the entry pass over it.)"""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = thread_count(config.parameters)
     options.enable_mem_pattern = False

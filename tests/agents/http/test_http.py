@@ -40,12 +40,7 @@ TRACE = "00-abababababababababababababababab-cdcdcdcdcdcdcdcd-01"
 
 
 class Site:
-    """A running application.
-
-    Attributes:
-        transport: what the pruner asks; tests set its errors and delay.
-        server: uvicorn's.
-    """
+    """A running application, with uvicorn's `server` and the `transport` whose errors and delay tests set."""
 
     def __init__(self, port: int, transport: AsyncMockTransport, server: uvicorn.Server) -> None:
         self.url, self.port = f"http://127.0.0.1:{port}", port
@@ -341,10 +336,11 @@ def test_half_a_character_in_code_is_named_as_every_bad_input(served: Site) -> N
         ("/v1/prune", gzip.compress(b'{"query": "a", "code": "b"}'), {"Content-Encoding": "gzip"}, 415),
         ("/v1/prune", b'{"query": "a", "code": "b"}', {"Content-Encoding": "br"}, 415),
         ("/prune", b"[" * 100_000, {}, 400),
+        ("/v1/prune", b'{"max_tokens": ' + b"9" * 5000 + b"}", {}, 400),
         ("/nowhere", b"{}", {}, 404),
         ("/livez", b"{}", {}, 405),
     ],
-    ids=["gzip", "br", "nested", "path", "method"],
+    ids=["gzip", "br", "nested", "digits", "path", "method"],
 )
 def test_what_the_application_never_sees_is_refused_in_the_form_of_all_errors(
     served: Site, path: str, body: bytes, headers: dict[str, str], status: int

@@ -110,6 +110,7 @@ def test_a_server_that_stops_waits_for_no_body() -> None:
         (b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 100_000, "400"),
         (b"GET /livez HTTP/1.1\r\nHost: localhost\r\n" + b"X: a\r\n" * 10_000 + b"\r\n", "200|400"),
         (SLOW.replace(b"5000", b"5\r\nContent-Length: 6"), "400"),
+        (SLOW.replace(b"5000", b"4\r\nTransfer-Encoding: chunked")[:-1] + b"0\r\n\r\n", "422"),
         (SLOW.replace(b"5000", b"+5"), "400"),
         (SLOW.replace(b"5000", b"9" * 30), "400"),
         (SLOW.replace(b"5000", b"9" * 15), "413"),
@@ -120,7 +121,7 @@ def test_a_server_that_stops_waits_for_no_body() -> None:
         (b"\x16\x03\x01\x02\x00" * 4, "400"),
         (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "400|404"),
     ],
-    ids=range(14),
+    ids=range(15),
 )
 def test_odd_requests_get_a_status(served: Site, sends: bytes, status: str) -> None:
     with stranger(served, sends) as connection:
@@ -185,6 +186,9 @@ def test_web_pages_of_other_places_arent_answered(served: Site, origin: str, sta
         ("127.0.0.1:8080", (), "200"),
         ("[::1]:8080", (), "200"),
         ("[::1", (), "403"),
+        ("[::1].evil.example", (), "403"),
+        ("evil.example@localhost", (), "403"),
+        ("localhost/evil.example", (), "403"),
         ("10.1.2.3", (), "403"),
         ("10.1.2.3", ("10.1.2.3",), "200"),
         ("10.1.2.3:80", ("0.0.0.0",), "200"),

@@ -26,6 +26,7 @@ from lamr_agents.sessions import LogFormat
 from lamr_agents.thin import AS_IT_CAME, SMALL
 
 from tests.agents.samples import CODE, LINES, SAID, TASK, line_of, pruner
+from tests.processes import eventually
 
 DRIVER = Path(__file__).with_name("drive.mjs")
 SECONDS = 120
@@ -49,28 +50,19 @@ def _under_a_line(code: str) -> str:
 
 @dataclass(frozen=True)
 class Generation:
-    """One way in which a host calls its plugins.
+    """One way in which a host calls its plugins."""
 
-    Attributes:
-        name: what the driver calls it.
-        host: the host's name.
-        reader: the input of its tool that reads a whole file.
-        show: what that tool shows of a file's code.
-        shell: the tool that runs commands.
-        user, assistant: a message that says something.
-        compacted: the message that says that the context was compacted, at a time in seconds since 1970.
-        shown_of: the text in what the driver prints of a call; None where the file left the result as it was.
-    """
-
-    name: str
-    host: str
-    reader: Mapping[str, Any]
-    show: Callable[[str], str]
-    shell: str
-    user: Callable[[str], Mapping[str, Any]]
+    name: str  # what the driver calls it
+    host: str  # the host's name
+    reader: Mapping[str, Any]  # the input of its tool that reads a whole file
+    show: Callable[[str], str]  # what that tool shows of a file's code
+    shell: str  # the tool that runs commands
+    user: Callable[[str], Mapping[str, Any]]  # a message that says something
     assistant: Callable[[str], Mapping[str, Any]]
-    compacted: Callable[[int], Mapping[str, Any]]
-    shown_of: Callable[[Any], str | None]
+    compacted: Callable[[int], Mapping[str, Any]]  # the message of a compaction, at seconds since 1970
+    shown_of: Callable[
+        [Any], str | None
+    ]  # the text of a printed call; None where the result stayed as it was
 
     @property
     def form(self) -> LogFormat:
@@ -182,13 +174,9 @@ def play(
     sessions: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> dict[str, Any]:
-    """Run calls, one after another; those of an inner list at once.
+    """Run calls of a hook's command, one after another; those of an inner list at once.
 
     Args:
-        folder: where the file is written.
-        generation: who calls.
-        command: of the hook.
-        calls: their fields.
         sessions: the messages of each session; default: of `s1` what `Generation.said` says.
         more: what else the driver takes.
 
@@ -421,9 +409,12 @@ def test_a_small_range_of_a_cut_counts_as_a_look_at_it(
     ranged = {**generation.reader, "offset": 30, "limit": 3}
     calls = [generation.read(), generation.read(input=ranged, text=generation.show("\n".join(LINES[29:32])))]
     play(tmp_path, generation, command(generation, socket), calls)
-    decisions = Store(socket.with_name("shown.sqlite3")).decisions()
-    cuts = [decision for decision in decisions if decision.reason == "pruned"]
-    assert [(cut.ranges, cut.wholes) for cut in cuts] == [(1, 0)]
+
+    def looks() -> list[tuple[int, int]]:
+        decisions = Store(socket.with_name("shown.sqlite3")).decisions()
+        return [(each.ranges, each.wholes) for each in decisions if each.reason == "pruned"]
+
+    assert eventually(lambda: looks() == [(1, 0)]), looks()  # nobody waits for the server to hear of it
 
 
 @each

@@ -5,8 +5,6 @@ import json
 import re
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -28,6 +26,7 @@ from lamr_postprocess import approximate_tokens
 
 from tests.agents.samples import CODE, LINES, line_of
 from tests.client.conftest import free_port
+from tests.processes import eventually
 
 __all__ = ["free_port"]
 
@@ -66,6 +65,13 @@ def listing(*folders: Path) -> Any:
 async def text_of(client: mcp.Client, tool: str, **arguments: object) -> str:
     answer = await client.call_tool(tool, arguments)
     assert not answer.is_error, answer.content
+    return "".join(part.text for part in answer.content)
+
+
+async def refusal_of(client: mcp.Client, tool: str, **arguments: object) -> str:
+    """The words of an error."""
+    answer = await client.call_tool(tool, arguments)
+    assert answer.is_error
     return "".join(part.text for part in answer.content)
 
 
@@ -127,6 +133,7 @@ async def test_outlines_searches_and_texts(root: Path) -> None:
         ("read_file", {"path": "../x.py", "question": "q"}, "OutsideRootsError"),
         ("read_file", {"path": "none.py", "question": "q"}, "no such file"),
         ("read_file", {"path": "a.py", "question": " "}, "InvalidInputError"),
+        ("outline", {"path": "a\ud800.py"}, "no such file"),
         ("expand", {"path": "a.py", "first": 5, "last": 2}, "a range goes upwards"),
         ("search", {"pattern": "("}, "is not a regular expression"),
     ],
@@ -135,9 +142,7 @@ async def test_what_a_caller_can_mend_is_told(
     root: Path, tool: str, arguments: dict[str, object], message: str
 ) -> None:
     async with in_process(root) as client:
-        answer = await client.call_tool(tool, arguments)
-        assert answer.is_error
-        assert message in "".join(part.text for part in answer.content)
+        assert message in await refusal_of(client, tool, **arguments)
 
 
 @pytest.mark.parametrize("error", [AccessDeniedError("it wants a key"), ModelMismatchError("another model")])
@@ -200,38 +205,30 @@ async def test_only_files_in_the_clients_roots_are_read(root: Path, mode: str) -
         for path in (str(other / "b.py"), "../a.py", "link.py"):
             for tool in ("read_file", "outline"):
                 more = {"question": QUESTION} if tool == "read_file" else {}
-                answer = await client.call_tool(tool, {"path": path, **more})
-                assert answer.is_error
-                assert "OutsideRootsError" in answer.content[0].text
+                assert "OutsideRootsError" in await refusal_of(client, tool, path=path, **more)
         assert "a.py" not in await text_of(client, "search", pattern="def ")
     async with in_process(
         inner, roots=listing(root, other), mode=mode
     ) as client:  # the command's are narrower
-        assert (await client.call_tool("outline", {"path": str(root / "a.py")})).is_error
+        assert await refusal_of(client, "outline", path=str(root / "a.py"))
         assert await text_of(client, "outline", path="b.py")
     async with in_process(inner, roots=listing(other), mode=mode) as client:
-        answer = await client.call_tool("outline", {"path": "b.py"})
-        assert "no folder in common" in answer.content[0].text
+        assert "no folder in common" in await refusal_of(client, "outline", path="b.py")
     async with in_process(inner, roots=listing(), mode=mode) as client:
         assert await text_of(client, "outline", path="b.py")
 
 
-async def test_the_command_takes_the_roots_of_a_client_that_started_it(root: Path) -> None:
+async def test_the_command_speaks_over_standard_input_and_takes_the_roots_of_who_started_it(
+    root: Path,
+) -> None:
     server = mcp.StdioServerParameters(
         command=sys.executable, args=["-m", "lamr_cli.main", "mcp"], cwd=Path(sys.prefix)
     )
     async with mcp.Client(server, list_roots_callback=listing(root)) as client:
-        assert await text_of(client, "expand", path="small.py", first=1, last=1) == "1\tdef f():\n"
-        assert (await client.call_tool("outline", {"path": sys.prefix + "/pyvenv.cfg"})).is_error
-
-
-async def test_the_command_speaks_over_standard_input_and_output(root: Path) -> None:
-    command = ["-m", "lamr_cli.main", "mcp", "--root", str(root)]
-    server = mcp.StdioServerParameters(command=sys.executable, args=command)
-    async with mcp.Client(server) as client:
         tools = {tool.name for tool in (await client.list_tools()).tools}
         assert tools == {"read_file", "pack", "expand", "outline", "search", "prune_text"}
         assert "handler_30" in await text_of(client, "read_file", path="a.py", question=QUESTION)
+        assert await refusal_of(client, "outline", path=sys.prefix + "/pyvenv.cfg")
 
 
 async def test_what_is_no_message_of_the_protocol_is_answered_with_an_error(root: Path) -> None:
@@ -267,18 +264,9 @@ async def test_what_is_no_message_of_the_protocol_is_answered_with_an_error(root
         assert process.wait(30) == 0
 
 
-async def test_a_path_with_half_a_character_is_no_file(root: Path) -> None:
-    async with in_process(root) as client:
-        answer = await client.call_tool("outline", {"path": "a\ud800.py"})
-        assert answer.is_error
-        assert "no such file" in answer.content[0].text
-
-
 async def test_wrong_arguments_are_named_without_a_librarys_words(root: Path) -> None:
     async with in_process(root) as client:
-        answer = await client.call_tool("expand", {"path": "a.py", "first": "x"})
-        assert answer.is_error
-        words = answer.content[0].text
+        words = await refusal_of(client, "expand", path="a.py", first="x")
         assert "the arguments of expand can't be used: " in words
         assert "first: " in words
         assert "last: " in words
@@ -286,52 +274,37 @@ async def test_wrong_arguments_are_named_without_a_librarys_words(root: Path) ->
         assert "validation error" not in words
 
 
-@pytest.fixture
-def listening(root: Path, free_port: int) -> Iterator[str]:
+async def test_the_command_speaks_over_http_but_not_to_names_and_pages_of_other_places(
+    root: Path, free_port: int
+) -> None:
     command = [sys.executable, "-m", "lamr_cli.main", "mcp", "--root", str(root)]
     options = ["--transport", "http", "--port", str(free_port), "--allowed-host", "lamr.example"]
-    process = subprocess.Popen([*command, *options])
-    try:
-        yield f"http://127.0.0.1:{free_port}/mcp"
-    finally:
-        process.terminate()
-        assert process.wait(30) == 0
-
-
-async def test_the_command_speaks_over_http(listening: str) -> None:
-    deadline = time.monotonic() + 60
-    while True:
-        try:
-            async with mcp.Client(listening) as client:
-                shown = await text_of(client, "expand", path="small.py", first=1, last=1)
-                assert shown == "1\tdef f():\n"
-                return
-        except Exception:
-            assert time.monotonic() < deadline
-            time.sleep(0.2)
-
-
-def test_over_http_names_and_pages_of_other_places_arent_answered(listening: str) -> None:
-    port = int(listening.rpartition(":")[2].partition("/")[0])
 
     def ask(headers: dict[str, str]) -> tuple[int, str]:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", free_port, timeout=30)
         connection.request("POST", "/mcp", b"[]", {"Content-Type": "application/json", **headers})
         answer = connection.getresponse()
         return answer.status, answer.read().decode()
 
-    deadline = time.monotonic() + 60
-    while True:
+    def answers() -> bool:
         with suppress(OSError):
-            assert ask({})[0] != 403
-            break
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
-    status, said = ask({"Host": "evil.example"})
-    assert (status, "--allowed-host" in said) == (403, True)
-    assert ask({"Origin": "http://evil.example"})[0] == 403
-    assert ask({"Host": "localhost", "Origin": "http://localhost:3000"})[0] != 403
-    assert ask({"Host": "lamr.example:1"})[0] != 403
+            return ask({})[0] != 403
+        return False
+
+    with subprocess.Popen([*command, *options]) as process:
+        try:
+            assert eventually(answers, 120)
+            async with mcp.Client(f"http://127.0.0.1:{free_port}/mcp") as client:
+                shown = await text_of(client, "expand", path="small.py", first=1, last=1)
+                assert shown == "1\tdef f():\n"
+            status, said = ask({"Host": "evil.example"})
+            assert (status, "--allowed-host" in said) == (403, True)
+            assert ask({"Origin": "http://evil.example"})[0] == 403
+            assert ask({"Host": "localhost", "Origin": "http://localhost:3000"})[0] != 403
+            assert ask({"Host": "lamr.example:1"})[0] != 403
+        finally:
+            process.terminate()
+            assert process.wait(30) == 0
 
 
 async def test_no_answer_is_longer_than_hosts_take(root: Path) -> None:
@@ -461,14 +434,11 @@ async def test_nothing_outside_the_roots_is_packed(packed_root: Path, tmp_path: 
         shown = await text_of(client, "pack", question="What does handler_30_outside return?")
         assert "def handler_30_outside" not in shown
         for path in ("link", "link.py", "..", str(tmp_path / "outside")):
-            answer = await client.call_tool("pack", {"question": QUESTION, "paths": ["a.py", path]})
-            assert answer.is_error
-            assert "OutsideRootsError" in answer.content[0].text
+            words = await refusal_of(client, "pack", question=QUESTION, paths=["a.py", path])
+            assert "OutsideRootsError" in words
     async with in_process(packed_root, roots=listing(packed_root / "inner")) as client:
         assert "## File: a.py" not in await text_of(client, "pack", question=QUESTION)
-        assert (
-            await client.call_tool("pack", {"question": QUESTION, "paths": [str(packed_root / "a.py")]})
-        ).is_error
+        assert await refusal_of(client, "pack", question=QUESTION, paths=[str(packed_root / "a.py")])
 
 
 async def test_of_several_roots_one_is_packed_and_its_paths_can_be_followed(packed_root: Path) -> None:
@@ -482,9 +452,8 @@ async def test_of_several_roots_one_is_packed_and_its_paths_can_be_followed(pack
         second = await text_of(client, "pack", question=QUESTION, paths=[str(other)])
         assert "## File: c.py" in second
         assert second.splitlines()[-1] == f"[lamr: paths start from {other}]"
-        both = await client.call_tool("pack", {"question": QUESTION, "paths": [str(inner), str(other)]})
-        assert both.is_error
-        assert "several roots" in both.content[0].text
+        both = await refusal_of(client, "pack", question=QUESTION, paths=[str(inner), str(other)])
+        assert "several roots" in both
 
 
 @pytest.mark.parametrize(
@@ -503,6 +472,4 @@ async def test_what_a_caller_of_pack_can_mend_is_told(
     packed_root: Path, arguments: dict[str, object], words: str
 ) -> None:
     async with in_process(packed_root) as client:
-        answer = await client.call_tool("pack", {"question": QUESTION, **arguments})
-        assert answer.is_error
-        assert words in answer.content[0].text
+        assert words in await refusal_of(client, "pack", **{"question": QUESTION, **arguments})

@@ -18,79 +18,61 @@ from tests.attack.case import Case
 from tests.attack.hooks.calling import KEPT, NOTE, asked, call, hooked, said, showing, transcript, with_task
 from tests.attack.place import Place
 
-CALLS: Mapping[str, tuple[Callable[[bytes], bytes], str]] = {
+Edit = Callable[[bytes], bytes]
+
+
+def edited(old: bytes, new: bytes, count: int = -1) -> Edit:
+    return lambda each: each.replace(old, new, count)
+
+
+def ended(end: bytes) -> Edit:
+    """Another end of the object."""
+    return lambda each: each[:-1] + end
+
+
+def asking(more: bytes) -> Edit:
+    """More in the input of the tool."""
+    return edited(b'"/w/a.py"}', b'"/w/a.py", ' + more + b"}", 1)
+
+
+def given(**fields: Any) -> Edit:
+    return lambda each: json.dumps({**json.loads(each), **fields}).encode()
+
+
+LONG = {"command": "cat a.py " + " " * 4_000_000}
+CALLS: Mapping[str, tuple[Edit, str]] = {
     "of 100,000 brackets": (lambda _: b"[" * 100_000, NOTE),
-    "of 100,000 brackets in an object": (lambda each: each[:-1] + b', "x": ' + b"[" * 100_000, NOTE),
-    "whose key stands twice": (lambda each: each[:-1] + b', "tool_name": "Read"}', "pruned"),
-    "with __proto__": (lambda each: each[:-1] + b', "__proto__": {"tool_name": 7}}', "pruned"),
-    "with NaN in what is given back": (
-        lambda each: each.replace(b'"numLines": 304', b'"numLines": NaN'),
-        f"pruned|{NOTE}",
-    ),
-    "with 1e999 in what is given back": (
-        lambda each: each.replace(b'"startLine": 1', b'"startLine": 1e999'),
-        NOTE,
-    ),
-    "with a number of 10,000 digits": (lambda each: each.replace(b"304", b"9" * 10_000), NOTE),
-    "with a negative count of lines": (lambda each: each.replace(b"304", b"-304"), "pruned"),
-    "with seconds left that are no number": (
-        lambda each: each[:-1] + b', "lamr_seconds_left": NaN}',
-        "pruned",
-    ),
-    "with 10^4000 seconds left": (
-        lambda each: each[:-1] + b', "lamr_seconds_left": ' + b"9" * 4000 + b"}",
-        f"pruned|{NOTE}",
-    ),
-    "with an offset of 1e999": (
-        lambda each: each.replace(b'"/w/a.py"}', b'"/w/a.py", "offset": 1e999}', 1),
-        ".*",
-    ),
-    "with a limit of 4,000 digits": (
-        lambda each: each.replace(b'"/w/a.py"}', b'"/w/a.py", "limit": ' + b"9" * 4000 + b"}", 1),
-        ".*",
-    ),
-    "whose session is a list": (lambda each: each.replace(b'"s"', b'["s"]'), "pruned"),
-    "whose session has 8 MB": (lambda each: each.replace(b'"s"', b'"' + b"s" * 8_000_000 + b'"'), "pruned"),
-    "whose folder is a number": (lambda each: each.replace(b'"/w"', b"7"), "pruned"),
-    "whose path has NUL": (lambda each: each.replace(b"/w/a.py", b"/w/\\u0000a.py"), "pruned"),
-    "whose path has half a character": (lambda each: each.replace(b"/w/a.py", b"/w/\\ud800a.py"), "pruned"),
-    "whose path has escape sequences": (
-        lambda each: each.replace(b"/w/a.py", b"/w/\\u001b[2Ja.py"),
-        "pruned",
-    ),
-    "whose path has 1 MB": (lambda each: each.replace(b"/w/a.py", b"/w" * 500_000 + b"/a.py"), KEPT),
-    "whose tool is an object": (lambda each: each.replace(b'"Read"', b'{"a": 1}'), KEPT),
-    "whose transcript is a list": (
-        lambda each: json.dumps({**json.loads(each), "transcript_path": ["x"]}).encode(),
-        KEPT,
-    ),
-    "whose response is a list": (
-        lambda each: json.dumps({**json.loads(each), "tool_response": ["x"]}).encode(),
-        KEPT,
-    ),
-    "whose response is a notebook": (
-        lambda each: each.replace(b'"type": "text"', b'"type": "notebook"'),
-        KEPT,
-    ),
+    "of words": (lambda _: b"nonsense" * 300, NOTE),
+    "that is no UTF-8": (lambda _: b"\xff\xfe" * 1000, NOTE),
+    "of 100,000 brackets in an object": (ended(b', "x": ' + b"[" * 100_000), NOTE),
+    "whose key stands twice": (ended(b', "tool_name": "Read"}'), "pruned"),
+    "with __proto__": (ended(b', "__proto__": {"tool_name": 7}}'), "pruned"),
+    "with NaN in what is given back": (edited(b'"numLines": 304', b'"numLines": NaN'), f"pruned|{NOTE}"),
+    "with 1e999 in what is given back": (edited(b'"startLine": 1', b'"startLine": 1e999'), NOTE),
+    "with a number of 10,000 digits": (edited(b"304", b"9" * 10_000), NOTE),
+    "with a negative count of lines": (edited(b"304", b"-304"), "pruned"),
+    "with seconds left that are no number": (ended(b', "lamr_seconds_left": NaN}'), "pruned"),
+    "with 10^4000 seconds left": (ended(b', "lamr_seconds_left": ' + b"9" * 4000 + b"}"), f"pruned|{NOTE}"),
+    "with an offset of 1e999": (asking(b'"offset": 1e999'), ".*"),
+    "with a limit of 4,000 digits": (asking(b'"limit": ' + b"9" * 4000), ".*"),
+    "whose session is a list": (edited(b'"s"', b'["s"]'), "pruned"),
+    "whose session has 8 MB": (edited(b'"s"', b'"' + b"s" * 8_000_000 + b'"'), "pruned"),
+    "whose folder is a number": (edited(b'"/w"', b"7"), "pruned"),
+    "whose path has NUL": (edited(b"/w/a.py", b"/w/\\u0000a.py"), "pruned"),
+    "whose path has half a character": (edited(b"/w/a.py", b"/w/\\ud800a.py"), "pruned"),
+    "whose path has escape sequences": (edited(b"/w/a.py", b"/w/\\u001b[2Ja.py"), "pruned"),
+    "whose path has 1 MB": (edited(b"/w/a.py", b"/w" * 500_000 + b"/a.py"), KEPT),
+    "whose tool is an object": (edited(b'"Read"', b'{"a": 1}'), KEPT),
+    "whose transcript is a list": (given(transcript_path=["x"]), KEPT),
+    "whose response is a list": (given(tool_response=["x"]), KEPT),
+    "whose response is a notebook": (edited(b'"type": "text"', b'"type": "notebook"'), KEPT),
     "whose content is null": (
         lambda _: call(tool_response={"type": "text", "file": {"content": None}}),
         KEPT,
     ),
-    "with a description of 8 MB": (
-        lambda each: each.replace(
-            b'"/w/a.py"}', b'"/w/a.py", "description": "' + b"d " * 4_000_000 + b'"}', 1
-        ),
-        "pruned",
-    ),
+    "with a description of 8 MB": (asking(b'"description": "' + b"d " * 4_000_000 + b'"'), "pruned"),
     "with a command of 4 MB": (
-        lambda each: json.dumps(
-            {
-                **json.loads(each),
-                "tool_name": "Bash",
-                "tool_input": {"command": "cat a.py " + " " * 4_000_000},
-                "tool_response": {"stdout": CODE},
-            }
-        ).encode(),
+        given(tool_name="Bash", tool_input=LONG, tool_response={"stdout": CODE}),
         KEPT,
     ),
 }

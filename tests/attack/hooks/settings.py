@@ -85,6 +85,11 @@ SETTINGS: Mapping[str, tuple[Callable[[Path], Any], str]] = {
         lambda path: path.write_text('{"hooks": {"PostToolUse": [{"hooks": "abc"}]}}'),
         REFUSED,
     ),
+    **{
+        f"of {text}": (lambda path, text=text: path.write_text(text), REFUSED)
+        for text in ('{"hooks": }', "[]", '{"hooks": []}', '{"hooks": {"PostToolUse": [1]}}', "{")
+    },
+    "whose hooks are an object": (lambda path: path.write_text('{"hooks": {"PostToolUse": {}}}'), REFUSED),
     "whose hooks are null": (lambda path: path.write_text('{"hooks": null}'), REFUSED),
     "with half a character": (lambda path: path.write_text('{"a": "\\ud800"}'), AS_IT_WAS),
     "empty": (Path.touch, AS_IT_WAS),

@@ -108,12 +108,7 @@ TRANSCRIPTS: Mapping[str, tuple[Callable[[Path], Any], str]] = {
     "grows while it is read": (_growing, HEARD),
     "has a line of 900,000 brackets": (_with("[" * 900_000), HEARD),
     "has a line of 900,000 objects": (_with('{"message":' * 80_000), HEARD),
-    "has content nested 900 deep": (
-        _with(
-            json.dumps({"message": {"role": "user", "content": ["x"]}}).replace('"x"', "[" * 900 + "]" * 900)
-        ),
-        HEARD,
-    ),
+    "has content nested 900 deep": (_with(_user(["x"]).replace('"x"', "[" * 900 + "]" * 900)), HEARD),
     "has garbage, NUL and no UTF-8": (
         lambda path: path.write_bytes(f"{SPOKEN}\n".encode() + b"\0\xff\xfe{]\n\0\n" + LINE.encode() + b"\n"),
         HEARD,
@@ -137,16 +132,7 @@ TRANSCRIPTS: Mapping[str, tuple[Callable[[Path], Any], str]] = {
         r"<system-reminder>.*",
     ),
     "has 140,000 places of one file": (
-        _with(
-            json.dumps(
-                {
-                    "message": {
-                        "role": "user",
-                        "content": [{"type": "tool_result", "content": "a.py:1 " * 140_000}],
-                    }
-                }
-            )
-        ),
+        _with(_user([{"type": "tool_result", "content": "a.py:1 " * 140_000}])),
         HEARD,
     ),
     "has 300,000 empty records": (_with(*["{}"] * 300_000), HEARD),

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from lamr_base.errors import AccessDeniedError, InvalidInputError, ServerError, ServerUnavailableError
@@ -11,6 +12,7 @@ from lamr_evaluation.judge.tasks import Chat
 
 from tests.evaluation.judge.material import CHOICE_ITEM, CODE
 from tests.evaluation.judge.scripted import Scripted
+from tests.processes import eventually
 
 HELLO = Chat("hello there", 16)
 
@@ -36,18 +38,15 @@ def test_a_question_holds_the_code_and_the_choices(server: Scripted) -> None:
     assert (request["temperature"], request["max_tokens"]) == (0.0, asked.longest)
 
 
-def test_what_can_be_tried_again_is(server: Scripted) -> None:
+def test_what_can_be_tried_again_is_until_retries_end(server: Scripted) -> None:
     server.failures = [429, 503, 500]
     reply = reader(server).answer(HELLO)
     assert (reply.text, len(server.requests)) == ("B", 4)
     assert [reply.tokens_in, reply.tokens_out] == server.paid
-
-
-def test_retries_come_to_an_end(server: Scripted) -> None:
     server.failures = [503] * 9
     with pytest.raises(ServerError, match="refuses a request"):
         reader(server, retries=1).answer(HELLO)
-    assert len(server.requests) == 2
+    assert len(server.requests) == 4 + 2
 
 
 def test_a_question_that_is_refused_is_no_error_of_the_endpoint(server: Scripted) -> None:
@@ -73,14 +72,6 @@ def test_parameters_that_a_model_refuses_are_left_out(server: Scripted) -> None:
     assert {"model", "messages", "max_completion_tokens"} == set(server.requests[-1])
 
 
-def test_the_key_is_sent_and_a_wrong_one_is_said(server: Scripted) -> None:
-    reader(server, api_key="secret").answer(HELLO)
-    assert server.keys == ["Bearer secret"]
-    server.failures = [401]
-    with pytest.raises(AccessDeniedError, match="LAMR_READER_KEY"):
-        reader(server).answer(HELLO)
-
-
 def test_a_server_that_is_not_there_is_said() -> None:
     with Scripted(lambda _: "B") as gone:
         url = gone.url
@@ -97,19 +88,21 @@ def test_an_answer_of_another_form_is_said(server: Scripted, spoil) -> None:
         reader(server).answer(HELLO)
 
 
-def test_a_key_does_not_travel_in_the_clear() -> None:
+def test_the_key_is_sent_encrypted_and_a_wrong_one_is_said(server: Scripted) -> None:
+    reader(server, api_key="secret").answer(HELLO)
+    assert server.keys == ["Bearer secret"]
+    server.failures = [401]
+    with pytest.raises(AccessDeniedError, match="LAMR_READER_KEY"):
+        reader(server).answer(HELLO)
     with pytest.raises(InvalidInputError, match="unencrypted"):
         EndpointReader("http://example.org/v1", "m", api_key="secret")
 
 
-def test_thinking_is_no_answer(server: Scripted) -> None:
+def test_thinking_is_no_answer_and_one_that_is_cut_off_is_known_as_such(server: Scripted) -> None:
     server.answer = lambda _: "<think>A or C? The answer is A.</think>\nB"
     one = reader(server)
-    assert one.grade(CHOICE_ITEM, one.answer(one.ask(CHOICE_ITEM, CODE))) == {"right": 1.0}
-
-
-def test_an_answer_that_is_cut_off_is_known_as_such(server: Scripted) -> None:
-    assert not reader(server).answer(HELLO).cut
+    reply = one.answer(one.ask(CHOICE_ITEM, CODE))
+    assert (one.grade(CHOICE_ITEM, reply), reply.cut) == ({"right": 1.0}, False)
     server.finish = "length"
     assert reader(server).answer(HELLO).cut
 
@@ -117,10 +110,8 @@ def test_an_answer_that_is_cut_off_is_known_as_such(server: Scripted) -> None:
 def test_questions_are_under_way_together(server: Scripted) -> None:
     server.held = threading.Event()
     one = reader(server)
-    threads = [threading.Thread(target=one.answer, args=(HELLO,)) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    threading.Timer(0.5, server.held.set).start()
-    for thread in threads:
-        thread.join()
-    assert server.most_at_once > 1
+    with ThreadPoolExecutor(4) as pool:
+        replies = [pool.submit(one.answer, HELLO) for _ in range(4)]
+        assert eventually(lambda: server.most_at_once == 4)
+        server.held.set()
+    assert {each.result().text for each in replies} == {"B"}

@@ -34,25 +34,19 @@ def test_the_letter_that_is_meant(text: str, letter: str | None) -> None:
     assert chosen_letter(text, 4) == letter
 
 
-def test_lines_come_out_of_fences() -> None:
+def test_lines_come_out_of_fences_and_alike_ones_are_told_from_strangers() -> None:
     said = "Sure:\n```python\n\n    return x\n    y = 2\n```\nThat's it."
     assert next_lines(said, 1) == ["return x"]
     assert next_lines("  return x\n", 3) == ["return x"]
-
-
-def test_edit_similarity_is_1_for_equals_and_0_for_strangers() -> None:
     assert edit_similarity("return x", "return x") == 1
     assert edit_similarity("aaaa", "bbbb") == 0
     assert 0 < edit_similarity("return x", "return y") < 1
 
 
-def test_facts_are_whole_words_in_any_case() -> None:
+def test_facts_are_whole_words_and_quotes_lines_of_the_code() -> None:
     assert named_facts("It raises queue.FULL after\n30  seconds", ("queue.Full", "30 seconds")) == 1
     assert named_facts("It takes 300 seconds", ("30",)) == 0
     assert named_facts("30", ("30", "40")) == 0.5
-
-
-def test_quotes_that_are_not_of_the_code_count_against_it() -> None:
     lines = CODE.splitlines()
     assert quoted_lines("PAUSE = 25", lines, (4,)) == 1
     assert quoted_lines("PAUSE = 25\nPAUSE = 99", lines, (4,)) == pytest.approx(2 / 3)

@@ -17,12 +17,6 @@ def written(folder: Path, *rows: object) -> Path:
     return file
 
 
-def test_three_fields_are_enough(tmp_path: Path) -> None:
-    (tmp_path / "client.py").write_text(CODE)
-    row = {"query": "How long is the pause?", "path": "client.py", "answer": "25"}
-    assert read_items(written(tmp_path, row)) == [Item("open", row["query"], CODE, "25", path="client.py")]
-
-
 def test_a_point_stands_for_the_whole_folder(tmp_path: Path) -> None:
     root = tmp_path / "project"
     (root / "inner").mkdir(parents=True)
@@ -33,7 +27,10 @@ def test_a_point_stands_for_the_whole_folder(tmp_path: Path) -> None:
     assert item.code == f"# file: client.py\n{CODE.rstrip()}\n\n# file: inner/b.go\npackage b\n"
 
 
-def test_choices_make_a_choice_and_gold_lines_a_place(tmp_path: Path) -> None:
+def test_three_fields_are_enough_where_choices_or_gold_lines_tell_the_task(tmp_path: Path) -> None:
+    (tmp_path / "client.py").write_text(CODE)
+    row = {"query": "How long is the pause?", "path": "client.py", "answer": "25"}
+    assert read_items(written(tmp_path, row)) == [Item("open", row["query"], CODE, "25", path="client.py")]
     rows = (
         {"query": "q", "code": "a\n", "answer": "x", "choices": ["x", "y"]},
         {"query": "q", "code": "a\nb\n", "kept_frags": [2]},

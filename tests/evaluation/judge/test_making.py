@@ -92,11 +92,8 @@ def test_a_completion_is_what_comes_next_and_the_code_can_help(folder: Path) -> 
         assert all(words & set(re.findall(r"\w+", line)) for line in gold)
 
 
-def test_tests_and_prose_are_left_out(folder: Path) -> None:
+def test_the_same_sources_and_seed_give_the_same_items_without_tests_and_prose(folder: Path) -> None:
     assert {each.path for each in made(folder)} == {"client.py"}
-
-
-def test_the_same_sources_and_seed_give_the_same_items(folder: Path) -> None:
     assert made(folder, count=3) == made(folder, count=3)
     assert made(folder, count=3) != made(folder, count=3, seed=1)
     assert len({each.id for each in made(folder)}) == len(made(folder))

@@ -45,32 +45,20 @@ def test_budgets_hold_and_lines_are_those_of_the_code(setup: Setup, name: str, s
             assert kept.tokens > budget / 2
 
 
-def test_whole_and_none(setup: Setup) -> None:
-    whole, none = (timed(PRUNERS[name](setup), CHOICE_ITEM, 10, COUNT) for name in ("whole", "none"))
-    assert (whole.text, len(whole.lines)) == (CODE, len(LINES))
-    assert (none.text, none.lines, none.tokens) == ("", (), 0)
-
-
-def test_the_oracle_keeps_what_the_answer_needs(setup: Setup) -> None:
+def test_the_oracle_keeps_what_the_answer_needs_and_head_and_tail_both_ends(setup: Setup) -> None:
     for item in ITEMS:
         if item.gold:
             kept = timed(PRUNERS["oracle"](setup), item, COUNT.count_tokens(CODE) // 4, COUNT)
             assert set(item.gold) <= set(kept.lines)
-
-
-def test_head_and_tail_keep_both_ends(setup: Setup) -> None:
     kept = timed(PRUNERS["head-tail"](setup), CHOICE_ITEM, COUNT.count_tokens(CODE) // 4, COUNT)
     assert {1, len(LINES)} <= set(kept.lines)
     assert len(LINES) // 2 not in kept.lines
 
 
-def test_what_needs_a_model_is_left_out_without_it(setup: Setup) -> None:
+def test_longcodezip_needs_a_model_which_it_asks_once_for_all_budgets_of_an_item(setup: Setup) -> None:
     bare = Setup(COUNT, setup.pruner)
     missing = {name for name, make in PRUNERS.items() if make(bare) is None}
     assert missing == {"longcodezip"}
-
-
-def test_longcodezip_asks_once_for_all_budgets_of_an_item(setup: Setup) -> None:
     asked = Counting(setup.scorer)
     pruner = PRUNERS["longcodezip"](Setup(COUNT, setup.pruner, scorer=asked))
     for share in (2, 4, 8):
@@ -126,6 +114,9 @@ def test_keys_tell_budgets_items_and_pruners_apart(setup: Setup) -> None:
     assert len(keys) == len(pruners) * len(ITEMS) * 2
 
 
-def test_a_path_of_another_language_does_not_matter_to_budgets(setup: Setup, tmp_path: Path) -> None:
+def test_whole_none_and_what_is_too_small(setup: Setup, tmp_path: Path) -> None:
+    whole, none = (timed(PRUNERS[name](setup), CHOICE_ITEM, 10, COUNT) for name in ("whole", "none"))
+    assert (whole.text, len(whole.lines)) == (CODE, len(LINES))
+    assert (none.text, none.lines, none.tokens) == ("", (), 0)
     kept = timed(PRUNERS["bm25"](setup), CHOICE_ITEM, 3, COUNT)
     assert (kept.text, kept.lines) == ("", ())

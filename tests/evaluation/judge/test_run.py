@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -22,11 +21,13 @@ from lamr_model.counters import token_counter
 from lamr_model.encoding import PromptEncoder
 from lamr_model.spec import bundled_repository
 
+from tests.command import run_main
 from tests.evaluation.judge.material import ITEMS, reader_of_shown_code
 from tests.evaluation.judge.scripted import Scripted
 
 NAMES = ("whole", "none", "head-tail", "bm25", "lamr-instant", "oracle")
 COUNT = token_counter(None, PromptEncoder.from_repository(bundled_repository()))
+SETUP = Setup(COUNT, Pruner())
 
 
 @pytest.fixture
@@ -36,10 +37,9 @@ def server() -> Iterator[Scripted]:
 
 
 def bench(server: Scripted, file: Path | None, stack: contextlib.ExitStack, **more: object) -> Bench:
-    setup = Setup(COUNT, stack.enter_context(Pruner()))
     return Bench(
         EndpointReader(server.url, "scripted", retries=0),
-        {name: PRUNERS[name](setup) for name in NAMES},
+        {name: PRUNERS[name](SETUP) for name in NAMES},
         (0.5, 0.25),
         COUNT,
         stack.enter_context(Cache(file)),
@@ -68,7 +68,7 @@ def test_a_reader_answers_from_what_it_is_shown(server: Scripted) -> None:
     assert not any(row.shown.pruner == "oracle" for row in found.answered[2])
 
 
-def test_cost_is_foreseen_and_met(server: Scripted) -> None:
+def test_cost_is_foreseen_and_met_and_equal_questions_are_asked_once(server: Scripted) -> None:
     said: list[Cost] = []
     found = judged(server, on_foreseen=lambda cost, _: said.append(cost))
     assert [found.spent.tokens_in, found.spent.tokens_out] == server.paid
@@ -78,10 +78,6 @@ def test_cost_is_foreseen_and_met(server: Scripted) -> None:
     # The server counts words, of which a text has no more than tokens.
     assert found.spent.tokens_in <= found.foreseen.tokens_in
     assert found.spent.tokens_out <= found.foreseen.tokens_out
-
-
-def test_equal_questions_are_asked_once(server: Scripted) -> None:
-    judged(server)
     texts = [each["messages"][1]["content"] for each in server.requests]
     assert len(texts) == len(set(texts))
 
@@ -95,16 +91,6 @@ def test_answers_are_kept_by_content(server: Scripted, tmp_path: Path) -> None:
     assert {p: [r.grades for r in rows] for p, rows in again.answered.items()} == {
         p: [r.grades for r in rows] for p, rows in first.answered.items()
     }
-
-
-def test_a_refused_question_leaves_its_item_out_of_every_figure(server: Scripted) -> None:
-    server.refuses = lambda body: (
-        "too long" if "letter of the right" in body["messages"][1]["content"] else None
-    )
-    found = judged(server)
-    assert sorted(found.answered) == [1, 2, 3]
-    assert [each.line for each in found.problems] == [1]
-    assert "too long" in found.problems[0].reason
 
 
 def test_a_server_that_goes_keeps_what_was_answered(server: Scripted, tmp_path: Path) -> None:
@@ -139,20 +125,24 @@ def test_an_interrupted_run_keeps_what_it_paid_for(server: Scripted, tmp_path: P
     assert judged(server, tmp_path / "kept.sqlite").known == count
 
 
-def test_a_server_that_counts_nothing_is_counted_for(server: Scripted) -> None:
-    server.counts = False
+def test_servers_that_count_nothing_are_counted_for_and_answers_that_were_cut_off_are_counted(
+    server: Scripted,
+) -> None:
+    server.counts, server.finish = False, "length"
     found = judged(server)
     assert found.spent.tokens_in == found.foreseen.tokens_in
     assert 0 < found.spent.tokens_out <= found.foreseen.tokens_out
-
-
-def test_answers_that_were_cut_off_are_counted(server: Scripted) -> None:
-    server.finish = "length"
-    found = judged(server)
     assert found.cut == sum(map(len, found.answered.values()))
 
 
-def test_nothing_answered_is_an_error(server: Scripted) -> None:
+def test_a_refused_question_leaves_its_item_out_of_every_figure(server: Scripted) -> None:
+    server.refuses = lambda body: (
+        "too long" if "letter of the right" in body["messages"][1]["content"] else None
+    )
+    found = judged(server)
+    assert sorted(found.answered) == [1, 2, 3]
+    assert [each.line for each in found.problems] == [1]
+    assert "too long" in found.problems[0].reason
     server.refuses = lambda _: "no"
     with pytest.raises(InvalidInputError, match="none of 4 items"):
         figures_of(judged(server))
@@ -192,10 +182,10 @@ def test_a_killed_run_goes_on_where_it_was(
         return reader_of_shown_code(body)
 
     server.answer = answer
-    command = [sys.executable, "-m", "lamr_cli.main", "research", "judge", "-d", str(data)]
-    command += ["--reader", server.url, "--model", "scripted", "--json"]
-    command += [word for name in NAMES for word in ("--pruner", name)]
-    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ))
+    words = ["research", "judge", "-d", str(data), "--reader", server.url, "--model", "scripted", "--json"]
+    words += [word for name in NAMES for word in ("--pruner", name)]
+    command = [sys.executable, "-m", "lamr_cli.main", *words]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert half.wait(120)
     running.send_signal(signal.SIGKILL)
     running.communicate()
@@ -203,7 +193,7 @@ def test_a_killed_run_goes_on_where_it_was(
     gate.set()
     server.answer = reader_of_shown_code
     before = len(server.requests)
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run_main(*words)
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     # What was under way at the kill, eight questions at most, is asked again.

@@ -46,15 +46,6 @@ def test_decode_is_gate_then_crf() -> None:
     np.testing.assert_allclose(1 / (1 + np.exp(-decoded.margin)), expected, atol=1e-5)
 
 
-def test_marginals_are_those_of_decoding() -> None:
-    decoder = Decoder(random_weights(48, 16, 2))
-    fused = np.random.default_rng(4).normal(size=(300, 48)).astype(np.float32)
-    decoded = decoder.decode(fused, [0, 300], want_rubrics=True)
-    keep, rubrics = decoder.marginals(*decoder.emissions(fused))
-    np.testing.assert_array_equal(keep, decoded.keep_prob)
-    np.testing.assert_array_equal(rubrics, decoded.rubric_prob)
-
-
 def test_types_and_what_was_not_asked_for() -> None:
     decoded = Decoder(random_weights(12, 8, 2)).decode(np.zeros((3, 12), dtype=np.float16), [0, 3])
     assert decoded.rubric_prob is None
@@ -77,7 +68,13 @@ def test_one_rubric_has_a_constant_gate() -> None:
     np.testing.assert_array_equal(decoded.keep, expected)
 
 
-def test_fused_states_are_left_alone() -> None:
+def test_what_is_decoded_is_left_alone_and_has_the_marginals_of_its_emissions() -> None:
+    decoder = Decoder(random_weights(48, 16, 2))
+    fused = np.random.default_rng(4).normal(size=(300, 48)).astype(np.float32)
+    decoded = decoder.decode(fused, [0, 300], want_rubrics=True)
+    keep, rubrics = decoder.marginals(*decoder.emissions(fused))
+    np.testing.assert_array_equal(keep, decoded.keep_prob)
+    np.testing.assert_array_equal(rubrics, decoded.rubric_prob)
     fused = np.random.default_rng(4).normal(size=(9, 12)).astype(np.float32)
     before = fused.copy()
     fused.flags.writeable = False
@@ -92,13 +89,10 @@ def test_fused_of_another_shape(shape: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_fused_that_is_not_finite(bad: float) -> None:
+def test_fused_that_is_not_finite_and_empty_sequences(bad: float) -> None:
     fused = np.zeros((9, 12), dtype=np.float32)
+    with pytest.raises(ValueError, match="leave empty sequences out"):
+        Decoder(random_weights(12, 8, 2)).decode(fused, [0, 9, 9])
     fused[5, 3] = bad
     with pytest.raises(ValueError, match="token 5"):
         Decoder(random_weights(12, 8, 2)).decode(fused, [0, 9])
-
-
-def test_empty_sequence() -> None:
-    with pytest.raises(ValueError, match="leave empty sequences out"):
-        Decoder(random_weights(12, 8, 2)).decode(np.zeros((9, 12), dtype=np.float32), [0, 9, 9])

@@ -43,16 +43,13 @@ class Watched:
         return self.inner.run(outputs, feed, options)
 
 
-def test_what_was_kept_changes_no_bit() -> None:
+def test_neither_what_was_kept_nor_the_batch_changes_a_bit() -> None:
     session = opened()
     for query in (*QUERIES, QUERIES[0]):
         feed = encoder_feed(sequences(query))
         warm, cold = session.run(ENCODER_OUTPUTS, feed), opened(KeptStates(0)).run(ENCODER_OUTPUTS, feed)
         for one, other in zip(warm, cold, strict=True):
             np.testing.assert_array_equal(one, other)
-
-
-def test_the_batch_in_which_a_part_was_read_changes_no_bit() -> None:
     together, alone = opened(), opened(KeptStates(0))
     asked = sequences(QUERIES[0])
     fused, _ = together.run(ENCODER_OUTPUTS, encoder_feed(asked))
@@ -60,18 +57,10 @@ def test_the_batch_in_which_a_part_was_read_changes_no_bit() -> None:
     np.testing.assert_array_equal(fused, np.concatenate(parts))
 
 
-def test_answers_are_those_of_the_one_graph() -> None:
-    feed = encoder_feed(sequences(QUERIES[0]))
-    fused, relevance = opened().run(ENCODER_OUTPUTS, feed)
-    whole_fused, whole_relevance = open_encoder(FOLDER / ONNX_FILE, threads=1).run(ENCODER_OUTPUTS, feed)
-    np.testing.assert_allclose(relevance, whole_relevance, atol=5e-3)
-    off = np.linalg.norm(fused - whole_fused) / np.linalg.norm(whole_fused)
-    assert off < 0.05  # products in int8 turn another order of float sums into another level now and then
-
-
 def test_a_second_question_reads_the_query_alone() -> None:
     session = opened()
-    session._part = watched = Watched(session._part)
+    watched = Watched(session._part())
+    session._part = lambda: watched
     first, second = sequences(QUERIES[0]), sequences(QUERIES[1])
     session.run(ENCODER_OUTPUTS, encoder_feed(first))
     assert session.work(first[0]) == pytest.approx(FUSION_SHARE * len(first[0]))

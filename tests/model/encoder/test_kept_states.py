@@ -22,13 +22,10 @@ def kept_of(kept: KeptStates, *keys: bytes) -> list[bool]:
     return [key in kept.find({key: PART}, 4) for key in keys]
 
 
-def test_parts_are_told_apart_by_their_tokens_and_by_the_model() -> None:
+def test_parts_are_told_apart_and_what_was_used_least_lately_goes_first() -> None:
     parts = [np.array(part, np.int64) for part in ([1, 2], [2, 1], [1, 2, 0], [1, 2])]
     assert len({KeptStates.key("a", part) for part in parts}) == 3
     assert KeptStates.key("a", parts[0]) != KeptStates.key("b", parts[0])
-
-
-def test_what_was_used_least_lately_goes_first() -> None:
     kept = KeptStates(64)
     kept.put({b"a": states(1), b"b": states(2)})
     assert kept_of(kept, b"a") == [True]
@@ -37,13 +34,10 @@ def test_what_was_used_least_lately_goes_first() -> None:
     np.testing.assert_array_equal(kept.find({b"c": PART}, 4)[b"c"], states(3))
 
 
-def test_what_is_larger_than_all_of_it_pushes_nothing_out() -> None:
+def test_what_is_larger_than_all_of_it_pushes_nothing_out_and_no_bytes_keep_nothing() -> None:
     kept = KeptStates(40)
     kept.put({b"a": states(1), b"b": np.zeros((4, 8), np.float16)})
     assert kept_of(kept, b"a", b"b") == [True, False]
-
-
-def test_no_bytes_keep_nothing() -> None:
     kept = KeptStates(0)
     kept.put({b"a": states(1)})
     assert b"a" not in kept

@@ -5,7 +5,7 @@ import pytest
 from lamr_model.encoder.packed_batch import code_states, cut_by_tokens, encoder_feed
 
 
-def test_sequences_lie_end_to_end() -> None:
+def test_sequences_lie_end_to_end_and_only_code_tokens_are_decoded() -> None:
     feed = encoder_feed([np.array([7, 8, 9]), np.array([5]), np.array([3, 4])])
     assert feed["input_ids"].tolist() == [7, 8, 9, 5, 3, 4]
     assert feed["cu_seqlens"].tolist() == [0, 3, 4, 6]
@@ -14,9 +14,6 @@ def test_sequences_lie_end_to_end() -> None:
         "cu_seqlens": ("int32", (4,)),
         "max_len": ("float32", (3,)),
     }
-
-
-def test_only_code_tokens_are_decoded() -> None:
     fused = np.arange(12, dtype=np.float32).reshape(6, 2)
     states, bounds = code_states(fused, [4, 2], [(1, 3), (0, 1)])
     assert states.tolist() == [[2, 3], [4, 5], [8, 9]]

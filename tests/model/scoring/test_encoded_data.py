@@ -21,12 +21,9 @@ def test_images_are_found_and_their_lines_are_data(end):
     assert found(text) == ([IMAGE], [1])
 
 
-def test_an_image_in_lines_within_a_string_is_one():
+def test_an_image_within_a_string_is_one_and_a_line_with_much_else_is_no_line_of_data():
     broken = "\\n".join(IMAGE[start : start + 76] for start in range(0, len(IMAGE), 76))
     assert found(f'é = "{broken}"\n') == ([broken], [0])
-
-
-def test_a_line_with_much_else_is_no_line_of_data():
     text = f"{'f(x) + g(y); ' * 400}url({IMAGE})\nb\n"
     assert found(text) == ([IMAGE], [])
 

@@ -35,19 +35,13 @@ def reading(chunks: dict[tuple[int, int], ChunkResult]) -> EncoderReading:
     return EncoderReading.of(merger.merged(), TokenLines(offsets, layout.points, layout.spans))
 
 
-def test_lines_have_the_means_of_their_tokens() -> None:
+def test_lines_have_the_means_of_their_tokens_as_far_as_they_were_read() -> None:
     read = reading({(0, 12): result([0.9] * 12, 0.7)})
     assert read.read.tolist() == [True, True, True, False]
     np.testing.assert_allclose(read.logits[0], np.log([9, 1 / 9, 7 / 3, 9]), atol=1e-5)
     assert not read.logits[3].any(), "nobody read it"
-
-
-def test_half_a_line_says_as_much_as_the_whole() -> None:
     half, whole = reading({(0, 2): result([0.9] * 2)}), reading({(0, 5): result([0.9] * 5)})
     np.testing.assert_allclose(half.logits[0], whole.logits[0], atol=1e-5)
-
-
-def test_nothing_was_read() -> None:
     nothing = reading({})
     assert not nothing.read.any()
     assert not nothing.compared.any()

@@ -1,10 +1,13 @@
-"""What is known of lines: positions leave out blank ones, and matches are counted by line, neighbourhood and block."""
+"""What is known of lines: their forms, in any language and any text, and matches by line, neighbourhood and block."""
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 from lamr_model.scoring.document_words import DocumentWords
 from lamr_model.scoring.line_inputs import (
     FORMS,
     LEXICAL,
+    LONGEST,
     MOST_WORDS,
     Matches,
     Positions,
@@ -53,16 +56,13 @@ def test_positions_are_lines_with_ink() -> None:
     assert len(positions.block_starts) == positions.blocks[-1] + 1
 
 
-def test_words_are_found_in_their_lines() -> None:
+def test_words_are_found_in_their_lines_though_there_are_too_many() -> None:
     _, _, _, matches = parts("drain the unknown_thing of pool")
     found = {(matches.terms[word], place) for word, place in zip(matches.word, matches.position, strict=True)}
     assert found == {("drain", 3), ("drain", 4), ("pool", 0), ("pool", 1)}
     absent = matches.features[:, -4]
     assert absent[matches.terms.index("unknown_thing")] == 1
     assert absent[matches.terms.index("pool")] == 0
-
-
-def test_of_too_many_words_those_that_the_file_has_stay() -> None:
     query = " ".join(f"w{number}w" for number in range(2 * MOST_WORDS)) + " drain"
     asked, _, _, matches = parts(query)
     assert len(asked.terms) > MOST_WORDS == len(matches.terms)
@@ -70,16 +70,13 @@ def test_of_too_many_words_those_that_the_file_has_stay() -> None:
     assert list(matches.terms) == [term for term in asked.terms if term in set(matches.terms)]
 
 
-def test_lines_near_and_below_a_match_have_a_part_of_it() -> None:
+def test_lines_near_a_match_have_a_part_of_it_and_a_rare_word_beats_a_common_one() -> None:
     found = columns("close drain")
     assert found["own"].argmax() in (2, 3, 4)
     assert found["own"][0] == found["own"][5] == 0
     assert (found["wide_sum"][:5] > 0).all()
     assert found["above_own"][3] == found["own"][2], "the def heads it"
     assert 0 < found["own_share"].max() <= found["block_share"].max() <= 1
-
-
-def test_a_rare_word_beats_a_common_one() -> None:
     text = "common = 1\n" * 9 + "rare = 1\n" + "common = 2\n" * 9
     found = columns("common rare", text)
     assert found["own"].argmax() == 9
@@ -109,3 +106,68 @@ def test_forms_of_lines() -> None:
     assert forms["named"].tolist() == [0, 0, 0, 1, 0, 0]
     assert (forms["asks"] == 1).all()
     assert forms["indent"][3] > forms["indent"][2] > forms["indent"][1] == 0
+
+
+COMMENTS = """import a
+# why
+
+def f():
+    '''Say.'''
+    // not here
+
+  */
+#include <x>
+#[derive]
+  # é
+ x = 1 # no
+-- sql"""
+
+
+def test_comments_of_many_languages() -> None:
+    assert _numbers(line_forms(split_lines(COMMENTS), line_layout(COMMENTS)).comment) == [2, 5, 6, 8, 11, 13]
+
+
+def test_imports_of_many_languages() -> None:
+    code = """\
+import os
+from a import b
+export * from "./a"
+use std::io;
+using System;
+\t#include <stdio.h>
+require_once 'a.php';
+package main
+
+important = 1
+user = from_here
+  return include
+"""
+    assert _numbers(line_forms(split_lines(code), line_layout(code)).imports) == list(range(1, 9))
+
+
+def test_lines_of_marks_have_neither_letter_nor_digit() -> None:
+    code = "{\n\n  });\n_\né = 1\n...\n1\n"
+    assert _numbers(line_forms(split_lines(code), line_layout(code)).marks) == [1, 3, 6]
+
+
+def test_lines_are_alike_whatever_their_indentation_and_as_long_as_their_ink() -> None:
+    code = "break;\n  break;\r\nx\n\n\n\tbreak;  "
+    np.testing.assert_allclose(
+        np.exp(line_forms(split_lines(code), line_layout(code)).repeats), [3, 3, 1, 1, 1, 3]
+    )
+    code = "    abc  \n\n" + "x" * 3 * LONGEST
+    np.testing.assert_allclose(line_forms(split_lines(code), line_layout(code)).length, [3 / LONGEST, 0, 1])
+
+
+@given(st.text("#/*- a1_\n\r\t\u2003é{", max_size=40))
+def test_any_text_has_a_form_for_each_line(text: str) -> None:
+    layout = line_layout(text)
+    forms = line_forms(split_lines(text), layout)
+    for values in (forms.comment, forms.marks, forms.imports, forms.length, forms.repeats):
+        assert values.shape == layout.blank.shape
+        assert not values[layout.blank].any()
+    assert ((forms.length >= 0) & (forms.length <= 1)).all()
+
+
+def _numbers(lines: np.ndarray) -> list[int]:
+    return [number for number, holds in enumerate(lines, 1) if holds]

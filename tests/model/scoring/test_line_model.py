@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lamr_model.names import SCORING_FILE
+from lamr_model.query_truncation import Query
 from lamr_model.scoring.line_model import LEAST_UNDERSTOOD, LineModel, input_count
 from lamr_model.scoring.line_vectors import LEAST_MATCH
 from lamr_model.scoring.weights import load_weights
 from lamr_model.spec import bundled_repository, client_files
+from lamr_postprocess.source_file import SourceFile
 
 from tests.model.scoring.line_models import WORDS, ask, random_model
 from tests.tiny import line_model, program
@@ -77,14 +79,11 @@ def test_the_shipped_model_prefers_lines_with_the_query_s_rare_word(shipped: Lin
         assert found[line] > np.median(found[np.isfinite(found)])
 
 
-def test_a_query_without_a_known_word_matches_no_vector() -> None:
+def test_a_query_without_a_known_word_and_a_stretch_have_the_inputs_that_they_should() -> None:
     asked = ask(MODEL, "wholly unlike", CODE)
     inputs = asked.inputs(0, len(asked.positions))
     np.testing.assert_array_equal(inputs[:, 4:7], LEAST_MATCH)
     assert not inputs[:, :3].any()
-
-
-def test_a_stretch_has_the_inputs_that_it_has_among_all_lines() -> None:
     asked = ask(MODEL, "load the cache", CODE * 9)
     count = len(asked.positions)
     together = asked.inputs(0, count)
@@ -122,3 +121,14 @@ def test_parts_that_dont_fit_are_refused() -> None:
         replace(MODEL, matching=replace(MODEL.matching, hidden=np.zeros((3, 5), np.float32)))
     with pytest.raises(ValueError, match="the heads"):
         replace(MODEL, decoder=line_model().decoder)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_file_that_is_kept_is_read_once_for_all_questions(
+    kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, near = SourceFile(CODE, "cache.py"), np.zeros(6)
+    monkeypatch.setattr("lamr_postprocess.source_file.MOST_CHARS", len(CODE) - (not kept))
+    first, second = (MODEL.ask([Query(query)], source, near)[0] for query in ("load", "save the key"))
+    assert (first.relations is second.relations) == (first.vectors.lines is second.vectors.lines) == kept
+    np.testing.assert_array_equal(MODEL.score(second).logits, logits(MODEL, "save the key"))

@@ -9,12 +9,12 @@ from lamr_model.scoring.query_document import NO_TOKENS, QueryDocument
 from lamr_model.scoring.scorer import DocumentScorer, Scorer, best_lines, document_features
 from lamr_postprocess import SourceFile
 
-from tests.tiny import BERT_PROMPT, line_weights, lines_scoring, make_spec, wordpiece
+from tests.tiny import line_weights, lines_scoring
 
 CODE = "def load(cache):\n    return cache\n\n\ndef save(key):\n    cache = key\n"
 
 
-def test_features_of_a_document() -> None:
+def test_features_of_a_document_speak_by_the_best_tenth_of_its_lines() -> None:
     terms = ("look", "retry", "policy")
     features = document_features(np.array([0.0, -1.0, 2.0]), 0.4, terms, "src/RetryPolicy.test.ts")
     assert features[BEST] == 2
@@ -24,21 +24,15 @@ def test_features_of_a_document() -> None:
     assert features[PATHLESS] == 0
     without = document_features(np.zeros(1), 0.4, ("retry",), "")
     assert (without[NAMED], without[PATHLESS]) == (0, 1)
-
-
-def test_lines_speak_by_their_best_tenth() -> None:
     assert best_lines(np.arange(20.0)).tolist() == [18.0, 19.0]
     assert best_lines(np.array([-1.0, -3.0])).tolist() == [-1.0]
 
 
-def test_a_rule_that_knows_presence_gives_its_probability() -> None:
-    words = wordpiece()
-    encoder = PromptEncoder(words, make_spec(words, BERT_PROMPT))
-
+def test_a_rule_that_knows_presence_gives_its_probability(bert: PromptEncoder) -> None:
     def relevance(path: str, presence: AnswerPrior | None) -> float:
         lines = line_weights(("save",), own=1.0)
         scorer = Scorer(lines_scoring(unread_presence=presence), ("semantic", "dependency"), lines)
-        asked = QueryDocument.of(encoder, Query("save"), SourceFile(CODE, path), tokens=NO_TOKENS)
+        asked = QueryDocument.of(bert, Query("save"), SourceFile(CODE, path), tokens=NO_TOKENS)
         return DocumentScorer(scorer, asked).finish().relevance
 
     presence = AnswerPrior({BEST: 2.0, NAMED: 1.5}, bias=-0.5)
@@ -78,8 +72,5 @@ def test_the_less_a_document_may_hold_the_more_a_line_must_score(
 def test_a_prior_that_is_no_uncertain_probability_is_refused(prior: float) -> None:
     with pytest.raises(ValueError, match="must lie between 0 and 1"):
         AnswerPrior(prior=prior)
-
-
-def test_features_that_nobody_knows_are_refused() -> None:
     with pytest.raises(ValueError, match=r"weighs \['size'\]"):
-        AnswerPrior({"size": 1.0})
+        AnswerPrior({"size": 1.0}, prior=0.5)

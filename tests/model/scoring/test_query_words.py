@@ -19,13 +19,10 @@ def known(query: str, task: str = "", path: str = "") -> dict[str, dict[str, flo
     }
 
 
-def test_terms_are_those_of_the_query_in_their_order() -> None:
+def test_terms_are_those_of_the_query_in_their_order_and_code_is_told_from_chatter() -> None:
     query = "Retry the connect_pool of RetryPolicy when it is closed"
     assert list(known(query)) == query_terms(query)
     assert list(known("retry", "then close the pool")) == ["retry", "clos", "pool"]
-
-
-def test_what_is_written_like_code_is_told_from_chatter() -> None:
     words = known("please look at `pool`, retry_count and os.path, it is HTTP")
     code = {name for name, word in words.items() if word["code"]}
     assert {"pool", "retry", "count", "retry_count", "os", "path"} <= code
@@ -33,24 +30,18 @@ def test_what_is_written_like_code_is_told_from_chatter() -> None:
     assert words["retry_count"]["compound"] == 1 > words["retry"]["compound"]
 
 
-def test_the_title_and_the_task_are_told() -> None:
+def test_titles_tasks_ranks_paths_and_questions_are_told() -> None:
     words = known("pool is slow\n" + "chatter " * 60 + "\nretry", "helper pool")
     assert words["pool"]["title"] == 1 > words["retry"]["title"]
     assert (words["helper"]["task"], words["pool"]["task"]) == (1, 0)
     assert words["chatter"]["count"] > words["retry"]["count"]
     assert words["pool"]["first"] < words["retry"]["first"] <= 1
-
-
-def test_known_words_have_their_rank_and_a_file_its_name() -> None:
     words = known("pool retry zebra", path="src/ConnectPool.test.py")
     assert words["pool"]["rank"] == 0 < words["retry"]["rank"] <= 1 < words["zebra"]["rank"]
     assert [word["unknown"] for word in words.values()] == [0, 0, 1]
     assert [word["path"] for word in words.values()] == [1, 0, 0]
     assert name_terms("a\\b\\ConnectPool.test.py") == {"connect", "pool", "connectpool"}
     assert name_terms("") == frozenset()
-
-
-def test_a_question_asks() -> None:
     assert known("where is the pool?")["pool"]["asks"] == 1
     assert known("close the pool")["pool"]["asks"] == 0
 

@@ -96,21 +96,6 @@ def test_what_speaks_for_a_line_is_told_where_both_rubrics_are_known() -> None:
     assert line_scores(ASKED, Scorer(Scoring(), ("semantic",))).dependency is None
 
 
-def test_a_scorer_that_cant_work_is_refused() -> None:
-    with pytest.raises(ModelMismatchError, match="needs a line model"):
-        Scorer(lines_scoring(), RUBRICS)
-    with pytest.raises(ModelMismatchError, match="no other one has any"):
-        Scorer(Scoring(), RUBRICS, line_weights(own=1.0))
-    with pytest.raises(ModelMismatchError, match=r"reads the rubrics.*export"):
-        Scorer(lines_scoring(), ("semantic",), line_weights(own=1.0))
-
-
-def test_rubrics_are_asked_for_where_something_reads_them() -> None:
-    assert not Scorer(Scoring(), ("semantic",)).want_rubrics
-    assert Scorer(Scoring(), RUBRICS).want_rubrics
-    assert Scorer(lines_scoring(), RUBRICS, line_weights(own=1.0)).want_rubrics
-
-
 @given(st.text("ab \n", max_size=60), st.integers(0, 9))
 def test_blank_lines_take_the_smaller_neighbour(text: str, seed: int) -> None:
     layout = line_layout(text)
@@ -189,6 +174,15 @@ def test_a_chunk_gains_as_long_as_its_lines_are_open_and_unread() -> None:
     assert document.gains(ranges, lambda _: 1.0).tolist() == [0.0, 0.0], "no line comes near"
 
 
-def test_who_can_do_without_the_encoder() -> None:
+def test_what_a_scorer_needs_and_asks_for() -> None:
+    with pytest.raises(ModelMismatchError, match="needs a line model"):
+        Scorer(lines_scoring(), RUBRICS)
+    with pytest.raises(ModelMismatchError, match="no other one has any"):
+        Scorer(Scoring(), RUBRICS, line_weights(own=1.0))
+    with pytest.raises(ModelMismatchError, match=r"reads the rubrics.*export"):
+        Scorer(lines_scoring(), ("semantic",), line_weights(own=1.0))
+    assert not Scorer(Scoring(), ("semantic",)).want_rubrics
+    assert Scorer(Scoring(), RUBRICS).want_rubrics
+    assert Scorer(lines_scoring(), RUBRICS, line_weights(own=1.0)).want_rubrics
     assert _halved()[0]._scorer.instant
     assert not Scorer(Scoring(), RUBRICS).instant

@@ -43,6 +43,9 @@ def test_a_pipe_in_the_place_of_answers_is_not_waited_for(tmp_path: Path) -> Non
 
 
 def test_a_row_without_end_is_an_error_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    (deep,) = FORMATS["jsonl"].read(io.BytesIO(b"[" * 200_000))
+    assert deep[0] == 1
+    assert "is no JSON" in deep[1]
     monkeypatch.setattr(formats, "MOST_ROW_BYTES", 20)
     text = b'{"a": 1}\n' + b"[" * 1000 + b"\n\n" + b'{"b": 2}\n' + b"x" * 21 + b"\n" + b"y" * 200
     found = list(FORMATS["jsonl"].read(io.BytesIO(text)))

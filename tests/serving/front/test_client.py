@@ -2,9 +2,7 @@
 
 import asyncio
 import json
-import os
 import subprocess
-import sys
 
 import pytest
 from lamr_cli.exits import INCOMPLETE
@@ -18,6 +16,7 @@ from lamr_client import (
 )
 from lamr_serving import server_status
 
+from tests.command import run_main
 from tests.repositories.batch.rows import answers
 from tests.tiny import IN_FULL
 
@@ -81,20 +80,15 @@ def test_a_quota_is_an_error_of_its_own(secure) -> None:
     assert (result.text, result.status) == (CODE, "passthrough")
 
 
-def test_the_command_line_takes_keys_from_the_environment(secure) -> None:
+def test_the_command_line_takes_keys_from_the_environment(secure, monkeypatch) -> None:
     server = f"https://127.0.0.1:{secure.port}"
     (secure.folder / "area.py").write_text(CODE)
-    environment = {**os.environ, "LAMR_SERVER": server, "LAMR_CA": str(secure.folder / "ca.pem")}
+    monkeypatch.setenv("LAMR_SERVER", server)
+    monkeypatch.setenv("LAMR_CA", str(secure.folder / "ca.pem"))
 
     def lamr(*arguments: str, key: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "lamr_cli.main", *arguments],
-            env={**environment, "LAMR_API_KEY": key},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        monkeypatch.setenv("LAMR_API_KEY", key)
+        return run_main(*arguments)
 
     prune = ["prune", str(secure.folder / "area.py"), "-q", QUERY, "--effort", "full", "--no-degrade"]
     done = lamr(*prune, key=secure.keys["bob"])

@@ -5,9 +5,9 @@ import time
 from contextlib import ExitStack, suppress
 
 import pytest
-from lamr_serving.front import control, running
+from lamr_serving.front import control, rendering, running
 from lamr_serving.front.health_check import PREFACE, SETTINGS
-from lamr_serving.front.rendering import REFUSALS, SILENT_SECONDS
+from lamr_serving.front.rendering import REFUSALS
 
 from tests.attack.front_callers import READY, Caller, frame_of
 from tests.attack.odd_requests import NAME, frame
@@ -113,6 +113,13 @@ def test_an_address_that_is_refused_often_gets_no_more_answers(site, replica) ->
     assert Caller(address, "lamr_wrong", "127.0.0.4").ask(READY, CALL)["grpc-status"] == "16"
 
 
+@pytest.fixture
+def impatient(monkeypatch):
+    """Fronts that wait less long for who is silent."""
+    monkeypatch.setattr(rendering, "SILENT_SECONDS", 2)
+
+
+@pytest.mark.usefixtures("impatient")
 def test_who_is_silent_goes_soon_within_tls_too(site, replica, authority, connect) -> None:
     issued = authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem
     issued.write_to_path(site.folder / "server.pem")
@@ -121,15 +128,16 @@ def test_who_is_silent_goes_soon_within_tls_too(site, replica, authority, connec
     begin = time.monotonic()
     callers = [connect(), connect(b"\x16\x03\x01\x02\x00\x01")]
     site.until(lambda: not any(map(is_open, callers)))
-    assert time.monotonic() - begin >= SILENT_SECONDS - 1
+    assert time.monotonic() - begin >= rendering.SILENT_SECONDS - 1
 
 
+@pytest.mark.usefixtures("impatient")
 def test_an_answer_may_take_longer_than_a_client_may_be_silent(site, replica) -> None:
     site.write({"alice": ""})
     site.start()
     replica.hold.clear()
     call = stub_of(site.channel()).ModelInfer.future(inference(), metadata=site.metadata("alice"))
-    time.sleep(SILENT_SECONDS + 2)
+    time.sleep(rendering.SILENT_SECONDS + 1)
     assert not call.done()
     replica.hold.set()
     assert call.result(20).outputs

@@ -1,5 +1,6 @@
 """Reload, drain and status of a front under traffic: nothing is lost, and a revoked key opens nothing."""
 
+import socket
 import threading
 from collections import Counter
 
@@ -82,7 +83,7 @@ def test_a_revoked_key_opens_nothing_on_connections_that_are_open(two) -> None:
     assert set(traffic.codes) == {"OK"}
 
 
-def test_a_bad_file_changes_nothing(two) -> None:
+def test_a_bad_file_and_a_port_that_is_taken_leave_the_old_front_in_force(two, free_port) -> None:
     stub, bob = stub_of(two.channel()), two.metadata("bob")
     good = two.file.read_text()
     two.file.write_text(good + "[tenants.x]\nweight = -1\n")
@@ -97,11 +98,6 @@ def test_a_bad_file_changes_nothing(two) -> None:
     two.file.write_text(good)
     control.reload(two.file)
     stub.ModelInfer(inference(), metadata=bob)
-
-
-def test_a_port_that_is_taken_leaves_the_old_front_in_force(two, free_port) -> None:
-    import socket
-
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", free_port))
         holder.listen()

@@ -237,8 +237,14 @@ def test_the_chart_writes_a_file_of_tenants_that_its_services_answer_to(tmp_path
     assert dashboard == json.loads((DOCKER / "monitoring" / "dashboard.json").read_text())
 
 
-def test_servers_come_and_go_by_the_wait_for_them(tmp_path: Path) -> None:
-    objects = {(each["kind"], each["metadata"]["name"]): each for each in rendered(tmp_path, EVERYTHING)}
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """The chart's objects where all that can be is switched on."""
+    return list(rendered(tmp_path_factory.mktemp("chart"), EVERYTHING))
+
+
+def test_servers_come_and_go_by_the_wait_for_them(everything: list[dict[str, Any]]) -> None:
+    objects = {(each["kind"], each["metadata"]["name"]): each for each in everything}
     (rule,) = (rule for rule in rules() if "record" in rule)
     (metric,) = objects["HorizontalPodAutoscaler", "fleet-main"]["spec"]["metrics"]
     assert metric["external"]["metric"] == {
@@ -261,11 +267,10 @@ def test_servers_come_and_go_by_the_wait_for_them(tmp_path: Path) -> None:
     assert named == [*(f"main-{n}" for n in range(5)), *(f"next-{n}" for n in range(3))]
 
 
-def test_an_operator_of_prometheus_finds_services_and_alerts(tmp_path: Path) -> None:
-    objects = list(rendered(tmp_path, EVERYTHING))
-    services = [each for each in objects if each["kind"] == "Service"]
+def test_an_operator_of_prometheus_finds_services_and_alerts(everything: list[dict[str, Any]]) -> None:
+    services = [each for each in everything if each["kind"] == "Service"]
     watched = {}
-    for monitor in (each for each in objects if each["kind"] == "ServiceMonitor"):
+    for monitor in (each for each in everything if each["kind"] == "ServiceMonitor"):
         assert monitor["metadata"]["labels"]["release"] == "theirs"
         wanted = monitor["spec"]["selector"]["matchLabels"].items()
         (endpoint,) = monitor["spec"]["endpoints"]
@@ -274,18 +279,21 @@ def test_an_operator_of_prometheus_finds_services_and_alerts(tmp_path: Path) -> 
                 ports = {port["name"]: port["port"] for port in service["spec"]["ports"]}
                 watched[service["metadata"]["name"]] = ports[endpoint["port"]]
     assert watched == {"fleet-operations": 8405, "fleet-main": 8002, "fleet-next": 8002}
-    (alerts,) = (each["spec"] for each in objects if each["kind"] == "PrometheusRule")
+    (alerts,) = (each["spec"] for each in everything if each["kind"] == "PrometheusRule")
     assert alerts == yaml.safe_load((DOCKER / "monitoring" / "alerts.yml").read_text())
 
 
-def test_servers_are_reached_by_the_front_and_by_those_who_scrape_alone(tmp_path: Path) -> None:
-    objects = list(rendered(tmp_path, EVERYTHING))
+def test_servers_are_reached_by_the_front_and_by_those_who_scrape_alone(
+    everything: list[dict[str, Any]], tmp_path: Path
+) -> None:
     labels = {
         each["metadata"]["name"]: each["spec"]["template"]["metadata"]["labels"]
-        for each in objects
+        for each in everything
         if each["kind"] in ("Deployment", "StatefulSet")
     }
-    policies = {each["metadata"]["name"]: each["spec"] for each in objects if each["kind"] == "NetworkPolicy"}
+    policies = {
+        each["metadata"]["name"]: each["spec"] for each in everything if each["kind"] == "NetworkPolicy"
+    }
     theirs = EVERYTHING["networkPolicy"]
 
     def pods(peers: list[dict[str, Any]]) -> set[str]:

@@ -79,8 +79,8 @@ def container(folder: Path) -> Iterator[Container]:
     log = folder / "triton.log"
     command = [
         *(str(bundle.binary), f"--model-repository={space.models}", *flags),
-        f"--backend-directory={space.backends}",
-        f"--backend-config=python,shm-region-prefix-name={space.token}",
+        f"--backend-directory={space.root / 'backends'}",
+        f"--backend-config=python,shm-region-prefix-name={space.root.name}",
         *(f"--{name}-port={port}" for name, port in ports.items()),
         "--grpc-address=127.0.0.1",
     ]

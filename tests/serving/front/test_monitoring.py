@@ -1,4 +1,4 @@
-"""Alerts and dashboard: promtool takes the rules, their tests hold, and real servers have every metric named there."""
+"""Alerts and dashboard: promtool takes the rules, their tests hold, and a real front has every metric named there."""
 
 import json
 import re
@@ -10,12 +10,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from lamr_client import Pruner, bundled_repository
-from lamr_serving import ServerOptions, TritonServer
-
-from tests.tiny import IN_FULL
-
-from .test_client import CODE, QUERY
 
 FOLDER = Path(__file__).resolve().parents[3] / "docker" / "monitoring"
 OPERATIONS = FOLDER.parents[1] / "docs" / "operations.md"
@@ -61,24 +55,6 @@ def missing(expressions: list[str], kind: str, scrape: str) -> Iterator[str]:
 def read(url: str) -> str:
     with urllib.request.urlopen(url, timeout=20) as answer:
         return answer.read().decode()
-
-
-def test_a_real_front_has_every_metric_of_alerts_and_dashboard(site, replica) -> None:
-    site.write({"alice": ""})
-    site.start()
-    scrape = read(f"http://127.0.0.1:{site.operations}/metrics")
-    for expressions in ([rule["expr"] for rule in rules()], dashboard_expressions()):
-        assert not list(missing(expressions, "haproxy", scrape))
-        assert set(re.findall(r"\bprobe_\w+", "\n".join(expressions))) <= ELSEWHERE
-
-
-@pytest.mark.server
-def test_a_real_triton_has_every_metric_of_the_dashboard() -> None:
-    with TritonServer(bundled_repository(), ServerOptions(threads=1)) as server:
-        with Pruner(server.addresses.grpc) as pruner:
-            pruner.prune(QUERY, CODE, **IN_FULL)
-        scrape = read(f"http://{server.addresses.metrics}/metrics")
-    assert not list(missing(dashboard_expressions(), "nv", scrape))
 
 
 def test_a_metric_that_nobody_has_is_found_out() -> None:
@@ -135,9 +111,13 @@ def check_with_promtool(folder: Path, *arguments: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_ready_tells_load_balancers(site, replica) -> None:
+def test_a_real_front_has_every_metric_and_tells_load_balancers(site, replica) -> None:
     site.write({"alice": ""})
     site.start()
+    scrape = read(f"http://127.0.0.1:{site.operations}/metrics")
+    for expressions in ([rule["expr"] for rule in rules()], dashboard_expressions()):
+        assert not list(missing(expressions, "haproxy", scrape))
+        assert set(re.findall(r"\bprobe_\w+", "\n".join(expressions))) <= ELSEWHERE
     url = f"http://127.0.0.1:{site.operations}/ready"
     assert read(url) == "ready\n"
     replica.ready = False

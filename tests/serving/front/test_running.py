@@ -13,6 +13,8 @@ from lamr_serving.front import control
 from lamr_serving.front.running import Front
 from lamr_serving.launcher.server_options import free_ports
 
+from tests.command import run_main
+
 from .conftest import SECONDS, inference, stub_of
 
 
@@ -72,16 +74,16 @@ def test_it_answers_and_stops_when_told(site, replica, process) -> None:
     assert out.count('"tenant":"alice"') == 2
 
 
-@pytest.mark.parametrize("victim", ["master", "worker"])
-def test_a_killed_haproxy_is_started_again(site, process, victim) -> None:
+def test_a_killed_haproxy_is_started_again(site, process) -> None:
     ask(site)
-    (master,) = children(process.pid)
-    (worker,) = children(master)
-    os.kill(master if victim == "master" else worker, signal.SIGKILL)
-    site.until(lambda: not running(master) and not running(worker))
-    ask(site)
-    assert children(process.pid) != [master]
-    assert control.read_status(site.file).replicas[0].state == "up"
+    for victim in (0, 1):  # the master, and a worker
+        (master,) = children(process.pid)
+        (worker,) = children(master)
+        os.kill((master, worker)[victim], signal.SIGKILL)
+        site.until(lambda each=(master, worker): not any(map(running, each)))
+        ask(site)
+        assert children(process.pid) != [master]
+        assert control.read_status(site.file).replicas[0].state == "up"
 
 
 def test_nothing_outlives_a_killed_command(site, process) -> None:
@@ -105,19 +107,16 @@ def test_one_file_has_one_front(site, replica) -> None:
 def test_from_nothing_to_two_tenants(site, replica) -> None:
     """The three commands of docs/front.md, with a replica in place of `lamr serve`."""
     file = ["--tenants", str(site.file)]
-    with lamr("key", "alice", "bob", *file) as command:
-        out, words = command.communicate(timeout=SECONDS)
-    assert command.returncode == 0, words
-    site.keys = dict(line.split() for line in out.splitlines())
+    made = run_main("front", "key", "alice", "bob", *file)
+    assert made.returncode == 0, made.stderr
+    site.keys = dict(line.split() for line in made.stdout.splitlines())
     assert list(site.keys) == ["alice", "bob"]
     site.port, operations = free_ports("127.0.0.1", 2)
     text = site.file.read_text()
     for default, own in (("8443", site.port), ("8405", operations), ("8001", replica.port)):
         text = text.replace(f"127.0.0.1:{default}", f"127.0.0.1:{own}")
     site.file.write_text(text)
-    with lamr("check", *file) as command:
-        out, words = command.communicate(timeout=SECONDS)
-    assert "bob" in out, words
+    assert "bob" in run_main("front", "check", *file).stdout
     with lamr("run", *file) as command:
         command.stderr.readline()
         for name in ("alice", "bob"):
@@ -126,11 +125,10 @@ def test_from_nothing_to_two_tenants(site, replica) -> None:
             )
         with pytest.raises(grpc.RpcError):
             stub_of(site.channel()).ModelInfer(inference())
-        with lamr("status", *file) as asked:
-            out, words = asked.communicate(timeout=SECONDS)
-        assert asked.returncode == 0, words
-        assert "up" in out
-        assert "refused 1 requests without a valid key" in out
+        asked = run_main("front", "status", *file)
+        assert asked.returncode == 0, asked.stderr
+        assert "up" in asked.stdout
+        assert "refused 1 requests without a valid key" in asked.stdout
         command.terminate()
         command.terminate()
         command.communicate(timeout=SECONDS)

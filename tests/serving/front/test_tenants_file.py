@@ -1,4 +1,4 @@
-"""The file of tenants: what it means, and the line that a mistake is on."""
+"""The file of tenants: what it means, the line that a mistake is on, and the windows that follow from weights."""
 
 import datetime
 from pathlib import Path
@@ -152,3 +152,31 @@ def test_a_file_that_cannot_take_a_key_stays_as_it_is(tmp_path: Path) -> None:
         add_keys(path, {"no name": make_key()[1]})
     assert path.read_text() == text
     assert [each.name for each in tmp_path.iterdir()] == ["tenants.toml"]
+
+
+def windows(*tenants: Tenant, capacity: int = 12, **settings: int) -> dict[str, int]:
+    return Fleet(FrontSettings(**settings), (Replica("one", "a:1", capacity),), tenants).windows()
+
+
+@pytest.mark.parametrize(
+    ("weights", "expected"),
+    [
+        ((1,), [12]),
+        ((1, 1), [6, 6]),
+        ((1, 3), [3, 9]),
+        ((1, 2, 4), [2, 4, 8]),
+        ((1, 1, 1, 1, 1, 1, 1, 1), [3] * 8),
+        ((0.1, 100), [1, 12]),
+    ],
+)
+def test_windows_follow_weights(weights: tuple[float, ...], expected: list[int]) -> None:
+    tenants = [Tenant(str(index), weight) for index, weight in enumerate(weights)]
+    assert list(windows(*tenants).values()) == expected
+
+
+def test_windows_keep_the_ratios_of_weights_and_a_given_one_is_taken_as_it_is() -> None:
+    tenants = [Tenant(str(index), 1 + index % 4) for index in range(200)]
+    found = windows(*tenants, capacity=6)
+    assert [found[str(index)] for index in range(4)] == [1, 2, 3, 4]
+    assert windows(Tenant("a", window=40), Tenant("b"), busy_tenants=1) == {"a": 40, "b": 12}
+    assert windows(Tenant("a", window=2)) == {"a": 2}

@@ -59,19 +59,6 @@ def seen(site) -> list[int]:
     return [len(each.asked_with) for each in site.replicas]
 
 
-def test_a_fingerprint_chooses_the_version(pool) -> None:
-    ask(pool, OLD)
-    first, second, third = seen(pool)
-    assert (first + second, third) == (8, 0)
-    assert min(first, second) > 0
-    ask(pool, NEW)
-    assert seen(pool) == [first, second, 8]
-    ask(pool, None, 12)  # takes any
-    assert all(after > before for after, before in zip(seen(pool), (first, second, 8), strict=True))
-    status = control.read_status(pool.file)
-    assert sum(each.answered for each in status.replicas) == sum(seen(pool)) + 3  # and the configurations
-
-
 def test_drained_is_drained_for_each_version_over_a_reload(pool) -> None:
     control.drain(pool.file, "r0", 20)
     ask(pool, OLD)
@@ -98,16 +85,19 @@ def test_a_replica_changes_its_version(pool) -> None:
     assert min(seen(pool)) > 0
 
 
-def test_a_version_without_a_replica_is_unavailable_and_the_other_one_is_not(pool) -> None:
-    pool.replicas[2].ready = False
-    pool.until(lambda: control.read_status(pool.file).replicas[2].state == "down")
-    with pytest.raises(grpc.RpcError, match="no replica of this version") as error:
-        ask(pool, NEW, 1)
-    assert error.value.code() is grpc.StatusCode.UNAVAILABLE
-    ask(pool, OLD, 2)
-
-
-def test_a_version_that_nobody_serves_is_refused_by_whoever_is_asked(pool) -> None:
+def test_a_fingerprint_chooses_the_version_and_one_that_nobody_serves_is_refused_by_whoever_is_asked(
+    pool,
+) -> None:
+    ask(pool, OLD)
+    first, second, third = seen(pool)
+    assert (first + second, third) == (8, 0)
+    assert min(first, second) > 0
+    ask(pool, NEW)
+    assert seen(pool) == [first, second, 8]
+    ask(pool, None, 12)  # takes any
+    assert all(after > before for after, before in zip(seen(pool), (first, second, 8), strict=True))
+    status = control.read_status(pool.file)
+    assert sum(each.answered for each in status.replicas) == sum(seen(pool)) + 3  # and the configurations
     request = inference()
     request.parameters["lamr_fingerprint"].string_param = "0" * 16
     metadata = [*pool.metadata("alice"), *fingerprint_metadata("0" * 16).items()]
@@ -115,12 +105,18 @@ def test_a_version_that_nobody_serves_is_refused_by_whoever_is_asked(pool) -> No
         stub_of(pool.channel()).ModelInfer(request, metadata=metadata, timeout=20)
 
 
-def test_our_client_names_its_model(pool) -> None:
+def test_a_version_without_a_replica_is_unavailable_and_our_client_names_its_own(pool) -> None:
     with Pruner(f"127.0.0.1:{pool.port}", api_key=pool.keys["alice"]) as pruner:
         for _ in range(6):
             assert pruner.prune(QUERY, CODE, **IN_FULL).relevance is not None
     assert seen(pool)[2] == 0
     assert sum(seen(pool)) == 6
+    pool.replicas[2].ready = False
+    pool.until(lambda: control.read_status(pool.file).replicas[2].state == "down")
+    with pytest.raises(grpc.RpcError, match="no replica of this version") as error:
+        ask(pool, NEW, 1)
+    assert error.value.code() is grpc.StatusCode.UNAVAILABLE
+    ask(pool, OLD, 2)
 
 
 def test_a_fingerprint_has_sixteen_digits(tmp_path) -> None:

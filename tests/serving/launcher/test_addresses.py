@@ -16,30 +16,11 @@ from lamr_serving.launcher.server_options import (
 from lamr_serving.launcher.workspace import ServerWorkspace, command
 
 
-@pytest.fixture
-def busy_port():
-    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as server:
-        yield server.getsockname()[1]
-
-
-def test_free_ports_are_different_and_free():
+def test_free_ports_are_different_and_free_and_given_ones_stay():
     ports = free_ports("127.0.0.1", 6)
     assert len(set(ports)) == 6
     for port in ports:
         check_free("127.0.0.1", port, "gRPC")
-
-
-def test_a_busy_port_is_refused_by_name(busy_port):
-    with pytest.raises(ServerStartError, match=f"gRPC port {busy_port} on 127.0.0.1"):
-        choose_addresses(ServerOptions(grpc_port=busy_port))
-
-
-def test_a_port_given_twice_is_refused():
-    with pytest.raises(ServerStartError, match="two different ports"):
-        choose_addresses(ServerOptions(grpc_port=7001, metrics_port=7001))
-
-
-def test_given_ports_stay_and_the_others_are_chosen():
     (port,) = free_ports("127.0.0.1", 1)
     options = ServerOptions(grpc_port=port)
     chosen = choose_addresses(options)
@@ -47,23 +28,33 @@ def test_given_ports_stay_and_the_others_are_chosen():
     assert chosen.metrics_port != port
     assert not ports_are_given(options)
     assert ports_are_given(ServerOptions(grpc_port=1, metrics_port=3))
-
-
-def test_only_the_grpc_port_leaves_loopback_with_the_host():
     chosen = choose_addresses(ServerOptions(host="0.0.0.0"))
     assert (chosen.host, chosen.metrics_host) == ("0.0.0.0", "127.0.0.1")
     chosen = choose_addresses(ServerOptions(host="127.0.0.1", metrics_host="0.0.0.0"))
     assert (chosen.host, chosen.metrics_host) == ("127.0.0.1", "0.0.0.0")
 
 
-def test_a_host_of_somebody_else_is_refused():
-    with pytest.raises(ServerStartError, match=r"203\.0\.113\.7"):
-        check_free("203.0.113.7", 7001, "gRPC")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"grpc_port": 7001, "metrics_port": 7001}, "two different ports"),
+        ({"host": "203.0.113.7", "grpc_port": 7001}, r"203\.0\.113\.7"),
+        ({"host": "no such host", "grpc_port": 7001}, "does not resolve"),
+        ({"startup_timeout": 0}, "startup_timeout"),
+        ({"stop_timeout": -1}, "stop_timeout"),
+        ({"threads": -1}, "threads"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(options, message):
+    with pytest.raises(ServerStartError, match=message):
+        choose_addresses(ServerOptions(**options))
 
 
-def test_a_name_that_does_not_resolve_is_refused():
-    with pytest.raises(ServerStartError, match="does not resolve"):
-        check_free("no such host", 7001, "gRPC")
+def test_a_busy_port_is_refused_by_name():
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as server:
+        port = server.getsockname()[1]
+        with pytest.raises(ServerStartError, match=f"gRPC port {port} on 127.0.0.1"):
+            choose_addresses(ServerOptions(grpc_port=port))
 
 
 def test_addresses_are_written_as_clients_want_them():
@@ -83,9 +74,3 @@ def test_any_address_may_be_served_at(host, tmp_path):
     # Triton joins the one with a port, and reads the other by the rules of its HTTP server.
     assert f"--grpc-address={f'[{bare}]' if ':' in bare else bare}" in line
     assert f"--metrics-address={'ipv6:::1' if ':' in bare else bare}" in line
-
-
-@pytest.mark.parametrize("options", [{"startup_timeout": 0}, {"stop_timeout": -1}, {"threads": -1}])
-def test_options_that_make_no_sense(options):
-    with pytest.raises(ServerStartError):
-        ServerOptions(**options)

@@ -41,26 +41,17 @@ def test_errors_with_their_continuation_once():
     ]
 
 
-def test_without_errors_the_last_lines():
-    lines = [f'I1121 01:56:19.675674 13284 server.cc:{number}] "line {number}"' for number in range(50)]
-    assert excerpt("\n".join(lines), most=2).splitlines() == ['"line 48"', '"line 49"']
-
-
-def test_output_before_any_entry_counts():
+def test_output_before_any_entry_and_unknown_flags_count_and_not_the_help_after_them():
     assert excerpt("tritonserver: error while loading shared libraries: libz.so.1\n").startswith(
         "tritonserver: error"
     )
-
-
-def test_an_unknown_flag_and_not_the_help_after_it():
     text = (
         "/x/tritonserver: unrecognized option '--nonsense'\nUsage: tritonserver [options]\n" + "help\n" * 300
     )
     assert excerpt(text) == "/x/tritonserver: unrecognized option '--nonsense'"
-
-
-def test_empty():
     assert excerpt("") == ""
+    lines = [f'I1121 01:56:19.675674 13284 server.cc:{number}] "line {number}"' for number in range(50)]
+    assert excerpt("\n".join(lines), most=2).splitlines() == ['"line 48"', '"line 49"']
 
 
 def test_ports_taken_by_others():

@@ -105,30 +105,30 @@ def start(tmp_path):
             path.unlink()
 
 
-@pytest.mark.parametrize(("manner", "code"), [("polite", 0), ("deaf", -9)])
-def test_stop_is_graceful_until_the_time_is_up_and_takes_everything_along(start, manner, code):
-    running = start(manner, stop_timeout=20.0 if manner == "polite" else 0.3)
-    running.order(b"stop\n")
+@pytest.mark.parametrize(
+    ("manner", "seconds", "code"), [("polite", 20.0, 0), ("deaf", 0.3, -9), ("closed pipe", 20.0, 0)]
+)
+def test_stop_is_graceful_until_the_time_is_up_and_takes_everything_along(start, manner, seconds, code):
+    running = start(manner, stop_timeout=seconds)
+    if manner == "closed pipe":
+        running.process.stdin.close()
+    else:
+        running.order(b"stop\n")
     assert running.exit_line() == f"exit {code}"
     assert running.alive() == []
     assert running.leftovers() == []
 
 
-def test_kill_does_not_wait(start):
-    running = start("deaf")
+@pytest.mark.parametrize("restart", [False, True])
+def test_kill_does_not_wait_and_starts_nothing_again(start, restart):
+    running = start("deaf", restart=restart)
+    running.order(b"ready\n")
+    time.sleep(0.2)  # both orders in one read would be one
     begun = time.monotonic()
     running.order(b"kill\n")
     assert running.exit_line() == "exit -9"
     assert time.monotonic() - begun < 5
     assert running.alive() == []
-
-
-def test_a_closed_pipe_stops_the_server(start):
-    running = start()
-    running.process.stdin.close()
-    assert running.exit_line() == "exit 0"
-    assert running.alive() == []
-    assert running.leftovers() == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -172,14 +172,6 @@ def test_a_server_that_does_not_get_ready_again_is_given_up(start, monkeypatch):
     assert line == "exit -9"
     assert starts == supervisor.MOST_FAILURES
     assert running.leftovers() == []
-
-
-def test_a_server_that_is_told_to_die_is_not_started_again(start):
-    running = start("deaf", restart=True)
-    running.order(b"ready\n")
-    time.sleep(0.2)  # both orders in one read would be one
-    running.order(b"kill\n")
-    assert running.exit_line() == "exit -9"
 
 
 def test_a_log_that_has_grown_is_moved_aside(start, tmp_path):

@@ -1,11 +1,19 @@
-"""Batches of Triton requests on one session: each request gets its own answer or its own error."""
+"""Requests become one run, whose outputs go back to them; each gets its own answer or its own error."""
 
 import json
 
 import numpy as np
 import pytest
-from lamr_serving.onnx_backend.backend import OnnxBackend
-from lamr_serving.onnx_backend.session import OnnxModelConfig, TensorConfig
+from lamr_serving.onnx_backend.backend import (
+    OnnxBackend,
+    OutputSizeError,
+    RequestError,
+    assemble,
+    batch_input,
+    check_request,
+    split,
+)
+from lamr_serving.onnx_backend.session import BatchInput, OnnxModelConfig, TensorConfig
 
 INT64, FP32 = np.dtype(np.int64), np.dtype(np.float32)
 BOTH = ("twice", "first")
@@ -56,14 +64,25 @@ def test_a_batch_is_one_run(pb):
     assert session.runs == [(("twice",), [1, 2, 3, 4, 5, 6])]
 
 
-def test_an_empty_request_fails_alone(pb):
+@pytest.mark.parametrize(
+    ("parameters", "bad", "message", "runs"),
+    [
+        ({}, (), "ids is empty", 1),
+        ({"max_sequence_tokens": "3"}, (1, 2, 3, 4), "4 elements, but the model's window is 3", 1),
+        ({"vocabulary_size": "4"}, (1, 4), "an id outside the vocabulary of 4", 1),
+        ({"vocabulary_size": "4"}, (2, -1), "an id outside the vocabulary of 4", 1),
+        ({}, (500,), "out of data bounds", 4),
+    ],
+)
+def test_a_bad_request_fails_alone(pb, parameters, bad, message, runs):
     session = Session()
-    responses = OnnxBackend(config(), session, pb).execute([ids(pb, 1), ids(pb), ids(pb, 2)])
-    assert "ids is empty" in responses[1].error.message()
-    assert responses[1].error.code_number == pb.TritonError.INVALID_ARG
-    assert responses[0].tensors["twice"].tolist() == [[2]]
-    assert responses[2].tensors["twice"].tolist() == [[4]]
-    assert len(session.runs) == 1
+    requests = [ids(pb, 1, 2), ids(pb, *bad), ids(pb, 3)]
+    first, refused, last = OnnxBackend(config(**parameters), session, pb).execute(requests)
+    assert message in refused.error.message()
+    assert (refused.error.code_number == pb.TritonError.INVALID_ARG) == (runs == 1)
+    assert (first.tensors["twice"].tolist(), last.tensors["twice"].tolist()) == ([[2, 4]], [[6]])
+    assert len(session.runs) == runs
+    assert session.runs[0] == (("twice",), [1, 2, *(bad if runs > 1 else ()), 3])
 
 
 def test_only_refused_requests_means_no_run(pb):
@@ -73,20 +92,10 @@ def test_only_refused_requests_means_no_run(pb):
     assert session.runs == []
 
 
-def test_a_request_that_breaks_the_run_fails_alone(pb):
-    responses = OnnxBackend(config(), Session(), pb).execute([ids(pb, 1), ids(pb, 500), ids(pb, 2)])
-    assert "out of data bounds" in responses[1].error.message()
-    assert responses[0].tensors["twice"].tolist() == [[2]]
-    assert responses[2].tensors["twice"].tolist() == [[4]]
-
-
-def test_a_wrong_number_of_rows_fails_everybody(pb):
+def test_outputs_are_made_only_when_asked_for_and_a_wrong_number_of_rows_fails_everybody(pb):
     requests = [ids(pb, 1, outputs=BOTH), ids(pb, 2, 3, outputs=BOTH)]
     responses = OnnxBackend(config(), Session(rows=7), pb).execute(requests)
     assert all("first of shape (7, 1) for 2 rows" in response.error.message() for response in responses)
-
-
-def test_outputs_are_made_and_sent_only_when_asked_for(pb):
     session = Session(rows=2)
     responses = OnnxBackend(config(), session, pb).execute([ids(pb, 1, outputs=BOTH), ids(pb, 2)])
     assert set(responses[0].tensors) == {"twice", "first"}
@@ -109,25 +118,6 @@ def test_a_batch_over_the_token_budget_is_split_by_length(pb):
     ]  # 1+1+2, then one each; 9 is over the budget
 
 
-def test_a_sequence_over_the_window_fails_alone(pb):
-    session = Session()
-    model = config(max_sequence_tokens="3")
-    responses = OnnxBackend(model, session, pb).execute([ids(pb, 1, 2, 3), ids(pb, 1, 2, 3, 4)])
-    assert responses[0].tensors["twice"].tolist() == [[2, 4, 6]]
-    assert "4 elements, but the model's window is 3" in responses[1].error.message()
-    assert session.runs == [(("twice",), [1, 2, 3])]
-
-
-def test_a_sequence_with_an_unknown_id_fails_alone(pb):
-    session = Session()
-    model = config(vocabulary_size="4")
-    responses = OnnxBackend(model, session, pb).execute([ids(pb, 1, 4), ids(pb, 0, 3), ids(pb, 2, -1)])
-    assert responses[1].tensors["twice"].tolist() == [[0, 6]]
-    for response in (responses[0], responses[2]):
-        assert "an id outside the vocabulary of 4" in response.error.message()
-    assert session.runs == [(("twice",), [0, 3])]
-
-
 def test_a_request_for_another_model_is_refused(pb):
     def asked(value, fingerprint):
         inputs = {"ids": np.array([[value]], np.int64)}
@@ -142,3 +132,83 @@ def test_a_request_for_another_model_is_refused(pb):
     assert (first.tensors["twice"].tolist(), third.tensors["twice"].tolist()) == ([[2]], [[6]])
     (anyones,) = OnnxBackend(config(), Session(), pb).execute([asked(2, "dcba")])
     assert anyones.tensors["twice"].tolist() == [[4]]
+
+
+def model(inputs, outputs, batch_inputs=(), scatter=None):
+    return OnnxModelConfig(
+        name="m",
+        file="model.onnx",
+        inputs=tuple(inputs),
+        outputs=tuple(outputs),
+        batch_inputs=tuple(batch_inputs),
+        scatter=scatter or {},
+        parameters={},
+        accelerators={},
+    )
+
+
+RAGGED = model(
+    [TensorConfig("ids", INT64, (-1,))],
+    [TensorConfig("fused", FP32, (-1, 2)), TensorConfig("score", FP32, (1,))],
+    [BatchInput("BATCH_ACCUMULATED_ELEMENT_COUNT_WITH_ZERO", "cu", np.dtype(np.int32), "ids")],
+    {"fused": "ids"},
+)
+
+
+def row(*values):
+    return {"ids": np.array([values], np.int64)}
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float32])
+def test_bounds_of_requests(dtype):
+    kind = "BATCH_ACCUMULATED_ELEMENT_COUNT_WITH_ZERO"
+    tensor = batch_input(BatchInput(kind, "t", np.dtype(dtype), "ids"), [(1, 3), (1, 1), (1, 4)])
+    np.testing.assert_array_equal(tensor, [0, 3, 4, 8])
+    assert tensor.dtype == dtype
+
+
+def test_ragged_inputs_lie_end_to_end_and_outputs_go_back():
+    requests = [row(1, 2, 3), row(4), row(5, 6)]
+    feed = assemble(RAGGED, requests)
+    np.testing.assert_array_equal(feed["ids"], [1, 2, 3, 4, 5, 6])
+    np.testing.assert_array_equal(feed["cu"], [0, 3, 4, 6])
+    fused = np.arange(12, dtype=np.float32).reshape(6, 2)
+    shares = split(RAGGED, {"fused": fused, "score": np.array([[0.1], [0.2], [0.3]])}, requests)
+    np.testing.assert_array_equal(shares[0]["fused"], fused[None, 0:3])
+    np.testing.assert_array_equal(shares[1]["fused"], fused[None, 3:4])
+    np.testing.assert_array_equal(shares[2]["fused"], fused[None, 4:6])
+    assert [share["score"].tolist() for share in shares] == [[[0.1]], [[0.2]], [[0.3]]]
+
+
+def test_bounds_of_requests_and_the_longest_become_shapes():
+    item = BatchInput("BATCH_MAX_ELEMENT_COUNT_AS_SHAPE", "t", FP32, "ids")
+    assert batch_input(item, [(1, 3), (1, 7), (1, 4)]).shape == (7,)
+    request = row(1, 2, 3)
+    assert np.shares_memory(assemble(RAGGED, [request])["ids"], request["ids"])
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        ({}, "ids is missing"),
+        ({"ids": np.zeros((1, 0), np.int64)}, "ids is empty"),
+        ({"ids": np.zeros((2, 4), np.int64)}, "one row, not 2"),
+        ({"ids": np.zeros(4, np.int64)}, "1 dimensions where 2 belong"),
+        ({"ids": np.zeros((1, 4), np.int32)}, "int32 where int64 belongs"),
+    ],
+)
+def test_requests_that_would_spoil_a_batch(request_, message):
+    with pytest.raises(RequestError, match=message):
+        check_request(RAGGED, request_)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "message"),
+    [
+        ({"fused": np.zeros((5, 2), np.float32)}, "10 values of fused where 12 belong"),
+        ({"score": np.zeros((2, 1), np.float32)}, r"score of shape \(2, 1\) for 3 rows"),
+    ],
+)
+def test_outputs_of_another_size_are_refused(outputs, message):
+    with pytest.raises(OutputSizeError, match=message):
+        split(RAGGED, outputs, [row(1, 2, 3), row(4), row(5, 6)])

@@ -1,7 +1,6 @@
 """A model repository is checked before Triton sees it, and the error names the file at fault."""
 
 import dataclasses
-import json
 import os
 import re
 
@@ -39,66 +38,49 @@ def edit(repository, file, pattern, replacement):
     path.write_text(text, encoding="utf-8")
 
 
-def test_a_whole_repository_passes(tiny):
-    assert check_repository(tiny.root) == tiny.spec
-
-
-@pytest.mark.parametrize("file", FILES)
-def test_a_missing_file_is_named(tiny_copy, file):
-    (tiny_copy.root / file).unlink()
-    refused(tiny_copy, str(tiny_copy.root / file), "missing")
-
-
-@pytest.mark.parametrize("file", [file for file in FILES if not file.endswith((".py", ".pbtxt", ".onnx"))])
-def test_a_truncated_file_is_named(tiny_copy, file):
-    path = tiny_copy.root / file
-    path.write_bytes(path.read_bytes()[: path.stat().st_size * 2 // 3])
-    refused(tiny_copy, str(path))
-
-
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("file", FILES)
-def test_a_pipe_in_place_of_a_file_is_named_and_never_opened(tiny_copy, file):
-    (tiny_copy.root / file).unlink()
-    os.mkfifo(tiny_copy.root / file)
-    refused(tiny_copy, str(tiny_copy.root / file), "regular file")
+def test_a_file_that_is_missing_damaged_or_a_pipe_is_named(tiny_copy, file):
+    path = tiny_copy.root / file
+    damages = {}
+    if not file.endswith((".py", ".pbtxt", ".onnx")):
+        damages = {path.read_bytes()[: path.stat().st_size * 2 // 3]}
+    if file.endswith(".json"):
+        damages |= {b"[" * 100_000}
+    for content in damages:
+        path.write_bytes(content)
+        refused(tiny_copy, str(path))
+    path.unlink()
+    refused(tiny_copy, str(path), "missing")
+    os.mkfifo(path)  # never opened
+    refused(tiny_copy, str(path), "regular file")
 
 
-@pytest.mark.parametrize("file", ["lamr/1/lamr.json", "lamr/1/tokenizer.json"])
-def test_a_deeply_nested_file_is_named(tiny_copy, file):
-    (tiny_copy.root / file).write_text("[" * 100_000)
-    refused(tiny_copy, str(tiny_copy.root / file))
-
-
-def test_a_folder_that_is_none(tmp_path):
+def test_a_whole_repository_passes_and_a_folder_that_is_none_does_not(tiny, tmp_path):
+    assert check_repository(tiny.root) == tiny.spec
     with pytest.raises(ModelRepositoryError, match="not a folder"):
         check_repository(tmp_path / "nothing")
 
 
-def test_another_models_fingerprint(tiny_copy):
-    edit(tiny_copy, "lamr/config.pbtxt", tiny_copy.spec.fingerprint, "0123456789abcdef")
-    refused(tiny_copy, "config.pbtxt", "0123456789abcdef", tiny_copy.spec.fingerprint, "different models")
-
-
-def test_no_fingerprint(tiny_copy):
-    edit(tiny_copy, "lamr/config.pbtxt", "lamr_fingerprint", "something_else")
-    refused(tiny_copy, "config.pbtxt", "(none)")
-
-
-def test_another_models_tokenizer(tiny_copy):
-    (tiny_copy.root / "lamr/1/tokenizer.json").write_text(json.dumps({"version": "2.0"}))
-    refused(tiny_copy, "tokenizer.json is not the tokenizer")
-
-
-def test_a_configuration_that_does_not_parse_is_named_with_the_place(tiny_copy):
-    edit(tiny_copy, "lamr_encoder/config.pbtxt", "max_batch_size: 16", "max_batch_size: many")
-    refused(tiny_copy, "lamr_encoder/config.pbtxt", "many")
-
-
-def test_a_configuration_that_was_cut_within_a_comment_though_the_rest_parses(tiny_copy):
-    path = tiny_copy.root / "lamr_encoder/config.pbtxt"
-    path.write_text(path.read_text() + "# Batches fill while the one before th")
-    refused(tiny_copy, "lamr_encoder/config.pbtxt", "has been cut")
+@pytest.mark.parametrize(
+    ("file", "old", "new", "messages"),
+    [
+        (
+            "lamr/config.pbtxt",
+            r'"[0-9a-f]{16}"',
+            '"0123456789abcdef"',
+            ("0123456789abcdef", "{own}", "different models"),
+        ),
+        ("lamr/config.pbtxt", "lamr_fingerprint", "something_else", ("(none)",)),
+        ("lamr/1/tokenizer.json", "1.0", "2.0", ("is not the tokenizer",)),
+        ("lamr_encoder/config.pbtxt", "max_batch_size: 16", "max_batch_size: many", ("many",)),
+        ("lamr_encoder/config.pbtxt", r"\Z", "# Batches fill while the one before th", ("has been cut",)),
+    ],
+    ids=["another fingerprint", "no fingerprint", "another tokenizer", "unreadable", "cut within a comment"],
+)
+def test_what_belongs_to_another_model_or_cant_be_read_is_named(tiny_copy, file, old, new, messages):
+    edit(tiny_copy, file, old, new)
+    refused(tiny_copy, file, *(each.format(own=tiny_copy.spec.fingerprint) for each in messages))
 
 
 def test_the_named_onnx_file_is_the_one_that_counts(tiny_copy):

@@ -43,14 +43,11 @@ def test_words_are_those_of_each_line() -> None:
     }
 
 
-def test_what_teaches_has_needed_lines_and_others() -> None:
+def test_what_teaches_has_needed_lines_and_others_and_sessions_count_more() -> None:
     assert example(Record("area", CODE, (7,))).teaches
     assert not example(Record("area", CODE, ())).teaches
     assert not example(Record("area", "a = 1", (1,))).teaches
     assert not example(Record("area", "", ())).teaches
-
-
-def test_sessions_count_more() -> None:
     assert (
         example(Record("area", CODE, (7,), kind="session")).weight > example(Record("a", CODE, (7,))).weight
     )

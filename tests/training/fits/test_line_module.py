@@ -78,15 +78,12 @@ def test_log_odds_are_those_of_the_served_model(module: LineModule, tmp_path) ->
     assert max(differences(module, load_weights(path).model)) < 0.3, "int8 vectors and float16 layers"
 
 
-def test_standardizing_changes_nothing_that_is_said(module: LineModule) -> None:
+def test_standardizing_changes_nothing_and_training_goes_on_from_a_model(module: LineModule) -> None:
     before = unrounded(module)
     module.standardize([example(record, module.words) for record in RECORDS])
     assert module.mean.abs().max() > 0.1
     assert max(differences(module, before)) < 1e-2
     assert max(differences(module, unrounded(module))) < 1e-2
-
-
-def test_training_goes_on_from_a_model(module: LineModule) -> None:
     model = module.model()
     again = LineModule.of(model).eval()
     assert again.sizes == module.sizes

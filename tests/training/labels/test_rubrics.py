@@ -36,16 +36,13 @@ def dependency(*kept: int) -> set[int]:
     return set((np.flatnonzero(label_lines(CACHE, kept).dependency) + 1).tolist())
 
 
-def test_headers_siblings_and_imports_of_a_kept_line() -> None:
+def test_headers_siblings_imports_and_definitions_are_followed_and_unrelated_functions_are_not() -> None:
     needed = dependency(line("text = path.read_text()"))
     assert {line("class FileCache"), line("def load"), line("        try:")} <= needed
     assert {line("except OSError"), line("        else:")} <= needed
     assert line("import json") not in needed
     assert line("import json") in dependency(line("stored = json.loads"))
     assert line("from errors import CacheError") in dependency(line("raise CacheError"))
-
-
-def test_definitions_are_followed_and_unrelated_functions_are_not() -> None:
     needed = dependency(line("part = self._path(key)"))
     assert line("def _path") in needed
     assert line("return self.folder / name") not in needed
@@ -53,15 +50,12 @@ def test_definitions_are_followed_and_unrelated_functions_are_not() -> None:
     assert line("DEFAULT_TIMEOUT = 30") in dependency(line("def __init__"))
 
 
-def test_relevance_decays_with_hops_and_needs_the_threshold() -> None:
+def test_relevance_decays_with_hops_and_scores_weigh_the_gold_lines() -> None:
     labels = label_lines(CACHE, [line("part = self._path(key)")])
     weights = labels.dependency_weight
     assert len(np.unique(weights[weights > 0])) > 1
     assert (labels.dependency == (weights >= 0.5)).all()
     assert 0 < labels.dependency.sum() < (weights > 0).sum()
-
-
-def test_scores_weigh_the_gold_lines() -> None:
     kept = [line("raise CacheError")]
     half, whole = label_lines(CACHE, kept, 0.5), label_lines(CACHE, kept)
     assert half.dependency_weight.max() == 0.5
@@ -98,13 +92,10 @@ def test_lines_end_as_everywhere_else() -> None:
     assert len(label_lines("", []).semantic) == 0
 
 
-def test_a_name_that_only_looks_like_an_import_needs_none() -> None:
+def test_names_and_branches_are_found_by_keyword_not_by_spelling() -> None:
     code = "from far import add\nseen = set()\nseen.add(1)\nadd(2)\n"
     assert not label_lines(code, [3]).dependency[0]
     assert label_lines(code, [4]).dependency[0]
-
-
-def test_branches_are_found_by_keyword_not_by_spelling() -> None:
     code = "for x in y:\n    pass\nelse:  # nothing found\n    elsewhere = x\nz = 1\n"
     assert (np.flatnonzero(label_lines(code, [2]).dependency) + 1).tolist() == [1, 3]
     code = "match a:\n    case [1]:\n        b\n    case (\n        2\n    ):\n        c\n"

@@ -1,11 +1,20 @@
-"""Examples are chunks as a client sends them, and their tokens have the labels of their lines."""
+"""Examples are chunks as a client sends them, with the labels of their lines; batches lose none of them."""
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from lamr_evaluation.records import Record
 from lamr_training.backbone import Vocabulary
-from lamr_training.loop.examples import ExampleSet, encode_record, make_examples, two_rubrics
+from lamr_training.loop.examples import (
+    ExampleSet,
+    batch_plan,
+    encode_record,
+    epochs,
+    make_batch,
+    make_examples,
+    two_rubrics,
+)
 
 from tests.training.samples import CACHE, encoder, tiny_model
 
@@ -60,3 +69,21 @@ def test_example_sets_survive_the_disk(tmp_path: Path, data: ExampleSet) -> None
     assert (back.ids == data.ids).all()
     assert (back.spans == data.spans).all()
     assert (back.rubrics == data.rubrics).all()
+
+
+def test_batches_hold_every_example_once_within_the_budget(data: ExampleSet) -> None:
+    plan = batch_plan(data.lengths, data.groups, 1600, seed=4)
+    assert sorted(np.concatenate(plan).tolist()) == list(range(len(data)))
+    assert all(data.lengths[b].sum() <= 1600 or len(set(data.groups[b])) == 1 for b in plan)
+    held = [set(data.groups[b].tolist()) for b in plan]
+    assert len(set().union(*held)) == sum(map(len, held)), "a group's chunks compete in one batch"
+    stream, later = epochs(data, 1600, 4), epochs(data, 1600, 4, skip=len(plan) + 1)
+    first = [next(stream) for _ in range(len(plan) + 3)]
+    assert (next(later) == first[len(plan) + 1]).all()
+
+
+def test_labels_lie_on_code_tokens(data: ExampleSet) -> None:
+    batch = make_batch(data, np.arange(3))
+    assert batch.labels.shape == (len(batch.code), 2)
+    assert int(batch.labels.sum()) == int(data.rubrics[: data.starts[3]].sum())
+    assert int(batch.code_cu_seqlens[-1]) == len(batch.code)

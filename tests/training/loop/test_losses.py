@@ -56,7 +56,7 @@ def test_a_chunk_with_gold_lines_competes_with_those_of_its_file() -> None:
     assert listwise_loss(scores, wanted, ~wanted, torch.arange(5)).item() == 0
 
 
-def test_gold_segments_compete_with_those_of_their_files_chunks() -> None:
+def test_gold_segments_compete_with_those_of_their_files_chunks_and_a_line_by_its_own_tokens() -> None:
     lengths = [SEGMENT + 3, 2 * SEGMENT, SEGMENT]
     cu_seqlens = torch.tensor(np.cumsum([0, *lengths]), dtype=torch.int32)
     odds = torch.zeros(sum(lengths))
@@ -70,9 +70,6 @@ def test_gold_segments_compete_with_those_of_their_files_chunks() -> None:
     loss = ranking_loss(odds, labels, torch.tensor([0, 0, 1]), cu_seqlens)
     expected = -np.log(np.exp(2.0) / (np.exp(2.0) + np.exp(-1.0) + np.exp(0.5)))
     assert loss.item() == pytest.approx(expected, abs=1e-6)
-
-
-def test_a_line_of_gold_counts_by_its_own_tokens() -> None:
     cu_seqlens = torch.tensor([0, 2 * SEGMENT], dtype=torch.int32)
     odds, labels = torch.zeros(2 * SEGMENT), torch.zeros(2 * SEGMENT, dtype=torch.int64)
     labels[2:6] = 1

@@ -114,15 +114,12 @@ def test_they_are_those_of_the_decoder(count: int, coupling: float) -> None:
     np.testing.assert_allclose(torch.sigmoid(odds).numpy(), keep, atol=1e-12)
 
 
-def test_a_chain_of_certain_lines_has_finite_log_odds() -> None:
+def test_log_odds_of_certain_lines_are_finite_and_can_be_differentiated() -> None:
     fields = torch.full((500,), -300.0, dtype=torch.float64)
     fields[::7] = 300.0
     odds = marginal_log_odds(fields, torch.tensor(8.0, dtype=torch.float64))
     assert torch.isfinite(odds).all()
     assert ((odds > 0) == (fields > 0)).all()
-
-
-def test_they_can_be_differentiated() -> None:
     torch.manual_seed(0)
     fields = torch.randn(9, dtype=torch.float64, requires_grad=True)
     coupling = torch.tensor(0.7, dtype=torch.float64, requires_grad=True)

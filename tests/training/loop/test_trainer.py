@@ -13,7 +13,7 @@ from lamr_training.backbone import Vocabulary
 from lamr_training.errors import RunError
 from lamr_training.loop.examples import ExampleSet, make_batch
 from lamr_training.loop.run_folder import STATE, TrainingSettings, rate_factor
-from lamr_training.loop.trainer import batch_loss, forward, train
+from lamr_training.loop.trainer import batch_loss, forward, train, validate
 from lamr_training.recipes.runs import PRESETS
 
 from tests.training.samples import tiny_model
@@ -30,6 +30,13 @@ def test_bf16_comes_close_to_float32(words: Vocabulary, data: ExampleSet) -> Non
         exact, half = forward(model, batch), forward(model, batch, bf16=True)
     assert half[0].emissions.dtype == half[1].dtype == torch.float32
     assert 0 < (half[0].emissions - exact[0].emissions).abs().max() < 0.1
+
+
+def test_figures_that_are_printed_while_a_model_trains_are_shares(
+    words: Vocabulary, data: ExampleSet
+) -> None:
+    metrics = validate(tiny_model(words), data, 512)
+    assert all(0 <= value <= 1 for value in (metrics.f1, metrics.recall_25, metrics.area))
 
 
 def test_the_rate_rises_stays_and_falls() -> None:
@@ -65,14 +72,9 @@ def test_training_lowers_the_loss_and_resumes_exactly(
 
 
 def test_a_run_leaves_the_average_of_its_steps(tmp_path: Path, words: Vocabulary, data: ExampleSet) -> None:
-    settings = replace(SETTINGS, steps=4, average=0.6, warmup=0.0)
-    steps = [
-        train(
-            tiny_model(words), data, tmp_path / str(n), replace(SETTINGS, warmup=0.0, decay=0.0), stop_after=n
-        )
-        for n in range(1, 5)
-    ]
-    settings = replace(settings, decay=0.0)
+    settings = replace(SETTINGS, warmup=0.0, decay=0.0)
+    steps = [train(tiny_model(words), data, tmp_path / "steps", settings, stop_after=n) for n in range(1, 5)]
+    settings = replace(settings, steps=4, average=0.6)
     train(tiny_model(words), data, tmp_path / "run", settings, stop_after=2)
     left = train(tiny_model(words), data, tmp_path / "run", settings).state_dict()
     name = "heads.hidden.weight"

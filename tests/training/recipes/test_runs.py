@@ -23,7 +23,8 @@ from lamr_training.recipes import mini
 from lamr_training.recipes.mini import MiniRecipe, MiniSizes, Round
 from lamr_training.recipes.runs import PRESETS
 
-from tests.training.forked import ended, forked, told, training
+from tests.processes import eventually
+from tests.training.forked import PATIENCE, ended, forked, told, training
 from tests.training.samples import tiny_model
 
 SETTINGS = replace(
@@ -64,7 +65,8 @@ def test_a_run_that_is_killed_loses_only_what_came_after_its_checkpoint(
     settings = replace(SETTINGS, steps=4000)
     running = training(tmp_path, settings)
     wait_for(tmp_path / "run" / STATE, running)
-    time.sleep(0.5)
+    log = tmp_path / "run" / LOG
+    assert eventually(lambda: '"step": 6,' in log.read_text(), PATIENCE)
     running.kill()
     running.join()
     state = read_checkpoint(tmp_path / "run" / STATE)

@@ -5,8 +5,6 @@ an answer. The model is asked once about each file, so trying a scoring costs li
 `lamr_model`'s `DocumentScorer`, which also serves them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 

@@ -7,8 +7,6 @@ the listwise nor the ranking term. A pruner needs the rank of a score in its fil
 single chunks nor the likelihood of labels that are mostly 0 teaches that well.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch
@@ -18,6 +16,8 @@ from lamr_model.crf.chain import Chain, Packing
 from lamr_model.crf.crf import expectations
 from torch import Tensor
 from torch.nn import functional as F
+
+from lamr_training.loop.examples import Batch
 
 Potentials = tuple[Tensor, Tensor, Tensor]  # Transitions `[2, 2]`, start `[2]` and end `[2]`
 
@@ -106,19 +106,11 @@ class LossTerms:
     ranking: Tensor
 
 
-def lamr_loss(  # noqa: PLR0913, PLR0917 - one argument per input of the objective
-    output: HeadOutput,
-    relevance: Tensor,
-    heads: RubricHeads,
-    labels: Tensor,
-    wanted: Tensor,
-    groups: Tensor,
-    cu_seqlens: Tensor,
-    weights: LossWeights,
-    evidence: Tensor,
+def lamr_loss(
+    output: HeadOutput, relevance: Tensor, heads: RubricHeads, batch: Batch, weights: LossWeights
 ) -> LossTerms:
-    """The objective on one packed batch of code tokens. Shapes: `relevance` float `[B]`, `labels` int64 `[T, K]`,
-    `wanted` float `[B]`, `groups` int64 `[B]`, `cu_seqlens` int32 `[B + 1]`, `evidence` float `[T]`."""
+    """The objective on the code tokens of a batch. Shapes: `relevance` float `[B]`."""
+    labels, groups, cu_seqlens = batch.labels, batch.groups, batch.code_cu_seqlens
     tokens = labels.shape[0]
     fused = nll(output.fused_emissions, labels.amax(dim=1), cu_seqlens, heads.fused_crf_tensors())
     own = heads.rubric_crf
@@ -135,9 +127,9 @@ def lamr_loss(  # noqa: PLR0913, PLR0917 - one argument per input of the objecti
     )
     share = output.gate.mean(dim=0)
     entropy = -(share * share.clamp_min(1e-8).log()).sum()
-    error = F.mse_loss(relevance.sigmoid(), wanted)
-    ranks = listwise_loss(relevance, wanted > 0, wanted <= 0, groups, even=weights.even)
-    log_odds = output.emissions[:, 0, 1] - output.emissions[:, 0, 0] + weights.evidence * evidence
+    error = F.mse_loss(relevance.sigmoid(), batch.relevance)
+    ranks = listwise_loss(relevance, batch.relevance > 0, batch.relevance <= 0, groups, even=weights.even)
+    log_odds = output.emissions[:, 0, 1] - output.emissions[:, 0, 0] + weights.evidence * batch.evidence
     segments = ranking_loss(log_odds, labels[:, 0], groups, cu_seqlens, even=weights.even)
     scale = torch.tensor(weights.rubrics, dtype=each.dtype, device=each.device)
     chains = (1 - weights.rubric) * fused + weights.rubric * (scale * each).sum()

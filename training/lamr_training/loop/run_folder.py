@@ -4,8 +4,6 @@ The folder holds `state.pt` (weights, optimizer, running average, step) and `log
 or not at all, and the log of a resumed run has each step once.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import dataclass, field

@@ -204,9 +204,7 @@ def batch_loss(
 ) -> tuple[LossTerms, Tensor]:
     """The objective on a batch (`lamr_loss`), and the gate float32 `[C, K]` of its code tokens."""
     output, relevance = forward(model, batch, bf16)
-    wanted = (batch.labels, batch.relevance, batch.groups, batch.code_cu_seqlens)
-    terms = lamr_loss(output, relevance, model.heads, *wanted, weights, batch.evidence)
-    return terms, output.gate
+    return lamr_loss(output, relevance, model.heads, batch, weights), output.gate
 
 
 def _step(

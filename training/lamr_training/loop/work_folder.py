@@ -3,8 +3,6 @@
 Recipes and the ablation keep here what they prepare, so that a run that was broken off can go on.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

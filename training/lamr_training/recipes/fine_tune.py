@@ -4,8 +4,6 @@ A repository doesn't tell what its backbone is, so only `lamr-mini`'s architectu
 `lamr_export.integer_graph` does to weights is undone by the parameter names in the graph; rounding isn't undone.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, replace
 from itertools import islice

@@ -4,8 +4,6 @@ The fingerprint stays, too, because what is new is read by clients alone. Traini
 repository has, or begins from nothing. This module ties stages and files together.
 """
 
-from __future__ import annotations
-
 import random
 import shutil
 from collections.abc import Callable, Iterator
@@ -71,8 +69,7 @@ def train_lines(
     """Write a copy of a model repository with a line model that has learned from records.
 
     Raises `RunError`: there are too few records. Raises `ExportError`: `out` can't be written. Raises
-    `ModelMismatchError`: `base` is no repository of a pruner.
-    """
+    `ModelMismatchError`: `base` is no repository of a pruner."""
     settings = settings or LinesSettings()
     training = settings.training
     check_target(out, MODELS, client_files(out))

@@ -4,8 +4,6 @@ Each round begins with the weights that the one before left. The checkpoint has 
 scoring that is fitted on whole files.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import tempfile

@@ -5,8 +5,6 @@ calls take up a run that was broken off. Bias and scoring are fitted on the int8
 users are served.
 """
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 from abc import ABC, abstractmethod

@@ -4,8 +4,6 @@ The data is read first, so that a record that can't be used is named with file a
 then the recipe's stages follow.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable, Sequence

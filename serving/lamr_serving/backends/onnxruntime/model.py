@@ -4,8 +4,6 @@ The same `config.pbtxt` runs in NVIDIA's containers on Triton's own onnxruntime 
 exists. This file only opens the session. The work is in `lamr_serving.onnx_backend`.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,13 +1,53 @@
-"""The CRF on long, ragged and extreme batches."""
+"""The CRF: against enumeration on short sequences, on long, ragged and extreme batches, and on bad input."""
 
 import time
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from lamr_model.crf import LinearChainCrf, marginals, viterbi
 
-from .reference import padded, pytorch_crf, random_batch, random_crf, spans, viterbi_loop
+from .reference import Draw, brute_force, padded, pytorch_crf, random_batch, random_crf, spans, viterbi_loop
+
+
+def _draws(rng: np.random.Generator) -> dict[str, Draw]:
+    return {
+        "ties": lambda shape: rng.integers(-2, 3, shape).astype(np.float64),
+        "all equal": np.zeros,
+        "normal": lambda shape: rng.normal(size=shape) * 3,
+        "large": lambda shape: rng.normal(size=shape) * 3000,
+        "largest": lambda shape: rng.integers(-1, 2, shape) * 1e4,
+    }
+
+
+@pytest.mark.parametrize("kind", ["ties", "all equal", "normal", "large", "largest"])
+def test_equals_enumeration(kind: str) -> None:
+    rng = np.random.default_rng(0)
+    draw = _draws(rng)[kind]
+    for _ in range(3 if kind == "all equal" else 100):
+        emissions, cu_seqlens = random_batch(rng, draw, longest=10)
+        crf = random_crf(draw)
+        _compare(emissions, cu_seqlens, crf, exact="t" in kind or kind == "all equal")
+
+
+def _compare(emissions: np.ndarray, cu_seqlens: np.ndarray, crf: LinearChainCrf, exact: bool) -> None:
+    labels, keep = viterbi(emissions, cu_seqlens, crf), marginals(emissions, cu_seqlens, crf)
+    for span in spans(cu_seqlens):
+        true = brute_force(emissions[span], crf)
+        found = labels[span].tolist()
+        assert true.scores[tuple(found)] == pytest.approx(true.score, abs=1e-7)
+        if exact:
+            assert found == true.labels
+        np.testing.assert_allclose(keep[span], true.keep, atol=1e-9)
+
+
+def test_marginals_of_rare_labels_keep_their_digits() -> None:
+    emissions = np.array([[0.0, -200.0], [0.0, -30.0], [0.0, 0.0]])
+    crf = LinearChainCrf(np.zeros((2, 2)), np.zeros(2), np.zeros(2))
+    expected = np.exp([-200.0, -30.0, np.log(0.5)])
+    np.testing.assert_allclose(marginals(emissions, [0, 3], crf), expected, rtol=1e-10)
+
 
 ATTRACTS = LinearChainCrf(np.array([[1.5, -1.0], [-2.0, 0.5]]), np.array([0.3, -0.2]), np.array([0.0, 0.7]))
 REPELS = LinearChainCrf(np.array([[-1.5, 1.0], [2.0, -0.5]]), np.array([0.3, -0.2]), np.array([0.0, 0.7]))
@@ -125,3 +165,72 @@ def test_single_tokens() -> None:
     assert viterbi(emissions, [0, 1, 2, 3], crf).tolist() == [1, 0, 0]
     odds = np.exp([0.25, -1.75, -0.25])
     np.testing.assert_allclose(marginals(emissions, [0, 1, 2, 3], crf), odds / (1 + odds), rtol=1e-12)
+
+
+CRF = LinearChainCrf(np.zeros((2, 2)), np.zeros(2), np.zeros(2))
+FUNCTIONS = [viterbi, marginals]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize(
+    ("cu_seqlens", "message"),
+    [
+        ([0, 2, 2, 4], "sequence 1 has 0 tokens"),
+        ([0, 3, 2, 4], "sequence 1 has -1 tokens"),
+        ([0, 3], "from 0 to the number of tokens, 4, not from 0 to 3"),
+        ([1, 4], "not from 1 to 4"),
+        ([0], "shape"),
+        ([], "shape"),
+        ([[0, 4]], "shape"),
+        ([0.0, 4.0], "integers"),
+        (np.array([0, 5]), "not from 0 to 5"),
+    ],
+)
+def test_packing(function: Any, cu_seqlens: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        function(np.zeros((4, 2)), cu_seqlens, CRF)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_emissions_that_are_not_finite(function: Any, bad: float) -> None:
+    emissions = np.zeros((6, 2), dtype=np.float32)
+    emissions[4, 1] = bad
+    with pytest.raises(ValueError, match=r"token 4 has 0.0 and (nan|-?inf)"):
+        function(emissions, [0, 6], CRF)
+
+
+@pytest.mark.parametrize(
+    ("emissions", "message"),
+    [
+        *((np.zeros(shape), r"shape \[T, 2\]") for shape in ((4,), (4, 3), (4, 2, 1), (2, 4))),
+        *(
+            (np.zeros((4, 2)).astype(dtype), "must be real numbers")
+            for dtype in (np.complex64, np.bool_, object, "U1")
+        ),
+        ([[0.0, 1.0]] * 4, "must be an array, not list"),
+    ],
+)
+def test_emissions_of_another_kind(emissions: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        viterbi(emissions, [0, 4], CRF)
+
+
+@pytest.mark.parametrize("name", ["transitions", "start", "end"])
+def test_crf_potentials(name: str) -> None:
+    parts: dict[str, Any] = {"transitions": np.zeros((2, 2)), "start": np.zeros(2), "end": np.zeros(2)}
+    wrong: list[tuple[Any, str]] = [(np.zeros(3), "have shape"), (None, "be an array")]
+    for bad in (np.nan, np.inf, -1e9):
+        values = parts[name].copy()
+        values.reshape(-1)[1] = bad
+        wrong.append((values, "be finite"))
+    for values, message in wrong:
+        with pytest.raises(ValueError, match=f"CRF {name} must {message}"):
+            LinearChainCrf(**(parts | {name: values}))
+
+
+def test_dtypes_of_results() -> None:
+    narrow, wide = np.zeros((3, 2), dtype=np.float16), np.zeros((3, 2))
+    assert viterbi(narrow, [0, 3], CRF).dtype == np.uint8
+    assert marginals(narrow, np.array([0, 3], dtype=np.int32), CRF).dtype == np.float32
+    assert marginals(wide, [0, 3], CRF).dtype == np.float64
