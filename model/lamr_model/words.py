@@ -83,7 +83,7 @@ def stem(word: str) -> str:
     return word[:-1] if word.endswith("e") and len(word) > 4 else word
 
 
-@lru_cache(maxsize=1 << 16)  # the same identifiers come again and again, in a file and in a project
+@lru_cache(maxsize=1 << 14)  # the same identifiers come again and again, in a file and in a project
 def terms(identifier: str) -> tuple[str, ...]:
     """Return the stems of an identifier's words and, if there are several, the identifier itself."""
     words = tuple(stem(word) for word in split_words(identifier))

@@ -23,7 +23,10 @@ from lamr_postprocess.outputs import output_frames
 from lamr_postprocess.pairs import Pairs, pairs_in
 
 MOST_CHARS = 1 << 20
-"""The characters of all texts that are kept. What is known of them takes about thirty times as many bytes."""
+"""The most characters of all texts that are kept. What is known of them takes about thirty times as many bytes."""
+
+EXTRA_CHARS = 1_000
+"""What each text counts on top of its characters: what is known of an empty one takes 30 kB."""
 
 T = TypeVar("T")
 
@@ -126,7 +129,7 @@ class SourceFiles:
         """Begin with none.
 
         Args:
-            most_chars: the most characters of all texts together; a longer text isn't kept.
+            most_chars: the most characters of all texts, each with `EXTRA_CHARS`; a longer text isn't kept.
         """
         self._most = most_chars
         self._chars = 0
@@ -144,10 +147,10 @@ class SourceFiles:
                 self._kept.move_to_end(key)
                 return source
             source = SourceFile(text, path, given_language, listed)
-            if len(text) <= self._most:
+            if len(text) + EXTRA_CHARS <= self._most:
                 self._kept[key] = source
-                self._chars += len(text)
+                self._chars += len(text) + EXTRA_CHARS
             while self._chars > self._most:
                 (oldest, *_), _ = self._kept.popitem(last=False)
-                self._chars -= len(oldest)
+                self._chars -= len(oldest) + EXTRA_CHARS
         return source

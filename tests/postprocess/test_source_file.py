@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from lamr_postprocess import SourceFile, language_named, prune_lines
 from lamr_postprocess.document import analyse
-from lamr_postprocess.source_file import SourceFiles
+from lamr_postprocess.source_file import EXTRA_CHARS, MOST_CHARS, SourceFiles
 
 from benchmarks.sources import library_module
 
@@ -52,14 +52,22 @@ def test_a_listing_is_read_without_its_numbers() -> None:
 
 
 def test_the_oldest_texts_go_first_and_long_ones_are_not_kept() -> None:
-    files = SourceFiles(most_chars=30)
+    files = SourceFiles(most_chars=30 + 2 * EXTRA_CHARS)
     first, second = files.of("first = 1\n"), files.of("second = 2\n")
     assert files.of("first = 1\n") is first
     files.of("third = 3\n")
     assert files.of("first = 1\n") is first
     assert files.of("second = 2\n") is not second
-    long = files.of("# a line that is longer than all\n")
-    assert files.of("# a line that is longer than all\n") is not long
+    long = files.of("#" * (31 + EXTRA_CHARS))
+    assert files.of(long.text) is not long
+
+
+def test_small_texts_count_more_than_their_characters() -> None:
+    files = SourceFiles()
+    first = files.of("first = 1\n")
+    for number in range(MOST_CHARS // EXTRA_CHARS):
+        files.of(f"x = {number}\n")
+    assert files.of("first = 1\n") is not first
 
 
 def test_one_text_under_another_name_is_another_file() -> None:
