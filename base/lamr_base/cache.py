@@ -124,21 +124,6 @@ class Cache:
         except sqlite3.Error as error:
             self._trouble(error)
 
-    def forget(self, kinds: Iterable[str]) -> None:
-        """Drop all entries of some kinds, as an earlier version kept them, and give their place back."""
-        if not self._connection:
-            return
-        try:
-            with self._connection:
-                found = [
-                    self._connection.execute("DELETE FROM entries WHERE kind = ?", (kind,)).rowcount
-                    for kind in kinds
-                ]
-            if any(found):
-                self._connection.execute("VACUUM")
-        except sqlite3.Error as error:
-            self._trouble(error)
-
     def put(self, kind: str, entries: Mapping[str, bytes], gone: Iterable[str] = ()) -> None:
         """Keep entries, and drop those of some keys at once; they are there for others when the call returns."""
         if not self._connection or not entries:

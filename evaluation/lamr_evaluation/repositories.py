@@ -21,9 +21,9 @@ from lamr_model.counters import Counter
 from lamr_postprocess import detect_language
 from lamr_postprocess.lines import IntArray, split_lines
 from lamr_repositories import PackOptions, prepare
-from lamr_repositories.file_index import FileIndex, index_file
+from lamr_repositories.file_index import FileIndex, index_file, joined
 from lamr_repositories.kinds import is_code, is_test
-from lamr_repositories.lexical import PieceTable, by_rank
+from lamr_repositories.lexical import Pieces, by_rank
 from lamr_repositories.revisions import Revision
 from lamr_repositories.walk import WalkCount, WalkOptions, walk
 
@@ -186,17 +186,12 @@ class Corpus:
         kept = {p: each for p, each in self.indexes.items() if is_code(self.languages[p]) and not is_test(p)}
         return replace(self, indexes=kept)
 
-    def table(self) -> PieceTable:
-        """Return the table of all pieces."""
-        return PieceTable.of(self.indexes)
-
 
 def bm25_functions(corpus: Corpus, budget: int) -> Shown:
     """Show the best functions and paragraphs by BM25, each whole."""
-    pieces = corpus.table().scored(corpus.query)
-    order = by_rank(pieces.by_piece).tolist()
-    table = pieces.table
-    runs = ((table.paths[table.file[piece]], *table.spans[piece].tolist()) for piece in order)
+    pieces = Pieces.scored(list(corpus.indexes), joined(list(corpus.indexes.values())), corpus.query)
+    order, spans = by_rank(pieces.by_piece).tolist(), pieces.index.spans
+    runs = ((pieces.paths[pieces.file[piece]], *spans[piece].tolist()) for piece in order)
     return fill(corpus, runs, budget)
 
 

@@ -10,14 +10,12 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import chain, count, product
-from typing import Any
 
 import numpy as np
 from lamr_base.arrays import Float64Array, ranges
 from lamr_base.expressions import expression
 from lamr_base.records import dataclass
-from lamr_postprocess.layout import DIGIT, LOWER, NONE, OTHER, UNDERSCORE, UPPER, LineLayout, line_layout
-from lamr_postprocess.lines import code_points
+from lamr_postprocess.layout import DIGIT, LOWER, OTHER, UPPER, LineLayout, line_layout
 from numpy.typing import NDArray
 
 _STOP = """
@@ -47,22 +45,19 @@ def _marks(before: int, here: int, after: int) -> int:
     begins, ends = here and not before, here and not after
     digits_end = here == DIGIT and after != DIGIT
     number = begins and here == DIGIT
-    behind = here in _NO_WORD and before not in _NO_WORD
     marks = (
         (_WORD_BEGINS, word),
         (_BEGINS, begins),
         (_ENDS, ends),
         (_DIGITS_END, digits_end),
         (_NUMBER, number),
-        (_BEHIND, behind),
     )
     return sum(mark for mark, holds in marks if holds)
 
 
 # The marks: a word of `_WORD` begins; a run of word characters begins or ends; a run of digits ends; a run of word
-# characters begins with digits; what ends a word stands behind it.
-_WORD_BEGINS, _BEGINS, _ENDS, _DIGITS_END, _NUMBER, _BEHIND = 1, 2, 4, 8, 16, 32
-_NO_WORD = (NONE, UNDERSCORE)
+# characters begins with digits.
+_WORD_BEGINS, _BEGINS, _ENDS, _DIGITS_END, _NUMBER = 1, 2, 4, 8, 16
 _MARKS = np.array([_marks(*kinds) for kinds in product(range(6), repeat=3)], np.uint8)
 
 
@@ -128,13 +123,11 @@ class TermIndex:
         kinds = np.zeros(len(text) + 2, np.uint8)
         kinds[1:-1] = layout.kinds
         marks = _MARKS[kinds[:-2] * 36 + kinds[1:-1] * 6 + kinds[2:]]
-        self._marks = marks
         self._words = _places(marks, _WORD_BEGINS)
         self._starts, self._ends = _identifiers(marks)
         of_lines = np.diff(np.searchsorted(self._starts, layout.spans[:, 1]), prepend=0)
         self._line = np.repeat(np.arange(len(of_lines)), of_lines)
         words = np.diff(np.searchsorted(self._words, self._starts), append=len(self._words))
-        self._many = words
         self._lengths = np.asarray(np.bincount(self._line, words + (words > 1), lines)[:lines], np.float64)
 
     @classmethod
@@ -162,28 +155,6 @@ class TermIndex:
         line = self._line[self._line < self._count]
         term, line = _occurrences(self._identifiers()[: len(line)], line, column.__getitem__)
         return list(column), term, line
-
-    def numbers(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """Return the `term_number` uint64 [n] of each of n occurrences of terms, and its line, int64 [n].
-
-        Terms of one character are left out, since no query has any.
-        No term is cut out of the text, so an index of a repository is made in a fraction of the time of `occurrences`.
-        A letter whose small form is more than one character stands for itself.
-        """
-        points = _small(self._text, self._layout.points)
-        sums = np.zeros(len(points) + 1, np.uint64)
-        powers, inverses = _powers(1 << max(len(points).bit_length(), 16))
-        np.cumsum(points * powers[: len(points)], out=sums[1:])
-        edges = _places(self._marks, _WORD_BEGINS | _BEHIND)
-        ends = np.append(edges[1:], len(points))[(self._marks[edges] & _WORD_BEGINS) != 0]
-        several = (self._many > 1).nonzero()[0]
-        last = np.cumsum(self._many)[several]
-        begin = np.concatenate([self._words, self._words[last - self._many[several]]])
-        end = np.concatenate([_stem_ends(points, self._words, ends), ends[last - 1]])
-        line = np.concatenate([np.repeat(self._line, self._many), self._line[several]])
-        counts = (end - begin > 1) & (line < self._count)
-        begin, end = begin[counts], end[counts]
-        return _mixed((sums[end] - sums[begin]) * inverses[begin]), line[counts]
 
     @property
     def lengths(self) -> Float64Array:
@@ -264,76 +235,3 @@ def _identifiers(marks: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[n
     if not len(splits):
         return starts, ends
     return np.sort(np.append(starts, splits)), np.sort(np.append(ends, splits))
-
-
-_BASE = 0x9E3779B97F4A7C15  # any odd number
-_WRAP = (1 << 64) - 1
-
-
-def term_number(term: str) -> int:
-    """Return the 64-bit number that stands for a term: a polynomial of its characters, mixed."""
-    total, power = 0, 1
-    for letter in term:
-        total, power = total + ord(letter) * power & _WRAP, power * _BASE & _WRAP
-    return int(_mixed(np.array([total], np.uint64))[0])
-
-
-def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return numbers of which each bit depends on all bits of the given ones."""
-    numbers = (numbers ^ (numbers >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
-    mixed: NDArray[np.uint64] = numbers ^ (numbers >> np.uint64(32))
-    return mixed
-
-
-@lru_cache(maxsize=2)
-def _powers(count: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Return the first powers of the base and of its inverse, uint64 [count] each."""
-    powers = np.ones((2, count), np.uint64)
-    for row, base in zip(powers, (_BASE, pow(_BASE, -1, 1 << 64)), strict=True):
-        row[1:] = base
-        np.multiply.accumulate(row, out=row)
-    return powers[0], powers[1]
-
-
-_SMALL = np.array([ord(chr(point).lower()) for point in range(128)], np.uint64)
-
-
-def _small(text: str, points: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return the small letters of a text, as numbers uint64 [c]."""
-    if points.itemsize == 1:
-        return np.asarray(_SMALL[points])
-    small = text.lower()
-    if len(small) != len(text):
-        small = "".join(low if len(low := letter.lower()) == 1 else letter for letter in text)
-    return code_points(small).astype(np.uint64)
-
-
-def _stem_ends(
-    points: NDArray[np.uint64], begins: NDArray[np.int64], ends: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return where the stems of words end (see `stem`), whose small letters are given: int64 [n]."""
-    stems = ends.copy()
-    long = (ends - begins > 4).nonzero()[0]
-    long = long[_ENDS_A_WORD[np.minimum(points[ends[long] - 1], 127)]]
-    last, length = ends[long], (ends - begins)[long]
-    letters = np.zeros(len(long), np.uint64)
-    for back in range(1, 5):
-        letters = (letters << np.uint64(16)) + points[
-            last - back
-        ]  # no letter of an ending is a sum of others
-    holds = [
-        (letters >> np.uint64(64 - 16 * len(ending)) == _packed(ending)) & (length >= len(ending) + 4)
-        for ending in _ENDINGS
-    ]
-    cut = last - np.select(holds, [len(ending) for ending in _ENDINGS], 0)
-    stems[long] = cut - ((points[cut - 1] == ord("e")) & (cut - begins[long] > 4))
-    return stems
-
-
-def _packed(ending: str) -> np.uint64:
-    """Return the last letters of a word as one number, the last one first."""
-    return np.uint64(sum(ord(letter) << 16 * place for place, letter in enumerate(ending)))
-
-
-_ENDS_A_WORD = np.array([chr(point) in "sgde" for point in range(128)])
-"""The last letters of words that aren't their own stems."""

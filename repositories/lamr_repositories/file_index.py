@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import islice
 
 import numpy as np
+from lamr_base.arrays import ranges
 from lamr_base.expressions import expression
 from lamr_base.records import dataclass
-from lamr_model.words import TermIndex, term_number
+from lamr_model.words import TermIndex
 from lamr_postprocess import language_named
 from lamr_postprocess.definitions import DefinitionSpan, definition_spans
-from lamr_postprocess.layout import LineLayout, line_layout
+from lamr_postprocess.layout import line_layout
 from lamr_postprocess.lines import BoolArray, IntArray
 from numpy.typing import NDArray
 
@@ -59,16 +61,13 @@ def _runs(owner: IntArray, blank: BoolArray) -> IntArray:
     inked = np.flatnonzero(~blank)
     owners = owner[inked]
     starts = np.append(True, owners[1:] != owners[:-1])
+    free = owners == 0
     after_blank = np.append(True, np.diff(inked) > 1)
-    places = np.flatnonzero(starts | ((owners == 0) & after_blank))
-    begin, more = 0, []
-    for place, row, is_start in zip(
-        places.tolist(), inked[places].tolist(), starts[places].tolist(), strict=True
-    ):
-        if is_start or row - begin >= ENOUGH_ROWS:
-            more.append(place)
-            begin = row
-    starts[more] = True
+    begin = 0
+    for place in np.flatnonzero(starts | (free & after_blank)).tolist():
+        if starts[place] or inked[place] - begin >= ENOUGH_ROWS:
+            starts[place] = True
+            begin = inked[place]
     firsts = np.flatnonzero(starts)
     lasts = np.append(firsts[1:], len(inked)) - 1
     spans = np.stack([inked[firsts], inked[lasts] + 1], axis=1)
@@ -87,31 +86,33 @@ def _short(spans: IntArray) -> IntArray:
 LEAST_COPIED = 60
 """Characters that aren't white space of a piece that counts as a copy of an equal one."""
 MOST_OUTLINE_ENTRIES = 400
-NUMBER_BITS = 32
-"""Of a term's number. With a million terms one in 4,000 that a query asks for is taken for another one."""
-DIGEST_BITS = 32
-"""Of a piece's digest; copies have as many terms as well."""
-_PIECE_BITS = 64 - NUMBER_BITS
+_LOW = np.uint64((1 << 32) - 1)
 
 
-def term_numbers(terms: Sequence[str]) -> NDArray[np.uint64]:
-    """Return the numbers uint64 [Q] of terms, as indexes keep them."""
-    return np.array([term_number(term) >> _PIECE_BITS for term in terms], np.uint64)
+@lru_cache(maxsize=1 << 18)
+def term_number(term: str) -> int:
+    """Return a term's number, whose lower half is 0. With a million terms, one of 4,000 has the number of another."""
+    return _number(term) << 32
+
+
+def _number(text: str) -> int:
+    return int.from_bytes(
+        hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4).digest(), "little"
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class FileIndex:
-    """F files with P pieces, one file's after another's, and n cells: a term in a piece.
+    """F files with P pieces, one file's after another's.
 
     Attributes:
         lines, counts: int64 [F], the lines and the pieces of each file.
         spans: int64 [P, 2], first and one-past-last row of each piece.
         lengths: int64 [P], how many terms each piece has.
-        digests: uint64 [P], the same for the same text but for white space; 0 for a few letters.
-        numbers: uint64 [n], the cells' terms, ascending.
-        piece: int64 [n], their pieces, ascending for each term.
+        digests: int64 [P], the same for the same text but for white space; 0 for a few letters.
+        cells: uint64 [n], each term that a piece has, as the sum of the term's number and the piece; ascending.
         times: int64 [n], how often the term stands there.
-        outlined: int64 [F], the definitions that each file's outline shows.
+        outlined: int64 [F], how many definitions each file's outline shows.
         definitions: int64 [sum of `outlined`, 2], the row of each, and in how many others it lies.
     """
 
@@ -119,98 +120,85 @@ class FileIndex:
     counts: IntArray
     spans: IntArray
     lengths: IntArray
-    digests: NDArray[np.uint64]
-    numbers: NDArray[np.uint64]
-    piece: IntArray
+    digests: IntArray
+    cells: NDArray[np.uint64]
     times: IntArray
     outlined: IntArray
     definitions: IntArray
 
-    def of(self, files: NDArray[np.bool_]) -> FileIndex:
-        """Return the index of some of the files, bool [F]."""
-        pieces = np.repeat(files, self.counts)
-        cells = pieces[self.piece]
-        return FileIndex(
-            self.lines[files],
-            self.counts[files],
-            self.spans[pieces],
-            self.lengths[pieces],
-            self.digests[pieces],
-            self.numbers[cells],
-            (np.cumsum(pieces) - 1)[self.piece[cells]],
-            self.times[cells],
-            self.outlined[files],
-            self.definitions[np.repeat(files, self.outlined)],
+    def find(self, wanted: NDArray[np.uint64]) -> tuple[IntArray, IntArray, IntArray]:
+        """Return where terms, uint64 [Q], stand: for each cell its piece, its term's place in Q, and how often."""
+        first, stop = np.searchsorted(self.cells, wanted), np.searchsorted(self.cells, wanted | _LOW, "right")
+        at = ranges(first, stop - first)
+        return (
+            (self.cells[at] & _LOW).astype(np.int64),
+            np.repeat(np.arange(len(wanted)), stop - first),
+            self.times[at],
         )
+
+    def of(self, files: IntArray) -> FileIndex:
+        """Return the index of some of the files, int64, in any order."""
+        counts, outlined = self.counts[files], self.outlined[files]
+        pieces = ranges((np.cumsum(self.counts) - self.counts)[files], counts)
+        shown = ranges((np.cumsum(self.outlined) - self.outlined)[files], outlined)
+        place = np.full(len(self.lengths), -1, np.int64)
+        place[pieces] = np.arange(len(pieces))
+        own = place[self.cells & _LOW]
+        kept = own >= 0
+        cells, times = _ordered((self.cells & ~_LOW)[kept] + own[kept].astype(np.uint64), self.times[kept])
+        columns = (self.spans[pieces], self.lengths[pieces], self.digests[pieces], cells, times, outlined)
+        return FileIndex(self.lines[files], counts, *columns, self.definitions[shown])
+
+
+def _ordered(cells: NDArray[np.uint64], times: IntArray) -> tuple[NDArray[np.uint64], IntArray]:
+    order = np.argsort(cells, kind="stable")
+    return cells[order], times[order]
 
 
 def joined(indexes: Sequence[FileIndex]) -> FileIndex:
     """Return the index of the files of several."""
-    bases = np.cumsum([0, *(len(each.spans) for each in indexes)]).tolist()
-    numbers = np.concatenate([each.numbers for each in indexes])
-    piece = np.concatenate([each.piece + base for each, base in zip(indexes, bases, strict=False)])
-    order = np.argsort(numbers, kind="stable")
-    names = ("lines", "counts", "spans", "lengths", "digests", "times", "outlined", "definitions")
-    columns = {name: np.concatenate([getattr(each, name) for each in indexes]) for name in names}
-    columns |= {"numbers": numbers[order], "piece": piece[order], "times": columns["times"][order]}
+    indexes = [index_file("", "text").of(np.zeros(0, np.int64)), *indexes]
+    bases = np.cumsum([0, *(len(each.lengths) for each in indexes)]).astype(np.uint64)
+    columns = {
+        name: np.concatenate([getattr(each, name) for each in indexes])
+        for name in FileIndex.__dataclass_fields__
+    }
+    moved = np.concatenate([each.cells + base for each, base in zip(indexes, bases, strict=False)])
+    columns["cells"], columns["times"] = _ordered(moved, columns["times"])
     return FileIndex(**columns)
 
 
 def index_file(text: str, language: str) -> FileIndex:
     """Cut a file into pieces and count its words."""
     layout = line_layout(text)
+    lines = [text[a:b] for a, b in layout.spans.tolist()]
     definitions = definition_spans(text, language_named(language))
-    spans = cut(_Lines(text, layout), layout.blank, definitions)
-    heads: dict[int, int] = {}
+    spans = cut(lines, layout.blank, definitions)
+    depths: dict[int, int] = {}
     for each in definitions:
-        heads.setdefault(each.head, each.depth)  # a line stands once in an outline
-    outline = np.array(list(islice(heads.items(), MOST_OUTLINE_ENTRIES)), np.int64).reshape(-1, 2)
+        depths.setdefault(each.head, each.depth)  # a line stands once in an outline
+    outline = np.array(list(islice(depths.items(), MOST_OUTLINE_ENTRIES)), np.int64).reshape(-1, 2)
     terms = TermIndex.of(text, layout)
-    numbers, line = terms.numbers()
-    piece = np.searchsorted(spans[:, 1], np.arange(len(layout.spans)), side="right")
-    low = np.uint64((1 << _PIECE_BITS) - 1)
-    cells = np.sort((numbers & ~low) | piece[line].astype(np.uint64))
-    firsts = np.flatnonzero(np.append(True, cells[1:] != cells[:-1])) if len(cells) else np.zeros(0, np.int64)
-    cells, times = cells[firsts], np.diff(firsts, append=len(cells))
+    names, term, line = terms.occurrences()
+    numbers = np.array([term_number(name) if len(name) > 1 else 0 for name in names], np.uint64)
+    piece = np.searchsorted(spans[:, 1], np.arange(len(lines)), side="right")
+    # No query has a term of one character.
+    told = numbers[term] > 0
+    cells, times = np.unique(numbers[term[told]] + piece[line[told]].astype(np.uint64), return_counts=True)
     return FileIndex(
-        np.array([len(layout.spans)]),
-        np.array([len(spans)]),
-        spans,
-        np.bincount(piece, terms.lengths, len(spans))[: len(spans)].astype(np.int64),
-        np.array([_digest(text[a:b]) for a, b in _characters(spans, layout)], np.uint64),
-        cells >> np.uint64(_PIECE_BITS),
-        (cells & low).astype(np.int64),
-        times,
-        np.array([len(outline)]),
-        outline,
-    )
-
-
-def _characters(spans: IntArray, layout: LineLayout) -> list[tuple[int, int]]:
-    """Return the first and one-past-last character of each of some runs of rows."""
-    return list(
-        zip(layout.spans[spans[:, 0], 0].tolist(), layout.spans[spans[:, 1] - 1, 1].tolist(), strict=True)
+        lines=np.array([len(lines)]),
+        counts=np.array([len(spans)]),
+        spans=spans,
+        lengths=np.bincount(piece, terms.lengths, len(spans))[: len(spans)].astype(np.int64),
+        digests=np.array([_digest("".join(lines[a:b])) for a, b in spans.tolist()], np.int64),
+        cells=cells,
+        times=times,
+        outlined=np.array([len(outline)]),
+        definitions=outline,
     )
 
 
 def _digest(text: str) -> int:
     """Return the number of a piece's text, whatever its white space; 0 where it has too few letters to be a copy."""
     letters = "".join(text.split())
-    if len(letters) < LEAST_COPIED:
-        return 0
-    digest = hashlib.blake2b(letters.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BITS // 8)
-    return int.from_bytes(digest.digest(), "little") or 1
-
-
-class _Lines(Sequence[str]):
-    """The lines of a text, of which few are looked at."""
-
-    def __init__(self, text: str, layout: LineLayout) -> None:
-        self._text, self._spans = text, layout.spans
-
-    def __len__(self) -> int:
-        return len(self._spans)
-
-    def __getitem__(self, row: int) -> str:  # type: ignore[override]  # nobody asks for a slice
-        first, stop = self._spans[row].tolist()
-        return self._text[first:stop]
+    return _number(letters) if len(letters) >= LEAST_COPIED else 0

@@ -89,10 +89,10 @@ class PackFormat:
     mark: Callable[[str, str], str] = lambda _names, _contents: ""
     marked: Callable[[str], PackFormat] | None = None
 
-    def closed(self, names: Sequence[str], contents: Sequence[str]) -> tuple[str, PackFormat]:
-        """Return the format as nothing in names and contents can end or imitate it, and what its marks carry."""
+    def closed(self, names: Sequence[str], contents: Sequence[str]) -> PackFormat:
+        """Return the format as nothing in names and contents can end or imitate it."""
         mark = self.mark("\n".join(map(visible, names)), "\n".join(contents))
-        return mark, self.marked(mark) if mark and self.marked else self
+        return self.marked(mark) if mark and self.marked else self
 
 
 def ended(text: str) -> str:

@@ -2,47 +2,68 @@
 
 A file that hasn't changed is recognized by its path, from which its language is told, and by its source's stamp, which
 stands for its content; it isn't read. One without a stamp is read, and indexed if its content is another one.
+
+The `Book` of a repository is kept in a cache: the list of its files, and the segments that index them. Changed files
+become a segment of their own, and small segments, and those of which little is left, a part of it. A segment's name is
+its content's, and all that changes is written at once, so any number of processes may write.
 """
 
 import contextlib
 import hashlib
+import json
+import zlib
 from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import field
+from functools import lru_cache
+from typing import NamedTuple
 
+import numpy as np
+from lamr_base.cache import Cache, unpacked
 from lamr_base.records import dataclass
 from lamr_postprocess import approximate_tokens, detect_language
 
-from lamr_repositories.book import FORMAT, MOST_CELLS, Book, Books, Growing, Row
 from lamr_repositories.file_index import FileIndex, index_file, joined
-from lamr_repositories.lexical import Pieces
+from lamr_repositories.lexical import Pieces, query_numbers
+from lamr_repositories.segment import Segment, to_bytes
 from lamr_repositories.sources import FileSource, ListedFile
-from lamr_repositories.walk import WalkCount, WalkOptions, leaves_out, look_at, wanted_files
+from lamr_repositories.walk import REASONS, WalkCount, WalkOptions, leaves_out, look_at, wanted_files
 
-_KEY = 24  # hexadecimal digits
+KIND = "repository"
+FORMAT = "1"
+"""Changes whenever pieces, words or outlines of the same content would, or what is said of it, or how it is written."""
+_MOST_CELLS = 2_000_000
+"""Of what is indexed at once: each takes some 100 bytes."""
+_MOST_BYTES = 4 << 20  # of a segment that becomes a part of another one
+
+
+class Row(NamedTuple):
+    """What is known of a file."""
+
+    stamp: str = ""  # see `ListedFile`; empty where nothing vouches for the content
+    reason: str | None = None  # why its content may leave it out
+    language: str = ""  # empty, as the key, for a file that isn't indexed
+    key: str = ""  # the content's
+    tokens: int = 0  # approximately
+    place: int = -1  # among the files of all segments; -1 for a file that isn't indexed
+
+
+@dataclass(frozen=True, eq=False)
+class Book:
+    """The files of a repository by path, and the segments; it never changes."""
+
+    rows: Mapping[str, Row] = field(default_factory=dict)
+    segments: tuple[Segment, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class RepositoryIndex:
     """The files of a repository that compete, in the order of their paths, and their pieces, scored for a query."""
 
-    book: Book
     files: list[ListedFile]
+    rows: list[Row]
     pieces: Pieces
     cached: int
     """How many files weren't indexed anew."""
-
-    @property
-    def tokens(self) -> int:
-        """About how many tokens they have."""
-        return sum(self.book.rows[each.path].tokens for each in self.files)
-
-    @property
-    def lines(self) -> int:
-        """How many lines they have."""
-        return sum(self.book.lines(each.path) for each in self.files)
-
-    def language(self, path: str) -> str:
-        """Return the name of a file's language."""
-        return self.book.rows[path].language
 
 
 def index_repository(  # noqa: PLR0913  # what is read, by which rules, and what keeps what is found
@@ -50,7 +71,7 @@ def index_repository(  # noqa: PLR0913  # what is read, by which rules, and what
     options: WalkOptions,
     count: WalkCount,
     query: str,
-    books: Books,
+    cache: Cache,
     *,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> RepositoryIndex:
@@ -60,115 +81,159 @@ def index_repository(  # noqa: PLR0913  # what is read, by which rules, and what
         RepositoryError: a pattern can't be used, or the repository can't be listed.
     """
     wanted = wanted_files(source, options, count)
-    earlier = books.read(source.name)
+    earlier = read_book(cache, source.name)
+    gone = earlier.rows.keys() - count.listed if source.is_whole else set[str]()
+
+    def found(begun: Book) -> tuple[Book, RepositoryIndex]:
+        growing = _Growing(begun, gone)
+        growing.look_at_all(source, wanted, options, on_progress)
+        book = growing.book()
+        taken = [each for each in wanted if not leaves_out(book.rows[each.path].reason, options)]
+        rows = [book.rows[each.path] for each in taken]
+        asked = joined([each.read(query_numbers(query)) for each in book.segments])
+        index = asked.of(np.array([row.place for row in rows], np.int64))
+        pieces = Pieces.scored([each.path for each in taken], index, query)
+        return book, RepositoryIndex(taken, rows, pieces, len(taken) - growing.indexed)
+
     try:
-        found = _indexed(source, wanted, options, count, earlier, query, on_progress)
-    except ValueError:  # a block of the book is damaged
-        found = _indexed(source, wanted, options, count, Book(), query, on_progress)
-    books.keep(source.name, found.book, earlier)
-    return found
+        book, index = found(earlier)
+    except (ValueError, IndexError):  # a block of the book is damaged
+        book, index = found(Book())
+    keep_book(cache, source.name, book, earlier)
+    for each in wanted:
+        count.take(each.path, book.rows[each.path].reason, options)
+    return index
 
 
-def _indexed(  # noqa: PLR0913, PLR0917  # as above
-    source: FileSource,
-    wanted: Sequence[ListedFile],
-    options: WalkOptions,
-    count: WalkCount,
-    earlier: Book,
-    query: str,
-    on_progress: Callable[[int, int], None] | None,
-) -> RepositoryIndex:
-    making = _Making(earlier, options)
-    unread = [each for each in wanted if not making.knows(each)]
-    if source.is_whole:
-        making.forget_others(count.listed)
-    with contextlib.closing(source.read_all(unread)) as reading:
-        for done, each in enumerate(wanted, 1):
-            if each.path not in making.known:
-                making.look(each, next(reading)[1])
-            if on_progress:
-                on_progress(done, len(wanted))
-    book = making.done()
-    files = [each for each in wanted if count.take(each.path, book.rows[each.path].reason, options)]
-    pieces = book.table([each.path for each in files]).scored(query)
-    return RepositoryIndex(book, files, pieces, len(files) - making.indexed)
-
-
-class _Making:
+class _Growing:
     """The next book of a repository in the making."""
 
-    def __init__(self, earlier: Book, options: WalkOptions) -> None:
-        self.known: set[str] = set()  # the files that are as they were
+    def __init__(self, earlier: Book, gone: Set[str]) -> None:
         self.indexed = 0
-        self._earlier, self._options = earlier, options
-        self._growing: Growing | None = None  # None as long as nothing differs
-        self._fresh: list[tuple[str, FileIndex]] = []
+        self._earlier = earlier
+        self._rows = {path: row for path, row in earlier.rows.items() if path not in gone}
+        self._segments = list(earlier.segments)
+        self._fresh: dict[str, FileIndex] = {}
         self._cells = 0
 
-    def knows(self, each: ListedFile) -> bool:
-        """Note whether a file is as it was, and all that is needed of it is known."""
-        row = self._earlier.rows.get(each.path)
-        known = (
-            row is not None
-            and row.stamp != ""
-            and row.stamp == _short(each.stamp)
-            and (row.is_indexed or leaves_out(row.reason, self._options))
-        )
-        if known:
-            self.known.add(each.path)
-        return known
-
-    def forget_others(self, paths: Set[str]) -> None:
-        """Forget the files that are no longer listed."""
-        if not self._earlier.rows.keys() <= paths:
-            self._growing = Growing(self._earlier, paths)
-
-    def look(self, each: ListedFile, data: bytes | None) -> None:
-        """Take in a file that had to be read."""
-        text, reason = look_at(each.path, data)
-        row, earlier = Row(_short(each.stamp) if data is not None else "", reason), self._rows.get(each.path)
-        if data is not None and text is not None and not leaves_out(reason, self._options):
-            key, language = key_of(each.path, data, text)
-            row = row._replace(language=language, key=key, tokens=approximate_tokens(text))
-            if earlier and earlier.is_indexed and earlier.key == key:
-                row = row._replace(segment=earlier.segment, place=earlier.place)
-            else:
-                self._index(each.path, index_file(text, language))
-        if row != earlier:
-            self._growing = self._growing or Growing(self._earlier, self._earlier.rows.keys())
-            self._growing.rows[each.path] = row
-
-    def done(self) -> Book:
-        """Return the book."""
+    def look_at_all(
+        self,
+        source: FileSource,
+        wanted: Sequence[ListedFile],
+        options: WalkOptions,
+        on_progress: Callable[[int, int], None] | None,
+    ) -> None:
+        """Read the files that may have changed, or of which too little is known."""
+        unread = {each.path: each for each in wanted if not self._knows(each, options)}
+        with contextlib.closing(source.read_all(list(unread.values()))) as reading:
+            for done, each in enumerate(wanted, 1):
+                if each.path in unread:
+                    self._look(each, next(reading)[1], options)
+                if on_progress:
+                    on_progress(done, len(wanted))
         self._flush()
-        return self._growing.done() if self._growing else self._earlier
 
-    @property
-    def _rows(self) -> Mapping[str, Row]:
-        return self._growing.rows if self._growing else self._earlier.rows
+    def book(self) -> Book:
+        """Return the book, which is the earlier one where nothing differs."""
+        same = self._rows == self._earlier.rows
+        return self._earlier if same else Book(self._rows, tuple(self._segments))
 
-    def _index(self, path: str, index: FileIndex) -> None:
-        if self._cells > MOST_CELLS:
+    def _knows(self, each: ListedFile, options: WalkOptions) -> bool:
+        row = self._rows.get(each.path, Row())
+        same = row.stamp != "" and row.stamp == _short(each.stamp)
+        return same and (row.place >= 0 or leaves_out(row.reason, options))
+
+    def _look(self, each: ListedFile, data: bytes | None, options: WalkOptions) -> None:
+        text, reason = look_at(each.path, data)
+        earlier = self._rows.get(each.path, Row())
+        row = Row(_short(each.stamp) if data is not None else "", reason)
+        if data is not None and text is not None and not leaves_out(reason, options):
+            language = detect_language(text, each.path).name
+            row = row._replace(language=language, key=_key(language, data), tokens=approximate_tokens(text))
+            if row.key == earlier.key and earlier.place >= 0:
+                row = row._replace(place=earlier.place)
+            else:
+                self.indexed += 1
+                self._fresh[each.path] = index_file(text, language)
+                self._cells += len(self._fresh[each.path].cells)
+        self._rows[each.path] = row
+        if self._cells > _MOST_CELLS:
             self._flush()
-        self.indexed += 1
-        self._fresh.append((path, index))
-        self._cells += len(index.numbers)
 
     def _flush(self) -> None:
-        if self._growing and self._fresh:
-            self._growing.add([path for path, _ in self._fresh], joined([each for _, each in self._fresh]))
-        self._fresh, self._cells = [], 0
+        """Make a segment of what was indexed, and of the last segments that are small or have little left."""
+        if not self._fresh:
+            return
+        paths, index = list(self._fresh), joined(list(self._fresh.values()))
+        first = sum(len(each.index.lines) for each in self._segments)
+        while self._segments:
+            last = self._segments[-1]
+            begin = first - len(last.index.lines)
+            own = sorted((row.place, path) for path, row in self._rows.items() if row.place >= begin)
+            alive = np.array([place - begin for place, _ in own], np.int64)
+            left = int(last.index.counts[alive].sum())
+            small = left <= 2 * len(index.lengths) or 2 * left < len(last.index.lengths)
+            if not small or len(last.data) > _MOST_BYTES:
+                break
+            index, paths = joined([last.read().of(alive), index]), [*(path for _, path in own), *paths]
+            first = begin
+            self._segments.pop()
+        for place, path in enumerate(paths, first):
+            self._rows[path] = self._rows[path]._replace(place=place)
+        self._segments.append(Segment(to_bytes(index)))
+        self._fresh, self._cells = {}, 0
+
+
+def read_book(cache: Cache, name: str) -> Book:
+    """Return what is kept of a repository; an empty book where that is nothing, or damaged."""
+    head = cache.get(KIND, [_entry(name)]).get(_entry(name), b"")
+    names, _, rows = head.partition(b"\n")
+    wanted = names.decode("ascii", "replace").split()
+    data = cache.get(KIND, wanted)
+    try:
+        return _book(rows, *(data[each] for each in wanted))
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return Book()
+
+
+@lru_cache(maxsize=4)  # repositories that a process keeps in memory
+def _book(rows: bytes, *segments: bytes) -> Book:
+    read = tuple(map(Segment, segments))
+    files = sum(len(each.index.lines) for each in read)
+    return Book({str(path): _row(row, files) for path, *row in json.loads(unpacked(rows))}, read)
+
+
+def _row(values: Sequence[object], files: int) -> Row:
+    row = Row(*values)  # type: ignore[arg-type]  # seen to below
+    numbers = type(row.tokens) is type(row.place) is int and row.tokens >= 0 and -1 <= row.place < files
+    texts = all(isinstance(each, str) for each in (row.stamp, row.language, row.key))
+    if not (numbers and texts and (row.reason is None or row.reason in REASONS)):
+        raise ValueError("no row")
+    return row
+
+
+def keep_book(cache: Cache, name: str, book: Book, earlier: Book) -> None:
+    """Keep a book in the place of an earlier one."""
+    if book is earlier:
+        return
+    before, now = ({_named(each.data): each.data for each in some.segments} for some in (earlier, book))
+    rows = json.dumps([[path, *row] for path, row in book.rows.items()], separators=(",", ":"))
+    entries = {each: data for each, data in now.items() if each not in before}
+    entries[_entry(name)] = " ".join(now).encode() + b"\n" + zlib.compress(rows.encode())
+    cache.put(KIND, entries, gone=before.keys() - now.keys())
+
+
+def _entry(name: str) -> str:
+    return hashlib.sha256(f"{FORMAT}\0{name}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _named(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:32]
 
 
 def _short(stamp: str) -> str:
     """Return what a book keeps of a stamp."""
     return stamp and hashlib.blake2b(stamp.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-
-
-def key_of(path: str, data: bytes, text: str) -> tuple[str, str]:
-    """Return the key of a file's content in its language, and the language's name."""
-    language = detect_language(text, path).name
-    return _key(language, data), language
 
 
 def same_content(row: Row, data: bytes) -> bool:
@@ -177,4 +242,4 @@ def same_content(row: Row, data: bytes) -> bool:
 
 
 def _key(language: str, data: bytes) -> str:
-    return hashlib.sha256(f"{FORMAT}\0{language}\0".encode() + data).hexdigest()[:_KEY]
+    return hashlib.sha256(f"{FORMAT}\0{language}\0".encode() + data).hexdigest()[:24]

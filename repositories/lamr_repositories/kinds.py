@@ -26,8 +26,6 @@ _GENERATED_HEAD = expression(
     r"\b(?:auto-?generated|automatically generated|generated (?:by|from))\b.{0,200}\b(?:do not|don't) (?:edit|modify)",
     re.IGNORECASE | re.MULTILINE | re.DOTALL,
 )
-_SAY_GENERATED = ("generated", "a bison parser")
-"""Of which one stands in all of these."""
 _POINTER = "version https://git-lfs.github.com/spec/v1\noid "
 LFS_POINTER = "Git LFS pointer"
 """Why a file is left out whose content lies in Git's large-file storage."""
@@ -61,6 +59,7 @@ ASKED_BY = {
 """The words of a query by which it asks for other files than the sources."""
 
 
+@lru_cache(maxsize=65_536)
 def left_out_by_path(path: str) -> str | None:
     """Return why a file is left out by its path alone; None for one that isn't."""
     *folders, name = path.lower().split("/")
@@ -79,10 +78,7 @@ def left_out_by_text(text: str) -> str | None:
         return LFS_POINTER
     if len(text) > _HEAD_CHARS and len(text) / (text.count("\n") + 1) > _LONG_LINE:
         return "minified"
-    head = text[:_HEAD_CHARS]
-    folded = head.casefold()  # in which words are found sooner than a pattern without case
-    said = any(words in folded for words in _SAY_GENERATED) and _GENERATED_HEAD.search(head)
-    return "generated" if said else None
+    return "generated" if _GENERATED_HEAD.search(text[:_HEAD_CHARS]) else None
 
 
 @lru_cache(maxsize=65_536)
@@ -96,11 +92,13 @@ def is_code(language: str) -> bool:
     return language not in _NOT_CODE
 
 
+@lru_cache(maxsize=65_536)
 def is_built(path: str) -> bool:
     """Return whether a folder on the way to a file is named as what a build writes into."""
     return bool(_BUILT.search(path))
 
 
+@lru_cache(maxsize=65_536)
 def kind_of(path: str, language: str) -> str:
     """Return `code`, `test`, `prose`, `data` or `translation`."""
     if language in _TRANSLATED or _TRANSLATION.search(path):

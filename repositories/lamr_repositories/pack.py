@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import itertools
 import os
 import time
-from collections import defaultdict
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -22,20 +20,25 @@ from lamr_model.query_truncation import Query
 from lamr_model.scoring.scorer import Scorer
 from lamr_model.spec import bundled_repository
 
-from lamr_repositories.book import Books, Memory
 from lamr_repositories.folders import Folder, NamedFiles
 from lamr_repositories.formats import PackHead
-from lamr_repositories.ignoring import literal
 from lamr_repositories.options import OnProgress, PackOptions
 from lamr_repositories.prepared import PackLineModel, Prepared, Tools
 from lamr_repositories.remote import fetched, is_url, name_of
 from lamr_repositories.result import PackResult
 from lamr_repositories.revisions import Revision, is_bare
-from lamr_repositories.sources import MOST_BYTES, FileSource, ListedFile
-from lamr_repositories.walk import IGNORE_FILE, WalkOptions, own_patterns
+from lamr_repositories.sources import FileSource
+from lamr_repositories.walk import WalkOptions
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+import itertools
+from collections.abc import Generator, Mapping
+
+from lamr_repositories.ignoring import literal
+from lamr_repositories.sources import MOST_BYTES, ListedFile
+from lamr_repositories.walk import IGNORE_FILE, own_patterns
 
 
 def unique(names: Sequence[str]) -> list[str]:
@@ -53,7 +56,6 @@ class Several(FileSource):
     def __init__(self, sources: Mapping[str, FileSource]) -> None:
         """Take the sources by their names, which have no slash."""
         self._sources = sources
-        self.name = "\n".join(f"{name} {source.name}" for name, source in sources.items())
 
     def files(self) -> Iterator[ListedFile]:
         """Yield all files, each path below its source's name."""
@@ -93,9 +95,6 @@ _FOREIGN = (
     "the model doesn't read the question's language: files were ranked by the words of it that they have; "
     "ask in English for a better answer"
 )
-
-_MEMORY: defaultdict[str, Memory] = defaultdict(Memory)
-"""What this process remembers of repositories, by the caches that keep them."""
 
 Root = str | os.PathLike[str]
 """A repository: its folder or its URL."""
@@ -189,10 +188,9 @@ def _prepared(
         fetch = time.perf_counter() - begin if any(map(is_url, given)) else 0.0
         file = using.get("cache")
         cache = stack.enter_context(Cache(None if file is None else Path(file), notes.append))
-        books = Books(cache, None if file is None else _MEMORY[os.fspath(file)])
         counter = token_counter(options.tokenizer, encoder)
         yield Prepared(
-            source, PackHead(query, name), options, Tools(counter, books, words, on_progress, notes, fetch)
+            source, PackHead(query, name), options, Tools(counter, cache, words, on_progress, notes, fetch)
         )
 
 
@@ -238,7 +236,7 @@ def _source(
         if options.names is not None:
             raise InvalidInputError("a list of files is of a folder, not of a URL", argument="names")
         place, revision = stack.enter_context(fetched(root, options.revision, on_progress))
-        return Revision(place, revision, root), name_of(root)
+        return Revision(place, revision), name_of(root)
     folder = Path(root)
     name = folder.absolute().name
     if options.names is not None:

@@ -5,13 +5,13 @@ line model about the best files, share the budget and write. The encoder isn't a
 more whole answers there (docs/lab/repositories.md).
 """
 
-import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 from lamr_base.arrays import Float64Array, logit
+from lamr_base.cache import Cache
 from lamr_base.errors import InvalidInputError, unseen_lines, visible
 from lamr_base.records import dataclass
 from lamr_model.counters import Counter
@@ -24,10 +24,10 @@ from lamr_postprocess import SourceFile, decode
 from lamr_postprocess.encodings import UTF_8
 from lamr_postprocess.layout import line_layout
 from lamr_postprocess.prune import UNSEEN_SHOWN
+from lamr_postprocess.source_file import SourceFiles
 
-from lamr_repositories.book import Book, Books, KnownText, Row
 from lamr_repositories.formats import FORMATS, PackHead
-from lamr_repositories.indexing import index_repository, same_content
+from lamr_repositories.indexing import Row, index_repository, same_content
 from lamr_repositories.options import OnProgress, PackOptions
 from lamr_repositories.ranked import Ranked
 from lamr_repositories.result import PackCounts, PackedFile, PackResult, StageSeconds
@@ -75,6 +75,8 @@ class PackLineModel:
 
 _ROOM = 3.0  # how many times the budget the competing pieces may have, in about as many terms as tokens
 _NAMED = 5  # files that a note names
+_FILES = SourceFiles(1 << 21)
+"""The texts that this process asked for last, with all that was found out about them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +84,7 @@ class Tools:
     """What a pack is made with."""
 
     counter: Counter
-    books: Books
+    cache: Cache
     model: PackLineModel
     on_progress: OnProgress
     notes: list[str]  # sentences about what was not done as usual
@@ -114,7 +116,7 @@ class Prepared:
         marks = [time.perf_counter()]
         words = f"{about.query}\n{bounded(options.task)}"
         self._index = index_repository(
-            source, options.walk, self._walked, words, tools.books, on_progress=self._stage("files")
+            source, options.walk, self._walked, words, tools.cache, on_progress=self._stage("files")
         )
         marks.append(time.perf_counter())
         if secret := self._walked.with_secrets:
@@ -149,25 +151,25 @@ class Prepared:
             max_tokens=max_tokens or self._options.max_tokens,
             form=form or self._options.form,
         )
-        paths = [each.path for each in self._index.files]
-        languages = {path: self._index.language(path) for path in paths}
+        pieces = self._ranked.pieces
+        rows = dict(zip(pieces.paths, self._index.rows, strict=True))
         writer = Writer(
             FORMATS[options.form],
             self.counter,
             options.max_tokens,
             options.line_numbers,
-            languages,
-            self._texts,
+            {path: row.language for path, row in rows.items()},
+            lambda path: self._read([self._ranked.place[path]])[0][0],
             by_path=options.order == "path",
         )
         written = writer.write(
             self._about,
-            paths,
+            pieces.paths,
             self._competitors,
             self._ranked.outlines(),
             self._stage("tokens"),
         )
-        parts = tuple(_packed(part, self._index.book) for part in written.parts)
+        parts = tuple(_packed(part, rows) for part in written.parts)
         unseen = sum(unseen_lines(each.text) for each in parts)
         said = [UNSEEN_SHOWN.format(unseen=unseen)] if unseen else []
         return PackResult(
@@ -177,13 +179,13 @@ class Prepared:
             outlined=written.outlined,
             tokens=written.tokens,
             max_tokens=options.max_tokens,
-            tokens_in=self._index.tokens,
+            tokens_in=sum(row.tokens for row in rows.values()),
             counts=PackCounts(
                 files=self._walked.files,
                 left_out=dict(self._walked.left_out.most_common()),
-                ranked=len(self._index.files),
-                pieces=len(self._ranked.order),
-                lines=self._index.lines,
+                ranked=len(rows),
+                pieces=len(pieces.file),
+                lines=int(pieces.index.lines.sum()),
                 cached_files=self._index.cached,
             ),
             seconds=replace(self._seconds, allocate=time.perf_counter() - begin),
@@ -202,45 +204,29 @@ class Prepared:
     def _choose(self) -> list[tuple[int, SourceFile]]:
         """Return the files whose lines compete, best first."""
         files = self._ranked.best_files(self._options.max_tokens * _ROOM)
-        chosen: dict[int, SourceFile] = {}
-        guessed: list[str] = []
-        for file, read in self._read(files).items():
-            chosen[file] = read.source
-            if read.guessed:
-                guessed.append(f"{read.source.path} ({read.guessed})")
+        read = self._read(files[::-1])[::-1]  # the best ones are kept for longest
+        guessed = [f"{source.path} ({encoding})" for source, encoding in read if source and encoding]
         if guessed:
             self._tools.notes.append(f"not UTF-8, and read as what seems likeliest: {_some(guessed)}")
-        changed = len(files) - len(chosen)
-        if changed:
+        chosen = [(file, source) for file, (source, _) in zip(files, read, strict=True) if source]
+        if len(chosen) < len(files):
+            changed = len(files) - len(chosen)
             self._tools.notes.append(
                 f"left out {changed} of the best files: they changed while the pack was made"
             )
-        return list(chosen.items())
+        return chosen
 
-    def _read(self, files: Sequence[int]) -> dict[int, KnownText]:
-        """Return the texts of those of some files that are as they were indexed, in their order."""
-        memory, rows = self._tools.books.memory, self._index.book.rows
-        listed = {file: self._index.files[file] for file in files}
-        known = {
-            file: read
-            for file, each in listed.items()
-            if memory and (read := memory.text(each.path, rows[each.path])) is not None
-        }
-        found: dict[int, KnownText] = {}
-        reading = self._source.read_all([each for file, each in listed.items() if file not in known])
-        with contextlib.closing(reading):
-            for file, each in listed.items():
-                read = known.get(file) or _decoded(each.path, rows[each.path], next(reading)[1])
-                found |= {file: read} if read else {}
-        for file in reversed(found):  # the best ones are kept for longest
-            if memory:
-                memory.put_text(rows[listed[file].path], found[file])
+    def _read(self, files: Sequence[int]) -> list[tuple[SourceFile | None, str]]:
+        """Return the texts of files, None for those that have changed, and the names of encodings that were guessed."""
+        listed = [self._index.files[file] for file in files]
+        found: list[tuple[SourceFile | None, str]] = []
+        for file, (each, data) in zip(files, self._source.read_all(listed), strict=True):
+            same = data is not None and same_content(self._index.rows[file], data)
+            decoded = decode(data) if data is not None and same else None
+            source = _FILES.of(decoded.text, each.path, listed=False) if decoded else None
+            guessed = decoded is not None and decoded.encoding != UTF_8
+            found.append((source, decoded.encoding.name if decoded and guessed else ""))
         return found
-
-    def _texts(self, paths: Sequence[str]) -> dict[str, SourceFile]:
-        """Return the texts of files by path, without those that have changed."""
-        found = self._read([self._ranked.place[path] for path in paths])
-        return {read.source.path: read.source for read in found.values()}
 
     def _log_odds(self) -> list[Float64Array | None]:
         """Return what the line model says of the best files."""
@@ -257,28 +243,18 @@ class Prepared:
         return lambda done, total: self._tools.on_progress(name, done, total)
 
 
-def _decoded(path: str, row: Row, data: bytes | None) -> KnownText | None:
-    """Return the text of a file's bytes; None where they aren't those that it was indexed with."""
-    decoded = decode(data) if data is not None and same_content(row, data) else None
-    if decoded is None:
-        return None
-    guessed = "" if decoded.encoding == UTF_8 else decoded.encoding.name
-    return KnownText(SourceFile(decoded.text, path, listed=False), guessed)
-
-
 def _some(names: Sequence[str]) -> str:
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     return ", ".join(map(visible, names[:_NAMED])) + more
 
 
-def _packed(written: WrittenPart, book: Book) -> PackedFile:
+def _packed(written: WrittenPart, rows: Mapping[str, Row]) -> PackedFile:
     part = written.part
-    reasons = part.reasons
-    path = part.competitor.source.path
+    source, reasons = part.competitor.source, part.reasons
     return PackedFile(
-        path=path,
-        language=book.rows[path].language,
-        lines=book.lines(path),
+        path=source.path,
+        language=rows[source.path].language,
+        lines=len(source.lines),
         text=written.text,
         kept_lines=tuple(reasons),
         reasons=reasons,

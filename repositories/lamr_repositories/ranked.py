@@ -7,7 +7,7 @@ build output and committed bundles, the one at the source counts.
 """
 
 import itertools
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from lamr_base.arrays import Float64Array, ranges
@@ -17,10 +17,9 @@ from lamr_postprocess import SourceFile
 from lamr_postprocess.lines import BoolArray, IntArray
 
 from lamr_repositories.allocation import Competitor
-from lamr_repositories.file_index import DIGEST_BITS
 from lamr_repositories.indexing import RepositoryIndex
 from lamr_repositories.kinds import ASKED_BY, is_built, kind_of
-from lamr_repositories.lexical import PieceTable, by_rank, scaled
+from lamr_repositories.lexical import Pieces, by_rank, scaled
 from lamr_repositories.writing import Outlined
 
 OFF_TOPIC = 1.5
@@ -36,7 +35,6 @@ _BEST_LINES = 5
 _LEAST_PIECES, _MOST_FILES = 50, 400
 _USUAL = 0.25
 """The quantile of what the model says of pieces that counts as nothing said, since it reads the best files alone."""
-_AT_ONCE = 512  # pieces that are looked at for files to outline
 _MOSTLY = 0.8
 """The share of a file's terms in copied pieces from which all of the file is a copy."""
 _BUILT_MOSTLY = 0.2
@@ -71,24 +69,24 @@ class PieceScores:
         return scores
 
 
-def penalties(table: PieceTable, of_files: Float64Array) -> Float64Array:
+def penalties(pieces: Pieces, of_files: Float64Array) -> Float64Array:
     """Return what P pieces lose, float64 [P]: what their files lose for being no source, float64 [F]; copies infinity.
 
     Of equal pieces that of the least loss counts, then one outside of folders for build output, of the shortest file,
     nearest to the root.
     """
-    built = np.array([is_built(path) for path in table.paths], np.bool_)
-    depths = np.array([path.count("/") for path in table.paths], np.int64)
+    lengths, sizes = pieces.index.lengths, pieces.sizes
+    built = np.array([is_built(path) for path in pieces.paths], np.bool_)
+    depths = np.array([path.count("/") for path in pieces.paths], np.int64)
     place = np.empty(len(of_files), np.int64)
-    place[np.lexsort((depths, table.sizes, built, of_files))] = np.arange(len(of_files))  # paths are in order
-    digests = table.digests << np.uint64(DIGEST_BITS) | table.lengths.astype(np.uint64)
-    told = np.flatnonzero(table.digests)
-    by_digest = told[np.lexsort((place[table.file[told]], digests[told]))]
-    copies = np.zeros(len(digests), np.bool_)
-    copies[by_digest[1:]] = digests[by_digest[1:]] == digests[by_digest[:-1]]
-    share = np.bincount(table.file, table.lengths * copies, len(of_files)) / np.maximum(table.sizes, 1.0)
+    place[np.lexsort((depths, sizes, built, of_files))] = np.arange(len(of_files))  # paths are in order
+    order = np.lexsort((place[pieces.file], lengths, pieces.index.digests))
+    told = np.stack([pieces.index.digests, lengths])[:, order]
+    copies = np.zeros(len(order), np.bool_)
+    copies[order[1:]] = (told[:, 1:] == told[:, :-1]).all(axis=0) & (told[0, 1:] != 0)
+    share = np.bincount(pieces.file, lengths * copies, len(of_files)) / np.maximum(sizes, 1.0)
     whole = share >= np.where(built, _BUILT_MOSTLY, _MOSTLY)
-    lost = of_files[table.file] + OFF_TOPIC * whole[table.file]
+    lost = of_files[pieces.file] + OFF_TOPIC * whole[pieces.file]
     return np.asarray(np.where(copies, np.inf, lost), np.float64)
 
 
@@ -116,31 +114,27 @@ class Ranked:
 
     def __init__(self, index: RepositoryIndex, query: str) -> None:
         """Rank all pieces of a repository that was indexed for the query."""
-        self.index, self.pieces = index, index.pieces
+        self.index = index
         self.place = {each.path: number for number, each in enumerate(index.files)}
-        table = self._table = index.pieces.table
+        self.pieces = pieces = index.pieces
         asked = set(query_terms(query))
         allowed = {"code"} | {kind for kind, words in ASKED_BY.items() if asked & set(query_terms(words))}
-        lost = table.once(("penalties", *sorted(allowed)), lambda: penalties(table, self._losses(allowed)))
-        lexical, of_files = scaled(self.pieces.by_piece), scaled(self.pieces.by_file)
-        scores, self._competes = by_words(lexical, of_files, table.file)
-        self._by_words = scores - lost
+        kinds = [kind_of(path, row.language) for path, row in zip(pieces.paths, index.rows, strict=True)]
+        losses = np.array([0.0 if kind in allowed else OFF_TOPIC for kind in kinds])
+        scores, self._competes = by_words(scaled(pieces.by_piece), scaled(pieces.by_file), pieces.file)
+        self._by_words = scores - penalties(pieces, losses)
+        self._bounds = np.append(0, np.cumsum(pieces.index.counts))
         self.order: IntArray = by_rank(self._by_words)
 
-    def _losses(self, allowed: Collection[str]) -> Float64Array:
-        """Return what files lose for being no source, float64 [F]."""
-        kinds = [kind_of(each.path, self.index.language(each.path)) for each in self.index.files]
-        return np.array([0.0 if kind in allowed else OFF_TOPIC for kind in kinds])
-
     def _scores(self, file: int) -> PieceScores:
-        own = slice(int(self._table.starts[file]), int(self._table.starts[file] + self._table.counts[file]))
-        return PieceScores(self._table.spans[own], self._by_words[own], self._competes[own])
+        own = slice(*self._bounds[file : file + 2].tolist())
+        return PieceScores(self.pieces.index.spans[own], self._by_words[own], self._competes[own])
 
     def best_files(self, terms: float) -> list[int]:
         """Return the files of the best pieces, best first: of pieces with so many terms."""
-        sizes = np.cumsum(self._table.lengths[self.order] + 1)
+        sizes = np.cumsum(self.pieces.index.lengths[self.order] + 1)
         enough = max(int(np.searchsorted(sizes, terms)), _LEAST_PIECES)
-        return list(dict.fromkeys(self._table.file[self.order[:enough]].tolist()))[:_MOST_FILES]
+        return list(dict.fromkeys(self.pieces.file[self.order[:enough]].tolist()))[:_MOST_FILES]
 
     def competitors(
         self, chosen: Sequence[tuple[int, SourceFile]], log_odds: Sequence[Float64Array | None]
@@ -154,24 +148,22 @@ class Ranked:
         said = np.concatenate([np.zeros(0), *(each for each in by_model if each is not None)])
         usual = float(np.quantile(said, _USUAL)) if len(said) else 0.0
         return [
-            self._competitor(source, own, each, usual)
-            for (_, source), own, each in zip(chosen, scores, by_model, strict=True)
+            self._competitor(file, source, own, each, usual)
+            for (file, source), own, each in zip(chosen, scores, by_model, strict=True)
         ]
 
     def _competitor(
-        self, source: SourceFile, own: PieceScores, by_model: Float64Array | None, usual: float
+        self, file: int, source: SourceFile, own: PieceScores, by_model: Float64Array | None, usual: float
     ) -> Competitor:
-        lines = self.index.book.lines(source.path)
+        lines = int(self.pieces.index.lines[file])
         piece = np.searchsorted(own.spans[:, 1], np.arange(lines), side="right")
         return Competitor(source, own.of_lines(lines, by_model, usual), piece)
 
     def outlines(self) -> Iterator[Outlined]:
         """Yield the files that define something, by their best piece."""
-        files = self._table.file
-        seen: set[int] = set()
-        for first in range(0, len(self.order), _AT_ONCE):
-            for file in dict.fromkeys(files[self.order[first : first + _AT_ONCE]].tolist()):
-                path = self.index.files[file].path
-                if file not in seen and len(definitions := self.index.book.definitions(path)):
-                    yield Outlined(path, definitions)
-                seen.add(file)
+        index = self.pieces.index
+        bounds = np.append(0, np.cumsum(index.outlined))
+        for file in dict.fromkeys(self.pieces.file[self.order].tolist()):
+            if index.outlined[file]:
+                definitions = index.definitions[bounds[file] : bounds[file + 1]]
+                yield Outlined(self.pieces.paths[file], definitions)

@@ -4,211 +4,124 @@ Columns of numbers lie as planes, all lowest bytes first, which compress well: a
 cells are in blocks by the first bits of their terms' numbers.
 """
 
-import hashlib
 import itertools
 import zlib
-from collections.abc import Sequence
-from functools import cached_property
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
-from lamr_base.arrays import ranges
 from lamr_base.cache import unpacked
 from lamr_postprocess.lines import IntArray
 from numpy.typing import NDArray
 
-from lamr_repositories.file_index import NUMBER_BITS, FileIndex
+from lamr_repositories.file_index import FileIndex
 
 _CELLS = 2_048
 """Of a block, about."""
 _MOST_BITS = 16
-_SIZE = 4  # bytes of a number in front of what it counts
+_MOST = 1 << 24  # lines of a file, and definitions around another one
 Numbers = NDArray[np.uint64]
-Cells = tuple[Numbers, IntArray, IntArray, IntArray]
 
 
 class Segment:
-    """The index of F files with P pieces in n cells, whose columns are those of `FileIndex`."""
+    """The index of some files. `index` has all of it but the cells."""
 
     def __init__(self, data: bytes) -> None:
-        """Read what `to_bytes` wrote; blocks are read when they are asked for.
+        """Read what `to_bytes` wrote.
 
         Raises:
             ValueError: it is something else.
         """
         self.data = data
-        self._parts = _parted(data)
-        try:
-            head, lines, counts, gaps, heights, lengths, self.digests, outlined, steps, depths = _columns(
-                self._parts[0]
-            )
-            self._bits, self.cells = map(int, head)
-        except (ValueError, IndexError) as error:
-            raise ValueError(f"no index ({error})") from error
-        columns = [lines, counts, gaps, heights, lengths, outlined, steps, depths]
-        if not (
-            len(lines) == len(counts) == len(outlined)
-            and max(int(each.max(initial=0)) for each in columns) < 1 << 31
-            and int(counts.sum()) == len(gaps) == len(heights) == len(lengths) == len(self.digests)
-            and int(outlined.sum()) == len(steps) == len(depths)
-            and self._bits <= _MOST_BITS
-            and len(self._parts) == 1 + (1 << self._bits)
-        ):
+        count = int(np.frombuffer(data, "<u4", 1)[0])
+        stops = 4 * (count + 1) + np.cumsum(np.frombuffer(data, "<u4", count, 4), dtype=np.int64)
+        self._bounds = [4 * (count + 1), *stops.tolist()]
+        self._bits = (count - 1).bit_length() - 1
+        lines, counts, gaps, heights, lengths, digests, outlined, steps, depths = self._columns(0)
+        spans = np.cumsum(np.stack([gaps, heights], axis=1)).reshape(-1, 2)
+        definitions = np.stack([np.cumsum(steps), depths], axis=1)
+        nothing = np.zeros(0, np.int64)
+        self.index = FileIndex(
+            lines, counts, spans, lengths, digests, nothing.astype(np.uint64), nothing, outlined, definitions
+        )
+        if not (self._bits > 0 and _fits(self.index)):
             raise ValueError("no index: its parts don't fit together")
-        self.lines, self.counts, before, rows, self.lengths, self.outlined, folded, inside = (
-            each.astype(np.int64) for each in columns
-        )
-        ends = _sums(before + rows, self.counts)
-        self.spans = np.stack([ends - rows, ends], axis=1)
-        self.outline_starts = np.cumsum(self.outlined) - self.outlined
-        rows = _sums((folded >> 1) ^ -(folded & 1), self.outlined)
-        self.definitions = np.stack([rows, inside], axis=1)
-        if (ends > np.repeat(self.lines, self.counts)).any() or (
-            (rows < 0) | (rows >= np.repeat(self.lines, self.outlined))
-        ).any():
-            raise ValueError("no index: it names rows that aren't there")
 
-    @cached_property
-    def name(self) -> str:
-        """What tells the segment from others."""
-        return hashlib.sha256(self.data).hexdigest()[:32]
-
-    def frequencies(self, wanted: Numbers) -> tuple[IntArray, IntArray, IntArray]:
-        """Return where terms, uint64 [Q], stand: for each cell its piece, its term's place in Q, and how often.
+    def read(self, wanted: Numbers | None = None) -> FileIndex:
+        """Return the index with all cells, or with those of some terms, uint64 [Q], and others.
 
         Raises:
-            ValueError: a block is damaged.
+            ValueError, IndexError: a block is damaged.
         """
-        found = [np.zeros((3, 0), np.int64)]
-        blocks = wanted >> np.uint64(NUMBER_BITS - self._bits)
-        for block in np.unique(blocks).tolist():
-            numbers, bounds, piece, times = self._block(block)
-            terms = np.flatnonzero(blocks == block)
-            if not len(numbers):
-                continue
-            at = np.minimum(np.searchsorted(numbers, wanted[terms]), len(numbers) - 1)
-            here = numbers[at] == wanted[terms]
-            terms, at = terms[here], at[here]
-            many = bounds[at + 1] - bounds[at]
-            cells = ranges(bounds[at], many)
-            found.append(np.stack([piece[cells], np.repeat(terms, many), times[cells]]))
-        piece, term, times = np.concatenate(found, axis=1)
-        return piece, term, times
-
-    def whole(self) -> FileIndex:
-        """Return all of it.
-
-        Raises:
-            ValueError: a block is damaged.
-        """
-        blocks = [self._block(block) for block in range(1 << self._bits)]
-        return FileIndex(
-            self.lines,
-            self.counts,
-            self.spans,
-            self.lengths,
-            self.digests,
-            np.concatenate([np.repeat(numbers, np.diff(bounds)) for numbers, bounds, *_ in blocks]),
-            np.concatenate([piece for *_, piece, _ in blocks]),
-            np.concatenate([times for *_, times in blocks]),
-            self.outlined,
-            self.definitions,
+        blocks = (
+            range(1 << self._bits)
+            if wanted is None
+            else np.unique(wanted >> np.uint64(64 - self._bits)).tolist()
         )
-
-    def _block(self, block: int) -> Cells:
-        """Return the terms of a block, where the cells of each begin, and the cells' pieces and times."""
-        gaps, sizes, steps, more = _columns(self._parts[1 + block])
-        bounds = np.append(0, np.cumsum(sizes.astype(np.int64) + 1))
-        if len(gaps) != len(sizes) or not len(steps) == len(more) == bounds[-1]:
+        columns = [self._columns(1 + int(block)) for block in blocks]
+        cells = np.concatenate([np.zeros(0, np.int64), *(np.cumsum(steps) for steps, _ in columns)])
+        times = np.concatenate([np.zeros(0, np.int64), *(more + 1 for _, more in columns)])
+        piece = cells & ((1 << 32) - 1)
+        if len(cells) != len(times) or piece.max(initial=-1) >= len(self.index.lengths):
             raise ValueError("no index: a block's parts don't fit together")
-        piece = _sums(steps.astype(np.int64), np.diff(bounds))
-        if len(piece) and not 0 <= piece.min() <= piece.max() < len(self.lengths):
-            raise ValueError("no index: a block names a piece that isn't there")
-        base = np.uint64(block << (NUMBER_BITS - self._bits))
-        return base + np.cumsum(gaps), bounds, piece, more.astype(np.int64) + 1
+        return replace(self.index, cells=cells.astype(np.uint64), times=times)
+
+    def _columns(self, part: int) -> list[IntArray]:
+        """Read what `_packed` wrote."""
+        first, stop = self._bounds[part : part + 2]
+        raw, place, columns = unpacked(self.data[first:stop]), 0, []
+        while place < len(raw):
+            count, width = np.frombuffer(raw, "<u4", 2, place).tolist()
+            if not 0 < width <= 8:
+                raise ValueError("no index: a column of no numbers")
+            planes = np.frombuffer(raw, np.uint8, count * width, place + 8).reshape(width, count)
+            wide = np.zeros((count, 8), np.uint8)
+            wide[:, :width] = planes.T
+            folded = wide.view("<u8")[:, 0]
+            columns.append(
+                (folded >> np.uint64(1)).astype(np.int64) ^ -(folded & np.uint64(1)).astype(np.int64)
+            )
+            place += 8 + count * width
+        return columns
+
+
+def _fits(index: FileIndex) -> bool:
+    """Return whether every number of a part names something in another, so that nothing is looked up in vain."""
+    files, pieces, rows = len(index.lines), len(index.lengths), index.definitions[:, 0]
+    for counts, total in ((index.counts, pieces), (index.outlined, len(rows))):
+        if len(counts) != files or ((counts < 0) | (counts > total)).any() or counts.sum() != total:
+            return False
+    first, stop = index.spans.T
+    return bool(
+        len(first) == len(index.digests) == pieces
+        and ((first >= 0) & (first <= stop) & (stop <= np.repeat(index.lines, index.counts))).all()
+        and ((rows >= 0) & (rows < np.repeat(index.lines, index.outlined))).all()
+        and (index.lengths >= 0).all()
+        and max(index.lines.max(initial=0), index.definitions[:, 1].max(initial=0)) < _MOST
+    )
 
 
 def to_bytes(index: FileIndex) -> bytes:
     """Return an index as `Segment` reads it."""
-    bits = min(max(len(index.numbers) // _CELLS, 1).bit_length() - 1, _MOST_BITS)
-    heights = index.spans[:, 1] - index.spans[:, 0]
-    gaps = _steps(index.spans[:, 1], index.counts) - heights
-    rows = _steps(index.definitions[:, 0], index.outlined)
-    rows = (rows << 1) ^ (rows >> 63)  # a step back is an odd number
-    pieces = [gaps, heights, index.lengths, index.digests]
-    outlines = [index.outlined, rows, index.definitions[:, 1]]
-    parts = [_packed([np.array([bits, len(index.numbers)]), index.lines, index.counts, *pieces, *outlines])]
-    blocks = index.numbers >> np.uint64(NUMBER_BITS - bits)
+    bits = min(max(len(index.cells) // _CELLS, 2).bit_length() - 1, _MOST_BITS)
+    gaps, heights = np.diff(index.spans.reshape(-1), prepend=0).reshape(-1, 2).T
+    rows, depths = index.definitions.T
+    pieces = (gaps, heights, index.lengths, index.digests)
+    parts = [_packed(index.lines, index.counts, *pieces, index.outlined, np.diff(rows, prepend=0), depths)]
+    blocks = index.cells >> np.uint64(64 - bits)
     bounds = np.searchsorted(blocks, np.arange((1 << bits) + 1, dtype=np.uint64)).tolist()
-    for block, (first, stop) in enumerate(itertools.pairwise(bounds)):
-        base = block << (NUMBER_BITS - bits)
-        parts.append(
-            _cells(
-                index.numbers[first:stop] - np.uint64(base), index.piece[first:stop], index.times[first:stop]
-            )
-        )
-    return b"".join(
-        [
-            len(parts).to_bytes(_SIZE, "little"),
-            *(len(each).to_bytes(_SIZE, "little") for each in parts),
-            *parts,
-        ]
-    )
+    for first, stop in itertools.pairwise(bounds):
+        cells = index.cells[first:stop].astype(np.int64)
+        parts.append(_packed(np.diff(cells, prepend=0), index.times[first:stop] - 1))
+    sizes = np.array([len(parts), *map(len, parts)], "<u4")
+    return b"".join([sizes.tobytes(), *parts])
 
 
-def _cells(numbers: Numbers, piece: IntArray, times: IntArray) -> bytes:
-    """Pack a block, whose terms count from its first number."""
-    terms, sizes = np.unique(numbers, return_counts=True)
-    return _packed([np.diff(terms, prepend=np.uint64(0)), sizes - 1, _steps(piece, sizes), times - 1])
-
-
-def _steps(values: IntArray, counts: IntArray) -> IntArray:
-    """Return what each value is more than the one before it in its group, for groups of so many."""
-    steps = np.diff(values, prepend=0)
-    firsts = (np.cumsum(counts) - counts)[counts > 0]
-    steps[firsts] = values[firsts]
-    return steps
-
-
-def _sums(steps: IntArray, counts: IntArray) -> IntArray:
-    """Undo `_steps`."""
-    sums = np.append(0, np.cumsum(steps))
-    values: IntArray = sums[1:] - np.repeat(sums[np.cumsum(counts) - counts], counts)
-    return values
-
-
-def _packed(columns: Sequence[NDArray[Any]]) -> bytes:
-    """Return columns of numbers from 0 as bytes."""
+def _packed(*columns: IntArray) -> bytes:
+    """Return columns of numbers as bytes. The sign is the lowest bit, so that small numbers stay small."""
     parts = []
     for column in columns:
-        width = max(int(column.max(initial=0)).bit_length() + 7, 8) // 8
-        planes = column.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :width]
-        parts += [len(column).to_bytes(_SIZE, "little"), bytes([width]), planes.T.tobytes()]
+        folded = ((column << 1) ^ (column >> 63)).astype("<u8")
+        width = max(int(folded.max(initial=0)).bit_length() + 7, 8) // 8
+        planes = folded.view(np.uint8).reshape(-1, 8)[:, :width]
+        parts += [np.array([len(column), width], "<u4").tobytes(), planes.T.tobytes()]
     return zlib.compress(b"".join(parts))
-
-
-def _columns(data: bytes) -> list[Numbers]:
-    """Read what `_packed` wrote."""
-    raw, place = unpacked(data), 0
-    columns = []
-    while place < len(raw):
-        count, width = int.from_bytes(raw[place : place + _SIZE], "little"), raw[place + _SIZE]
-        place += _SIZE + 1
-        planes = np.frombuffer(raw, np.uint8, count * width, place).reshape(width, count)
-        column = np.zeros((count, 8), np.uint8)
-        column[:, :width] = planes.T
-        columns.append(column.view("<u8")[:, 0])
-        place += count * width
-    return columns
-
-
-def _parted(data: bytes) -> list[bytes]:
-    """Return the parts that stand one after another, behind their number and their sizes."""
-    count = int.from_bytes(data[:_SIZE], "little")
-    begin = _SIZE * (count + 1)
-    if not count or begin > len(data):
-        raise ValueError("no index: it is cut off")
-    stops = (begin + np.cumsum(np.frombuffer(data, "<u4", count, _SIZE).astype(np.int64))).tolist()
-    if stops[-1] != len(data):
-        raise ValueError("no index: it is cut off")
-    return [data[first:stop] for first, stop in zip([begin, *stops], stops, strict=False)]

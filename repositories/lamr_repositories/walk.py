@@ -7,9 +7,8 @@ is `sources`' matter; this module knows names, sizes and text.
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field
-from functools import lru_cache
 
 from lamr_base.records import dataclass
 from lamr_postprocess import decode
@@ -94,53 +93,32 @@ def wanted_files(source: FileSource, options: WalkOptions, count: WalkCount) -> 
         RepositoryError: a pattern can't be used, or the repository can't be listed.
     """
     listed = sorted(source.files(), key=lambda each: each.path)
-    paths = tuple(each.path for each in listed)
-    count.files, count.listed = len(listed), frozenset(paths)
-    attributes = (
-        lines_of(source.read(_ATTRIBUTES, MOST_IGNORE_BYTES) or b"") if not options.everything else []
-    )
-    reasons = _reasons(paths, options, tuple(own_patterns(source, MOST_IGNORE_BYTES)), tuple(attributes))
-    wanted: list[ListedFile] = []
-    for each, (by_name, by_attribute) in zip(listed, reasons, strict=True):
-        large = f"larger than {options.most_bytes:,} bytes" if each.size > options.most_bytes else None
-        if reason := each.problem or by_name or large or by_attribute:
-            count.left_out[reason] += 1
-        else:
-            wanted.append(each)
-    return wanted
-
-
-@lru_cache(maxsize=4)  # a process that stays asks again and again, and few files come and go meanwhile
-def _reasons(
-    paths: tuple[str, ...], options: WalkOptions, own: tuple[bytes, ...], attributes: tuple[bytes, ...]
-) -> tuple[tuple[str | None, str | None], ...]:
-    """Return why each path leaves its file out, by itself and the patterns, and by git's attributes.
-
-    Raises:
-        RepositoryError: a pattern can't be used.
-    """
+    count.files, count.listed = len(listed), frozenset(each.path for each in listed)
     include, exclude = (
-        [_pattern(each, paths) for each in given] for given in (options.include, options.exclude)
+        [_pattern(each, listed) for each in given] for given in (options.include, options.exclude)
     )
     refuse_broken([*include, *exclude])
     budget = Budget()
     within = Patterns(include, budget) if include else None
-    without = Patterns([*own, *exclude], budget)
-    told = {each: Patterns(_attributed(attributes, each), budget) for each in ("vendored", "generated")}
-    reasons = tuple(
-        (
-            _ruled_out(path, within, without, options),
-            next((reason for reason, patterns in told.items() if patterns.covers(path)), None),
-        )
-        for path in paths
+    without = Patterns([*own_patterns(source, MOST_IGNORE_BYTES), *exclude], budget)
+    attributes = (
+        lines_of(source.read(_ATTRIBUTES, MOST_IGNORE_BYTES) or b"") if not options.everything else []
     )
+    told = {each: Patterns(_attributed(attributes, each), budget) for each in ("vendored", "generated")}
+    wanted: list[ListedFile] = []
+    for each in listed:
+        said = (reason for reason, patterns in told.items() if patterns.covers(each.path))
+        if reason := each.problem or _ruled_out(each, within, without, options) or next(said, None):
+            count.left_out[reason] += 1
+        else:
+            wanted.append(each)
     idle = {os.fsdecode(line) for rules in (within, without) if rules for line in rules.idle()}
     for line in {*options.include, *options.exclude} & idle:
         if "," in line:
             raise RepositoryError(
                 f"no file matches {line!r}: a comma is part of a pattern; give each pattern by itself"
             )
-    return reasons
+    return wanted
 
 
 def look_at(path: str, data: bytes | None) -> tuple[str | None, str | None]:
@@ -163,19 +141,19 @@ def own_patterns(source: FileSource, most: int) -> list[bytes]:
     return lines_of(wide.text.encode() if wide and not wide.encoding.has_ascii else data)
 
 
-def _pattern(given: str, paths: Sequence[str]) -> bytes:
+def _pattern(given: str, listed: Sequence[ListedFile]) -> bytes:
     """Return what a caller gave as git would have it.
 
     `./src` is `/src`, since no path begins with the former, and `[id]` is that name where a file or folder has it.
     """
     parts = (given.removeprefix(".") if given.startswith("./") else given).split("/")
     for at, part in enumerate(parts):
-        if "[" in part and any(part in path.split("/") for path in paths if part in path):
+        if "[" in part and any(part in each.path.split("/") for each in listed if part in each.path):
             parts[at] = literal(part)
     return os.fsencode("/".join(parts))
 
 
-def _attributed(lines: Iterable[bytes], reason: str) -> list[bytes]:
+def _attributed(lines: Sequence[bytes], reason: str) -> list[bytes]:
     """Return the patterns of `.gitattributes` that set `linguist-REASON`, and with a `!` those that unset it."""
     found: list[bytes] = []
     for pattern, *words in filter(None, map(bytes.split, lines)):
@@ -187,11 +165,15 @@ def _attributed(lines: Iterable[bytes], reason: str) -> list[bytes]:
     return found
 
 
-def _ruled_out(path: str, within: Patterns | None, without: Patterns, options: WalkOptions) -> str | None:
-    if not path.isprintable():
+def _ruled_out(
+    each: ListedFile, within: Patterns | None, without: Patterns, options: WalkOptions
+) -> str | None:
+    if not each.path.isprintable():
         return "name that can't be written"  # line ends, or bytes that aren't UTF-8
-    if within is not None and not within.covers(path):
+    if within is not None and not within.covers(each.path):
         return "not included"
-    if without.covers(path):
+    if without.covers(each.path):
         return "excluded"
-    return None if options.everything else left_out_by_path(path)
+    if not options.everything and (reason := left_out_by_path(each.path)):
+        return reason
+    return f"larger than {options.most_bytes:,} bytes" if each.size > options.most_bytes else None

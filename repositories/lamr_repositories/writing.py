@@ -35,6 +35,18 @@ class _Node:
         return len(self.files) + sum(each.count() for each in self.folders.values())
 
 
+@lru_cache(maxsize=4)  # asked for each depth, and by a process that stays for each question
+def _tree(paths: tuple[str, ...]) -> _Node:
+    root = _Node()
+    for path in sorted(paths):
+        node = root
+        *folders, name = visible(path).split("/")
+        for folder in folders:
+            node = node.folders.setdefault(folder, _Node())
+        node.files.append(name)
+    return root
+
+
 def tree_text(paths: Iterable[str], depth: int) -> str:
     """Return the tree of paths, one name a line; folders deeper than `depth` stand as the number of their files.
 
@@ -49,18 +61,6 @@ def tree_text(paths: Iterable[str], depth: int) -> str:
         )
         return ", ".join(f"{count:,} {ending}" for ending, count in endings.most_common(8))
     return "\n".join(_lines(root, depth, ""))
-
-
-@lru_cache(maxsize=4)  # asked for each depth, and by a process that stays for each question
-def _tree(paths: tuple[str, ...]) -> _Node:
-    root = _Node()
-    for path in sorted(paths):
-        node = root
-        *folders, name = visible(path).split("/")
-        for folder in folders:
-            node = node.folders.setdefault(folder, _Node())
-        node.files.append(name)
-    return root
 
 
 def _all(node: _Node) -> Iterable[str]:
@@ -106,7 +106,7 @@ _ROUNDS = 4
 _WORTH_IT = 0.01  # the share of a budget that is worth another round
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Outlined:
     """A file that can be shown by its definitions.
 
@@ -124,18 +124,12 @@ class Outlined:
         outer: IntArray = self.definitions[self.definitions[:, 1] == 0]
         return outer
 
-    def lines(self, source: SourceFile, definitions: IntArray) -> tuple[str, ...]:
+    def lines(self, source: SourceFile, definitions: IntArray) -> list[str]:
         """Return one line of text for each of some definitions."""
         spans = source.spans[definitions[:, 0]].tolist()
         texts = (source.text[first:stop].strip()[:MOST_OUTLINE_CHARS] for first, stop in spans)
         rows = zip(definitions.tolist(), texts, strict=True)
-        return tuple(f"{_INDENT * (depth + 1)}{row + 1}: {text}" for (row, depth), text in rows)
-
-
-_Priced = tuple[tuple[tuple[str, ...], int], ...]
-"""The forms of one file's outline, the longest first, and the tokens of each."""
-_Shown = tuple[str, tuple[str, ...]]
-"""A path and the lines of its outline."""
+        return [f"{_INDENT * (depth + 1)}{row + 1}: {text}" for (row, depth), text in rows]
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +161,7 @@ class Writer:
         max_tokens: the budget.
         line_numbers: whether lines carry their numbers.
         languages: the languages' names, by path.
-        read: gives the texts of files by path, of those that are as they were when they were indexed.
+        read: gives the text of a file that is as it was when it was indexed, by path; None for one that isn't.
         by_path: whether files stand in the order of their paths, and not of their best lines' scores.
     """
 
@@ -176,11 +170,8 @@ class Writer:
     max_tokens: int
     line_numbers: bool
     languages: Mapping[str, str]
-    read: Callable[[Sequence[str]], Mapping[str, SourceFile]]
+    read: Callable[[str], SourceFile | None]
     by_path: bool = False
-    mark: str = ""  # what the form's own marks carry
-    _prices_of_paths: dict[str, int] = field(default_factory=dict)
-    _prices_of_outlines: dict[str, _Priced] = field(default_factory=dict)
 
     def write(
         self,
@@ -204,8 +195,8 @@ class Writer:
         """
         # No more are made than are used when every competitor gets into the pack.
         outlined = list(itertools.islice(ranked, MOST_OUTLINES + len(competitors)))
-        mark, form = self.form.closed(paths, [about.query, *(each.source.text for each in competitors)])
-        return replace(self, form=form, mark=mark)._filled(about, paths, competitors, outlined, on_progress)
+        form = self.form.closed(paths, [about.query, *(each.source.text for each in competitors)])
+        return replace(self, form=form)._filled(about, paths, competitors, outlined, on_progress)
 
     def _filled(
         self,
@@ -224,19 +215,19 @@ class Writer:
         allocation.bind(limit)
         for _ in range(_ROUNDS):
             allocation.fill(limit, on_progress)
-            written = self._written(head + tree, allocation, outlined)
+            written = self._written(head + tree, allocation)
             spare = allocation.tokens - self._tokens_of(written.parts)
             if written.tokens > self.max_tokens or spare < self.max_tokens * _WORTH_IT:
                 break
             limit += spare
         # What was taken last is given up until the pack fits, and the tree at the very end.
         while written.tokens > self.max_tokens and allocation.drop_last():
-            written = self._written(head + tree, allocation, outlined)
+            written = self._written(head + tree, allocation)
         if written.tokens > self.max_tokens:
-            written = self._written(head, allocation, outlined)
+            written = self._written(head, allocation)
         if written.tokens > self.max_tokens:
             raise BudgetError(written.tokens, self.max_tokens)
-        return written
+        return self._outlined(written, outlined)
 
     def _head(self, about: PackHead, paths: Sequence[str]) -> tuple[str, str]:
         """Return the head and the tree's section."""
@@ -253,26 +244,16 @@ class Writer:
         prices = self.counter.count_each([form.inside(line) for line in [heading, marker, *lines]])
         return PartPrices(int(prices[0]), prices[2:], int(prices[1]) + self.line_numbers)
 
-    def _written(self, head: str, allocation: Allocation, outlines: Sequence[Outlined]) -> WrittenPack:
-        """Write what was chosen, with as many outlines as fit into what is left."""
-        form, count = self.form, self.counter.count_tokens
+    def _written(self, head: str, allocation: Allocation) -> WrittenPack:
+        """Write what was chosen, without outlines."""
         style = Style(line_numbers=self.line_numbers)
         chosen = allocation.parts
         if self.by_path:
             chosen.sort(key=lambda part: part.competitor.source.path)
         parts = tuple(WrittenPart(part, *part.render(style)) for part in chosen)
-        files = form.between.join(self._file(each) for each in parts)
-        body = head + form.files[0] + files + form.files[1]
-        tokens = count(body + form.tail)
-        shown = self._outlines(outlines, parts, self.max_tokens - tokens - count("".join(form.outlines)))
-        while shown:
-            rows = form.between.join(form.outline(path, lines) for path, lines in shown)
-            text = body + form.outlines[0] + rows + form.outlines[1] + form.tail
-            if (tokens := count(text)) <= self.max_tokens:
-                return WrittenPack(text, tokens, parts, tuple(path for path, _ in shown))
-            shown = shown[: len(shown) // 2]
-        text = body + form.tail
-        return WrittenPack(text, count(text), parts, ())
+        files = self.form.between.join(map(self._file, parts))
+        text = head + self.form.files[0] + files + self.form.files[1] + self.form.tail
+        return WrittenPack(text, self.counter.count_tokens(text), parts, ())
 
     def _file(self, each: WrittenPart) -> str:
         path = each.part.competitor.source.path
@@ -281,48 +262,50 @@ class Writer:
     def _tokens_of(self, parts: Sequence[WrittenPart]) -> int:
         return self.counter.count_tokens(self.form.between.join(map(self._file, parts)))
 
-    def _outlines(
+    def _outlined(self, written: WrittenPack, outlines: Sequence[Outlined]) -> WrittenPack:
+        """Return a pack with as many outlines as fit into what is left."""
+        form = self.form
+        frame = self.counter.count_tokens("".join(form.outlines))
+        shown = self._shown(outlines, written.parts, self.max_tokens - written.tokens - frame)
+        body = written.text.removesuffix(form.tail)
+        while shown:
+            rows = form.between.join(form.outline(*each) for each in shown.items())
+            text = body + form.outlines[0] + rows + form.outlines[1] + form.tail
+            if (tokens := self.counter.count_tokens(text)) <= self.max_tokens:
+                return WrittenPack(text, tokens, written.parts, tuple(shown))
+            shown = dict(itertools.islice(shown.items(), len(shown) // 2))
+        return written
+
+    def _shown(
         self, outlines: Sequence[Outlined], parts: Sequence[WrittenPart], left: int
-    ) -> list[_Shown]:
-        """Return the outlines that fit, best first, none of which takes more than its share of the room."""
+    ) -> dict[str, list[str]]:
+        """Return the lines of outlines that fit, best first, none of which takes more than its share of the room."""
         inside = {each.part.competitor.source.path for each in parts}
         others = [each for each in outlines if each.path not in inside][:MOST_OUTLINES]
+        prices = self.counter.count_each([each.path for each in others]).tolist()
         most = left * ONE_OUTLINE_SHARE
-        # Most are too long whatever their lines are, so their files aren't read.
-        least = self._least_prices([each.path for each in others])
-        short = [
-            each for each in others if least[each.path] + _LEAST_LINE * len(each.outer) <= min(most, left)
-        ]
-        priced = self._priced(short)
-        shown = []
-        for each in short:
-            fitting = [form for form in priced[each.path] if form[1] <= min(most, left)]
+        shown: dict[str, list[str]] = {}
+        for each, price in zip(others, prices, strict=True):
+            # Most are too long whatever their lines are, so their files aren't read.
+            if price + _LEAST_LINE * len(each.outer) > min(most, left):
+                continue
+            fitting = [(lines, cost) for lines, cost in self._priced(each) if cost <= min(most, left)]
             if fitting and fitting[0][0]:
-                shown.append((each.path, fitting[0][0]))
+                shown[each.path] = fitting[0][0]
                 left -= fitting[0][1]
         return shown
 
-    def _least_prices(self, paths: Sequence[str]) -> Mapping[str, int]:
-        """Return what paths cost by themselves."""
-        known = self._prices_of_paths
-        new = [path for path in paths if path not in known]
-        known.update(zip(new, self.counter.count_each(new).tolist(), strict=True))
-        return known
+    def _priced(self, each: Outlined) -> list[tuple[list[str], int]]:
+        """Return an outline and what stands for it where there is less room, with their tokens.
 
-    def _priced(self, outlines: Sequence[Outlined]) -> Mapping[str, _Priced]:
-        """Return outlines, and what stands for each where there is less room, with their tokens.
-
-        There are none of a file that has changed, or whose lines imitate the format's marks.
+        There is none of a file that has changed, or whose lines imitate the format's marks.
         """
-        known = self._prices_of_outlines
-        new = [each for each in outlines if each.path not in known]
-        sources = self.read([each.path for each in new]) if new else {}
-        for each in new:
-            source = sources.get(each.path)
-            forms = [each.lines(source, some) for some in (each.definitions, each.outer)] if source else []
-            if self.form.mark("\n".join(map(visible, forms[0] if forms else ())), "") not in ("", self.mark):
-                forms = []
-            texts = [self.form.outline(each.path, lines) + self.form.between for lines in forms]
-            prices = self.counter.count_each(texts).tolist()
-            known[each.path] = tuple(zip(forms, prices, strict=True))
-        return known
+        source = self.read(each.path)
+        forms = (
+            [] if source is None else [each.lines(source, some) for some in (each.definitions, each.outer)]
+        )
+        names = "\n".join(map(visible, forms[0] if forms else ()))
+        if not forms or self.form.mark(names, "") != self.form.mark("", ""):
+            return []
+        texts = [self.form.outline(each.path, lines) + self.form.between for lines in forms]
+        return list(zip(forms, self.counter.count_each(texts).tolist(), strict=True))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lamr_model.words import TermIndex, query_terms, term_number, terms
+from lamr_model.words import TermIndex, query_terms, terms
 from lamr_postprocess import split_lines
 from lamr_postprocess.layout import line_layout
 
@@ -74,36 +74,3 @@ def test_all_terms_of_a_text_are_those_of_its_identifiers(code: str, lines: int)
         assert [
             (names[place], number) for place, number in zip(term.tolist(), line.tolist(), strict=True)
         ] == expected
-
-
-def check_numbers(code: str) -> None:
-    """Numbers stand for the terms of more than one character, in any text."""
-    layout = line_layout(code)
-    names, term, line = TermIndex.of(code, layout).occurrences()
-    long = [
-        (term_number(names[t]), n)
-        for t, n in zip(term.tolist(), line.tolist(), strict=True)
-        if len(names[t]) > 1
-    ]
-    numbers, lines = TermIndex.of(code, layout).numbers()
-    assert sorted(long) == sorted(zip(numbers.tolist(), lines.tolist(), strict=True))
-
-
-# Without letters whose small forms depend on what is around them, or are two.
-@settings(max_examples=300, deadline=None)
-@given(st.text(ALPHABET.replace("\u0130", "").replace("\u03a3", "") + "ingsed", max_size=60))
-def test_numbers_of_any_text(code: str) -> None:
-    check_numbers(code)
-
-
-def test_numbers_of_words_with_endings() -> None:
-    endings = ("", "ings", "ing", "ies", "ied", "es", "ed", "s", "e", "ee", "ges")
-    words = [
-        stem + ending for stem in ("pars", "uses", "X", "str\u00e9am", "\u0130stanbul") for ending in endings
-    ]
-    for word in words[: 4 * len(endings)]:
-        check_numbers(f"{word} = get_{word}(self.{word.upper()}2)\n")
-    assert len(TermIndex.of(" ".join(words), line_layout(" ".join(words))).numbers()[0]) > len(words)
-    assert len({term_number(term) for word in words for term in terms(word)}) == len(
-        {term for word in words for term in terms(word)}
-    )

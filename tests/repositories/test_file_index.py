@@ -7,8 +7,8 @@ from lamr_model.words import TermIndex, query_terms
 from lamr_postprocess import LANGUAGES, language_named, split_lines
 from lamr_postprocess.definitions import definition_spans
 from lamr_postprocess.layout import line_layout
-from lamr_repositories.file_index import MOST_ROWS, FileIndex, cut, index_file, joined, term_numbers
-from lamr_repositories.lexical import RARITY, PieceTable
+from lamr_repositories.file_index import MOST_ROWS, FileIndex, cut, index_file, joined, term_number
+from lamr_repositories.lexical import RARITY, Pieces
 from lamr_repositories.segment import Segment, to_bytes
 
 from tests.repositories.conftest import FILES, POOL
@@ -103,30 +103,31 @@ def equal(one: FileIndex, other: FileIndex) -> bool:
 
 def test_an_index_of_many_files_comes_back_from_bytes() -> None:
     for index in (*INDEXES.values(), joined(list(INDEXES.values()))):
-        assert equal(Segment(to_bytes(index)).whole(), index)
+        assert equal(Segment(to_bytes(index)).read(), index)
     for data in (b"", b"junk", to_bytes(INDEXES["src/pool.py"])[:-9]):
-        with pytest.raises(ValueError, match="no index"):
-            Segment(data)
+        with pytest.raises(ValueError, match=r"no index|buffer|cut off|expected"):
+            Segment(data).read()
 
 
 def test_files_are_joined_and_taken_apart_again() -> None:
     whole = joined(list(INDEXES.values()))
     for place, index in enumerate(INDEXES.values()):
-        assert equal(whole.of(np.arange(len(INDEXES)) == place), index)
-    every_other = np.arange(len(INDEXES)) % 2 == 0
-    assert equal(whole.of(every_other), joined(list(INDEXES.values())[::2]))
+        assert equal(whole.of(np.array([place])), index)
+    backwards = np.arange(0, len(INDEXES), 2)[::-1]
+    assert equal(whole.of(backwards), joined(list(INDEXES.values())[::2][::-1]))
 
 
 def test_names_that_come_after_what_lies_in_them_are_kept() -> None:
     index = joined([index_file("def two():\n    2\n" * 3, "python")] * 2)
     index.definitions[:] = index.definitions[::-1]
-    assert equal(Segment(to_bytes(index)).whole(), index)
+    assert equal(Segment(to_bytes(index)).read(), index)
 
 
 def test_words_are_counted_as_a_line_index_counts_them() -> None:
     query = query_terms("waiting callers of a closed pool, PoolClosed")
     index = index_file(POOL, "python")
-    piece, term, times = Segment(to_bytes(index)).frequencies(term_numbers(query))
+    wanted = np.array([term_number(term) for term in query], np.uint64)
+    piece, term, times = Segment(to_bytes(index)).read(wanted).find(wanted)
     found = np.zeros((len(index.spans), len(query)))
     found[piece, term] = times
     counts = TermIndex(POOL, int(index.lines[0])).counts(query)
@@ -140,7 +141,7 @@ def test_the_table_ranks_as_bm25_over_all_pieces_does() -> None:
     """One file whose path says nothing has the scores of BM25 over its pieces, with the power of rarity."""
     query = "waiting callers closed pool"
     index = index_file(POOL, "python")
-    pieces = PieceTable.of({"x": index}).scored(query)
+    pieces = Pieces.scored(["x"], index, query)
     lines = int(index.lines[0])
     counts = TermIndex(POOL, lines).counts(query_terms(query))
     segments = np.searchsorted(index.spans[:, 1], np.arange(lines), side="right")
@@ -155,11 +156,10 @@ def test_the_table_ranks_as_bm25_over_all_pieces_does() -> None:
 
 def test_words_of_a_path_count() -> None:
     index = index_file("x = limits\n", "python")
-    pieces = PieceTable.of(dict.fromkeys(("a/retry.py", "b/other.py"), index)).scored("retry limits")
+    pieces = Pieces.scored(["a/retry.py", "b/other.py"], joined([index, index]), "retry limits")
     assert pieces.by_piece[0] > pieces.by_piece[1] > 0
 
 
 def test_files_without_words_do_no_harm() -> None:
-    table = PieceTable.of({"a": index_file("...\n", "text"), "b": index_file("", "text")})
-    pieces = table.scored("?!")
+    pieces = Pieces.scored(["a", "b"], joined([index_file("...\n", "text"), index_file("", "text")]), "?!")
     assert pieces.by_file.tolist() == [0, 0]

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 from lamr_base.cache import Cache
-from lamr_repositories.book import Books, Growing, Memory, Row
 from lamr_repositories.file_index import index_file
 from lamr_repositories.folders import Folder, NamedFiles
-from lamr_repositories.indexing import RepositoryIndex, index_repository
+from lamr_repositories.indexing import Book, RepositoryIndex, Row, index_repository, keep_book, read_book
 from lamr_repositories.revisions import Revision
+from lamr_repositories.segment import Segment, to_bytes
 from lamr_repositories.sources import MOST_BYTES, FileSource, ListedFile
 from lamr_repositories.walk import WalkCount, WalkOptions
 
@@ -55,7 +55,6 @@ def index(
     source: FileSource,
     cache: Path | None,
     options: WalkOptions | None = None,
-    memory: Memory | None = None,
 ) -> tuple[RepositoryIndex, WalkCount, set[str]]:
     """The index of a source, what was counted, and the paths of the files that were read."""
     watched, count = Watched(source), WalkCount()
@@ -66,7 +65,7 @@ def index(
             options or WalkOptions(),
             count,
             QUERY,
-            Books(kept, memory),
+            kept,
             on_progress=lambda *step: steps.append(step),
         )
     assert steps == [(done, len(steps)) for done in range(1, len(steps) + 1)]
@@ -76,15 +75,17 @@ def index(
 
 def facts(found: RepositoryIndex, count: WalkCount) -> object:
     """All that an index and a count say, for comparison."""
-    pieces, book = found.pieces, found.book
-    paths = [each.path for each in found.files]
+    pieces = found.pieces
+    table = pieces.index
     return (
-        [(path, *book.rows[path][1:5], book.lines(path), book.definitions(path).tolist()) for path in paths],
-        (found.tokens, found.lines, pieces.table.paths),
+        [each.path for each in found.files],
+        [row[1:5] for row in found.rows],
+        pieces.paths,
         [
             array.tolist()
-            for array in (pieces.table.file, pieces.table.spans, pieces.by_piece, pieces.by_file)
+            for array in (table.lines, table.spans, table.outlined, table.definitions, pieces.file)
         ],
+        [pieces.by_piece.tolist(), pieces.by_file.tolist()],
         (count.files, count.read, dict(count.left_out)),
     )
 
@@ -177,29 +178,14 @@ def test_what_is_no_longer_kept_is_made_again(repository: Path, cache: Path, dam
     assert index(Revision(repository, "HEAD"), cache)[2] == set()
 
 
-def test_another_version_reads_everything_again_and_earlier_ones_give_their_place_back(
+def test_another_version_reads_everything_again(
     repository: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Cache(cache) as kept:
-        kept.put("index", {"0": bytes(1 << 20)})
-        kept.put("seen", {"0": b"[]"})
     index(Revision(repository, "HEAD"), cache)
-    assert cache.stat().st_size < 1 << 19
-    monkeypatch.setattr("lamr_repositories.book.FORMAT", "next")
+    monkeypatch.setattr("lamr_repositories.indexing.FORMAT", "next")
     found, _, read = index(Revision(repository, "HEAD"), cache)
     assert read == EVERYTHING
     assert found.cached == 0
-
-
-def test_a_process_that_stays_needs_no_file(old: Path, cache: Path) -> None:
-    memory = Memory()
-    first = index(Folder(old), cache, None, memory)
-    cache.unlink()
-    write_files(old, {"src/new.py": "waiting = 1\n"})
-    again = index(Folder(old), cache, None, memory)
-    assert again[2] == {"src/new.py"}
-    assert facts(*again[:2]) == facts(*index(Folder(old), None)[:2])
-    assert facts(*first[:2]) != facts(*again[:2])
 
 
 def test_a_list_of_files_leaves_what_is_known_of_others(old: Path, cache: Path) -> None:
@@ -213,32 +199,35 @@ def test_a_list_of_files_leaves_what_is_known_of_others(old: Path, cache: Path) 
 
 
 def test_files_that_went_away_are_forgotten_and_little_is_left_of_them(old: Path, cache: Path) -> None:
+    def kept() -> Book:
+        with Cache(cache) as opened:
+            assert len(opened.keys("repository")) == 1 + len(read_book(opened, Folder(old).name).segments)
+            return read_book(opened, Folder(old).name)
+
     for number in range(12):
         write_files(old, {"src/pool.py": POOL + f"SIZE = {number}\n"})
         found, count, _ = index(Folder(old), cache)
         assert facts(found, count) == facts(*index(Folder(old), None)[:2])
-        assert len(found.book.segments) <= 3
-        assert sum(len(each.lines) for each in found.book.segments) <= 2 * len(READ_FIRST)
+        assert len(kept().segments) <= 3
+        assert sum(len(each.index.lines) for each in kept().segments) <= 2 * len(READ_FIRST)
     (old / "src/pool.py").unlink()
     found, count, _ = index(Folder(old), cache)
-    assert "src/pool.py" not in found.book.rows
+    assert "src/pool.py" not in kept().rows
     assert facts(found, count) == facts(*index(Folder(old), None)[:2])
 
 
 def test_two_processes_that_write_at_once_keep_a_whole_index(repository: Path, cache: Path) -> None:
     """Both begin with the same book, and the later one's stays; what it names is there."""
     index(Revision(repository, "HEAD"), cache)
-    one, two = Cache(cache), Cache(cache)
-    books = [Books(each) for each in (one, two)]
     name = Revision(repository, "HEAD").name
-    earlier = [each.read(name) for each in books]
-    for number, (each, begun) in enumerate(zip(books, earlier, strict=True)):
-        growing = Growing(begun, begun.rows)
-        growing.rows[f"{number}.py"] = Row("stamp", None, "python", str(number))
-        growing.add([f"{number}.py"], index_file(POOL * (number + 1), "python"))
-        each.keep(name, growing.done(), begun)
-    for each in (one, two):
-        each.close()
+    with Cache(cache) as one, Cache(cache) as two:
+        begun = read_book(one, name)
+        for number, each in enumerate((one, two)):
+            row = Row("stamp", None, "python", str(number), 1, len(begun.segments[0].index.lines))
+            segment = Segment(to_bytes(index_file(POOL * (number + 1), "python")))
+            book = Book({**begun.rows, f"{number}.py": row}, (*begun.segments, segment))
+            keep_book(each, name, book, begun)
+        assert read_book(one, name).rows == book.rows
     found, count, _ = index(Revision(repository, "HEAD"), cache)
     assert facts(found, count) == facts(*index(Revision(repository, "HEAD"), None)[:2])
 

@@ -30,14 +30,11 @@ def outlined(path: str, count: int, outer: int) -> Outlined:
     return Outlined(path, np.stack([rows, (rows >= outer).astype(np.int64)], axis=1))
 
 
-def read(paths: Sequence[str]) -> dict[str, SourceFile]:
-    """The texts of files: a hundred functions each; those whose names begin with "other" define their names."""
+def read(path: str) -> SourceFile:
+    """The text of a file: a hundred functions; those whose names begin with "other" define their names."""
     functions = "".join(f"def f{number}():\n" for number in range(100))
-    texts = {
-        path: f"{visible(path.removeprefix('other '))}()\n" if path.startswith("other") else functions
-        for path in paths
-    }
-    return {path: SourceFile(text, path, listed=False) for path, text in texts.items()}
+    named = f"{visible(path.removeprefix('other '))}()\n"
+    return SourceFile(named if path.startswith("other") else functions, path, listed=False)
 
 
 def test_one_long_outline_leaves_room_for_others() -> None:
@@ -181,3 +178,21 @@ def test_ordinary_packs_have_the_marks_that_people_know(form: str) -> None:
     assert {"xml": "<directory_structure-", "markdown": "```\n", "plain": f"{'=' * 16}\nFile: a.rst\n"}[
         form
     ] in text
+
+
+@pytest.mark.parametrize("form", ["xml", "markdown"])
+def test_an_outline_that_imitates_marks_or_has_changed_is_left_out(form: str) -> None:
+    forged = {"xml": "</outlines>", "markdown": "````"}[form]
+    texts = {"a.py": f"{forged}\n", "c.py": "def c():\n"}
+    writer = Writer(
+        FORMATS[form],
+        Words(),
+        900,
+        line_numbers=False,
+        languages={},
+        read=lambda path: SourceFile(texts[path], path, listed=False) if path in texts else None,
+    )
+    outlines = [outlined(path, 1, 1) for path in ("a.py", "b.py", "c.py")]
+    written = writer.write(PackHead("q", "r"), ["a.py", "b.py", "c.py"], [], outlines)
+    assert written.outlined == ("c.py",)
+    assert "1: def c():" in written.text
