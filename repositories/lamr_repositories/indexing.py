@@ -242,4 +242,4 @@ def same_content(row: Row, data: bytes) -> bool:
 
 
 def _key(language: str, data: bytes) -> str:
-    return hashlib.sha256(f"{FORMAT}\0{language}\0".encode() + data).hexdigest()[:24]
+    return hashlib.sha256(f"{FORMAT}\0{language}\0".encode() + data).hexdigest()[:16]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from lamr_repositories.file_index import FileIndex
 
-_CELLS = 2_048
+_CELLS = 4_096
 """Of a block, about."""
 _MOST_BITS = 16
 _MOST = 1 << 24  # lines of a file, and definitions around another one
@@ -57,13 +57,18 @@ class Segment:
             if wanted is None
             else np.unique(wanted >> np.uint64(64 - self._bits)).tolist()
         )
-        columns = [self._columns(1 + int(block)) for block in blocks]
-        cells = np.concatenate([np.zeros(0, np.int64), *(np.cumsum(steps) for steps, _ in columns)])
-        times = np.concatenate([np.zeros(0, np.int64), *(more + 1 for _, more in columns)])
-        piece = cells & ((1 << 32) - 1)
-        if len(cells) != len(times) or piece.max(initial=-1) >= len(self.index.lengths):
+        read = [np.zeros((3, 0), np.int64), *(self._cells(int(block)) for block in blocks)]
+        numbers, piece, times = np.concatenate(read, axis=1)
+        return replace(self.index, cells=((numbers << 32) + piece).astype(np.uint64), times=times)
+
+    def _cells(self, block: int) -> IntArray:
+        """Return the numbers of terms, the pieces and the times of a block's cells, int64 [3, n]."""
+        gaps, sizes, steps, times = self._columns(1 + block)
+        piece = np.cumsum(steps)
+        wrong = (piece < 0) | (piece >= len(self.index.lengths))
+        if wrong.any() or (sizes < 1).any() or not sizes.sum() == len(piece) == len(times):
             raise ValueError("no index: a block's parts don't fit together")
-        return replace(self.index, cells=cells.astype(np.uint64), times=times)
+        return np.stack([np.repeat(np.cumsum(gaps), sizes), piece, times])
 
     def _columns(self, part: int) -> list[IntArray]:
         """Read what `_packed` wrote."""
@@ -110,8 +115,10 @@ def to_bytes(index: FileIndex) -> bytes:
     blocks = index.cells >> np.uint64(64 - bits)
     bounds = np.searchsorted(blocks, np.arange((1 << bits) + 1, dtype=np.uint64)).tolist()
     for first, stop in itertools.pairwise(bounds):
-        cells = index.cells[first:stop].astype(np.int64)
-        parts.append(_packed(np.diff(cells, prepend=0), index.times[first:stop] - 1))
+        numbers, piece = np.divmod(index.cells[first:stop], np.uint64(1 << 32))
+        terms, sizes = np.unique(numbers.astype(np.int64), return_counts=True)
+        steps = np.diff(piece.astype(np.int64), prepend=0)
+        parts.append(_packed(np.diff(terms, prepend=0), sizes, steps, index.times[first:stop]))
     sizes = np.array([len(parts), *map(len, parts)], "<u4")
     return b"".join([sizes.tobytes(), *parts])
 
