@@ -149,7 +149,7 @@ class _Growing:
         row = Row(_short(each.stamp) if data is not None else "", reason)
         if data is not None and text is not None and not leaves_out(reason, options):
             language = detect_language(text, each.path).name
-            row = row._replace(language=language, key=_key(language, data), tokens=approximate_tokens(text))
+            row = row._replace(language=language, key=key_of(language, data), tokens=approximate_tokens(text))
             if row.key == earlier.key and earlier.place >= 0:
                 row = row._replace(place=earlier.place)
             else:
@@ -216,30 +216,26 @@ def keep_book(cache: Cache, name: str, book: Book, earlier: Book) -> None:
     """Keep a book in the place of an earlier one."""
     if book is earlier:
         return
-    before, now = ({_named(each.data): each.data for each in some.segments} for some in (earlier, book))
+    before, now = ({_digest(each.data, 32): each.data for each in some.segments} for some in (earlier, book))
     rows = json.dumps([[path, *row] for path, row in book.rows.items()], separators=(",", ":"))
     entries = {each: data for each, data in now.items() if each not in before}
     entries[_entry(name)] = " ".join(now).encode() + b"\n" + zlib.compress(rows.encode())
     cache.put(KIND, entries, gone=before.keys() - now.keys())
 
 
+def _digest(data: bytes, digits: int) -> str:
+    return hashlib.sha256(data).hexdigest()[:digits]
+
+
 def _entry(name: str) -> str:
-    return hashlib.sha256(f"{FORMAT}\0{name}".encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _named(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()[:32]
+    return _digest(f"{FORMAT}\0{name}".encode("utf-8", "surrogatepass"), 64)
 
 
 def _short(stamp: str) -> str:
     """Return what a book keeps of a stamp."""
-    return stamp and hashlib.blake2b(stamp.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return stamp and _digest(stamp.encode("utf-8", "surrogatepass"), 16)
 
 
-def same_content(row: Row, data: bytes) -> bool:
-    """Return whether bytes are those that a file was indexed with."""
-    return _key(row.language, data) == row.key
-
-
-def _key(language: str, data: bytes) -> str:
-    return hashlib.sha256(f"{FORMAT}\0{language}\0".encode() + data).hexdigest()[:16]
+def key_of(language: str, data: bytes) -> str:
+    """Return what stands for a file's content in a language."""
+    return _digest(f"{language}\0".encode() + data, 16)

@@ -27,7 +27,7 @@ from lamr_postprocess.prune import UNSEEN_SHOWN
 from lamr_postprocess.source_file import SourceFiles
 
 from lamr_repositories.formats import FORMATS, PackHead
-from lamr_repositories.indexing import Row, index_repository, same_content
+from lamr_repositories.indexing import Row, index_repository, key_of
 from lamr_repositories.options import OnProgress, PackOptions
 from lamr_repositories.ranked import Ranked
 from lamr_repositories.result import PackCounts, PackedFile, PackResult, StageSeconds
@@ -221,8 +221,8 @@ class Prepared:
         listed = [self._index.files[file] for file in files]
         found: list[tuple[SourceFile | None, str]] = []
         for file, (each, data) in zip(files, self._source.read_all(listed), strict=True):
-            same = data is not None and same_content(self._index.rows[file], data)
-            decoded = decode(data) if data is not None and same else None
+            row = self._index.rows[file]
+            decoded = decode(data) if data is not None and key_of(row.language, data) == row.key else None
             source = _FILES.of(decoded.text, each.path, listed=False) if decoded else None
             guessed = decoded is not None and decoded.encoding != UTF_8
             found.append((source, decoded.encoding.name if decoded and guessed else ""))

@@ -147,17 +147,12 @@ class Ranked:
         ]
         said = np.concatenate([np.zeros(0), *(each for each in by_model if each is not None)])
         usual = float(np.quantile(said, _USUAL)) if len(said) else 0.0
-        return [
-            self._competitor(file, source, own, each, usual)
-            for (file, source), own, each in zip(chosen, scores, by_model, strict=True)
-        ]
-
-    def _competitor(
-        self, file: int, source: SourceFile, own: PieceScores, by_model: Float64Array | None, usual: float
-    ) -> Competitor:
-        lines = int(self.pieces.index.lines[file])
-        piece = np.searchsorted(own.spans[:, 1], np.arange(lines), side="right")
-        return Competitor(source, own.of_lines(lines, by_model, usual), piece)
+        competitors = []
+        for (file, source), own, each in zip(chosen, scores, by_model, strict=True):
+            lines = int(self.pieces.index.lines[file])
+            piece = np.searchsorted(own.spans[:, 1], np.arange(lines), side="right")
+            competitors.append(Competitor(source, own.of_lines(lines, each, usual), piece))
+        return competitors
 
     def outlines(self) -> Iterator[Outlined]:
         """Yield the files that define something, by their best piece."""

@@ -33,15 +33,10 @@ class ListedFile:
 
 
 class FileSource(abc.ABC):
-    """Lists and reads the files of one repository.
+    """Lists and reads the files of one repository."""
 
-    Attributes:
-        name: tells the repository from others, so that what is known of its files can be kept.
-        is_whole: whether a file that isn't listed isn't there.
-    """
-
-    name = ""
-    is_whole = True
+    name = ""  # tells the repository from others, so that what is known of its files can be kept
+    is_whole = True  # a file that isn't listed isn't there
 
     @abc.abstractmethod
     def files(self) -> Iterator[ListedFile]:

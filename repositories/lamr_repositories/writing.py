@@ -4,12 +4,10 @@ While lines are chosen their tokens are counted one by one. The finished text is
 more lines are taken, and where it is more, the last ones are given up until it fits.
 """
 
-from __future__ import annotations
-
 import collections
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from lamr_base.errors import visible
@@ -26,71 +24,42 @@ from lamr_repositories.formats import FileText, PackFormat, PackHead
 _INDENT = "  "
 
 
-@dataclass(eq=False)
-class _Node:
-    folders: dict[str, _Node] = field(default_factory=dict)
-    files: list[str] = field(default_factory=list)
-
-    def count(self) -> int:
-        return len(self.files) + sum(each.count() for each in self.folders.values())
-
-
-@lru_cache(maxsize=4)  # asked for each depth, and by a process that stays for each question
-def _tree(paths: tuple[str, ...]) -> _Node:
-    root = _Node()
-    for path in sorted(paths):
-        node = root
-        *folders, name = visible(path).split("/")
-        for folder in folders:
-            node = node.folders.setdefault(folder, _Node())
-        node.files.append(name)
-    return root
-
-
-def tree_text(paths: Iterable[str], depth: int) -> str:
-    """Return the tree of paths, one name a line; folders deeper than `depth` stand as the number of their files.
-
-    Args:
-        paths: from the root, with slashes.
-        depth: levels of folders that are opened; at 0 files are counted by their ending.
-    """
-    root = _tree(tuple(paths))
-    if depth == 0:
-        endings = collections.Counter(
-            "." + name.rsplit(".", 1)[-1] if "." in name else name for name in _all(root)
-        )
-        return ", ".join(f"{count:,} {ending}" for ending, count in endings.most_common(8))
-    return "\n".join(_lines(root, depth, ""))
-
-
-def _all(node: _Node) -> Iterable[str]:
-    yield from node.files
-    for each in node.folders.values():
-        yield from _all(each)
-
-
-def _lines(node: _Node, depth: int, indent: str) -> Iterable[str]:
-    for name, each in sorted(node.folders.items()):
-        if depth > 1:
-            yield f"{indent}{name}/"
-            yield from _lines(each, depth - 1, indent + _INDENT)
-        else:
-            count = each.count()
-            yield f"{indent}{name}/ ({count:,} file{'s' if count > 1 else ''})"
-    yield from (indent + name for name in node.files)
+@lru_cache(maxsize=65_536)  # a process that stays needs all of a repository's for each question
+def _parts(path: str) -> list[str]:
+    return visible(path).split("/")
 
 
 def tree_within(paths: Sequence[str], limit: int, count_tokens: Callable[[str], int]) -> str:
-    """Return the deepest tree of at most `limit` tokens; empty where none fits."""
-    deepest = max((path.count("/") for path in paths), default=0) + 1
-    best = ""
-    for depth in range(deepest + 1):
-        text = tree_text(paths, depth)
+    """Return the deepest tree of paths of at most `limit` tokens; empty where none fits.
+
+    It has one name a line; deeper folders stand as the number of their files, and the least tree counts the endings.
+    """
+    rows = [_parts(path) for path in sorted(paths)]
+    ends = collections.Counter(
+        each[-1][each[-1].rfind(".") :] if "." in each[-1] else each[-1] for each in rows
+    )
+    best, text = "", ", ".join(f"{count:,} {ending}" for ending, count in ends.most_common(8))
+    for depth in range(1, max(map(len, rows), default=1) + 2):
         # Counting a text of so many characters would cost more than the tree is worth.
         if len(text) > limit * 8 or count_tokens(text) > limit:
             break
-        best = text
+        best, text = text, "\n".join(_tree(rows, depth, ""))
     return best
+
+
+def _tree(rows: Sequence[list[str]], depth: int, indent: str) -> Iterable[str]:
+    """Yield the lines of a folder, of whose files the names on the way are given; so many levels are opened."""
+    folders = collections.defaultdict[str, list[list[str]]](list)
+    for name, *inside in rows:
+        if inside:
+            folders[name].append(inside)
+    for name, below in sorted(folders.items()):
+        if depth > 1:
+            yield f"{indent}{name}/"
+            yield from _tree(below, depth - 1, indent + _INDENT)
+        else:
+            yield f"{indent}{name}/ ({len(below):,} file{'s' if len(below) > 1 else ''})"
+    yield from (indent + row[0] for row in rows if len(row) == 1)
 
 
 TREE_SHARE = 0.02
