@@ -73,7 +73,7 @@ def index_repository(  # noqa: PLR0913  # what is read, by which rules, and what
     query: str,
     cache: Cache,
     *,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> RepositoryIndex:
     """Index the files of a repository that count, and keep what was found.
 
@@ -85,9 +85,8 @@ def index_repository(  # noqa: PLR0913  # what is read, by which rules, and what
     gone = earlier.rows.keys() - count.listed if source.is_whole else set[str]()
 
     def found(begun: Book) -> tuple[Book, RepositoryIndex]:
-        growing = _Growing(begun, gone)
-        growing.look_at_all(source, wanted, options, on_progress)
-        book = growing.book()
+        growing = _Growing(begun, gone, options)
+        book = growing.grown(source, wanted, on_progress)
         taken = [each for each in wanted if not leaves_out(book.rows[each.path].reason, options)]
         rows = [book.rows[each.path] for each in taken]
         asked = joined([each.read(query_numbers(query)) for each in book.segments])
@@ -108,46 +107,35 @@ def index_repository(  # noqa: PLR0913  # what is read, by which rules, and what
 class _Growing:
     """The next book of a repository in the making."""
 
-    def __init__(self, earlier: Book, gone: Set[str]) -> None:
-        self.indexed = 0
-        self._earlier = earlier
+    def __init__(self, earlier: Book, gone: Set[str], options: WalkOptions) -> None:
+        self._earlier, self._options, self.indexed, self._cells = earlier, options, 0, 0
         self._rows = {path: row for path, row in earlier.rows.items() if path not in gone}
-        self._segments = list(earlier.segments)
-        self._fresh: dict[str, FileIndex] = {}
-        self._cells = 0
+        self._segments, self._fresh = list(earlier.segments), dict[str, FileIndex]()
 
-    def look_at_all(
-        self,
-        source: FileSource,
-        wanted: Sequence[ListedFile],
-        options: WalkOptions,
-        on_progress: Callable[[int, int], None] | None,
-    ) -> None:
-        """Read the files that may have changed, or of which too little is known."""
-        unread = {each.path: each for each in wanted if not self._knows(each, options)}
+    def grown(
+        self, source: FileSource, wanted: Sequence[ListedFile], on_progress: Callable[[int, int], None]
+    ) -> Book:
+        """Read the files that may have changed, or of which too little is known, and return the book."""
+        unread = {each.path: each for each in wanted if not self._knows(each)}
         with contextlib.closing(source.read_all(list(unread.values()))) as reading:
             for done, each in enumerate(wanted, 1):
                 if each.path in unread:
-                    self._look(each, next(reading)[1], options)
-                if on_progress:
-                    on_progress(done, len(wanted))
+                    self._look(each, next(reading)[1])
+                on_progress(done, len(wanted))
         self._flush()
-
-    def book(self) -> Book:
-        """Return the book, which is the earlier one where nothing differs."""
         same = self._rows == self._earlier.rows
         return self._earlier if same else Book(self._rows, tuple(self._segments))
 
-    def _knows(self, each: ListedFile, options: WalkOptions) -> bool:
+    def _knows(self, each: ListedFile) -> bool:
         row = self._rows.get(each.path, Row())
         same = row.stamp != "" and row.stamp == _short(each.stamp)
-        return same and (row.place >= 0 or leaves_out(row.reason, options))
+        return same and (row.place >= 0 or leaves_out(row.reason, self._options))
 
-    def _look(self, each: ListedFile, data: bytes | None, options: WalkOptions) -> None:
+    def _look(self, each: ListedFile, data: bytes | None) -> None:
         text, reason = look_at(each.path, data)
         earlier = self._rows.get(each.path, Row())
         row = Row(_short(each.stamp) if data is not None else "", reason)
-        if data is not None and text is not None and not leaves_out(reason, options):
+        if data is not None and text is not None and not leaves_out(reason, self._options):
             language = detect_language(text, each.path).name
             row = row._replace(language=language, key=key_of(language, data), tokens=approximate_tokens(text))
             if row.key == earlier.key and earlier.place >= 0:
@@ -175,9 +163,8 @@ class _Growing:
             small = left <= 2 * len(index.lengths) or 2 * left < len(last.index.lengths)
             if not small or len(last.data) > _MOST_BYTES:
                 break
-            index, paths = joined([last.read().of(alive), index]), [*(path for _, path in own), *paths]
-            first = begin
-            self._segments.pop()
+            index = joined([self._segments.pop().read().of(alive), index])
+            paths, first = [*(path for _, path in own), *paths], begin
         for place, path in enumerate(paths, first):
             self._rows[path] = self._rows[path]._replace(place=place)
         self._segments.append(Segment(to_bytes(index)))
@@ -205,9 +192,9 @@ def _book(rows: bytes, *segments: bytes) -> Book:
 
 def _row(values: Sequence[object], files: int) -> Row:
     row = Row(*values)  # type: ignore[arg-type]  # seen to below
-    numbers = type(row.tokens) is type(row.place) is int and row.tokens >= 0 and -1 <= row.place < files
-    texts = all(isinstance(each, str) for each in (row.stamp, row.language, row.key))
-    if not (numbers and texts and (row.reason is None or row.reason in REASONS)):
+    kinds = [type(each) for each in (row.stamp, row.language, row.key, row.tokens, row.place)]
+    fits = row.reason in {None, *REASONS} and row.tokens >= 0 and -1 <= row.place < files
+    if kinds != [str, str, str, int, int] or not fits:
         raise ValueError("no row")
     return row
 
