@@ -96,9 +96,8 @@ def term_number(term: str) -> int:
 
 
 def _number(text: str) -> int:
-    return int.from_bytes(
-        hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4).digest(), "little"
-    )
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4)
+    return int.from_bytes(digest.digest(), "little")
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,11 +129,8 @@ class FileIndex:
         """Return where terms, uint64 [Q], stand: for each cell its piece, its term's place in Q, and how often."""
         first, stop = np.searchsorted(self.cells, wanted), np.searchsorted(self.cells, wanted | _LOW, "right")
         at = ranges(first, stop - first)
-        return (
-            (self.cells[at] & _LOW).astype(np.int64),
-            np.repeat(np.arange(len(wanted)), stop - first),
-            self.times[at],
-        )
+        term = np.repeat(np.arange(len(wanted)), stop - first)
+        return (self.cells[at] & _LOW).astype(np.int64), term, self.times[at]
 
     def of(self, files: IntArray) -> FileIndex:
         """Return the index of some of the files, int64, in any order."""
@@ -182,8 +178,7 @@ def index_file(text: str, language: str) -> FileIndex:
     names, term, line = terms.occurrences()
     numbers = np.array([term_number(name) if len(name) > 1 else 0 for name in names], np.uint64)
     piece = np.searchsorted(spans[:, 1], np.arange(len(lines)), side="right")
-    # No query has a term of one character.
-    told = numbers[term] > 0
+    told = numbers[term] > 0  # no query has a term of one character
     cells, times = np.unique(numbers[term[told]] + piece[line[told]].astype(np.uint64), return_counts=True)
     return FileIndex(
         lines=np.array([len(lines)]),

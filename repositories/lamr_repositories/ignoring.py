@@ -91,7 +91,6 @@ class Patterns:
         self._names, self._paths, self._budget = _Table(), _Table(), budget
         self._folders: dict[bytes, bool] = {}
         self._lines, self._decided = list(lines), set[int]()
-        self._is_empty = not any(self._lines)
         self.broken: list[bytes] = []
         for number, line in enumerate(self._lines):
             text = _without_spaces(line)
@@ -119,7 +118,7 @@ class Patterns:
 
     def covers(self, path: str) -> bool:
         """Return whether the patterns match a file, or a folder that it is in."""
-        if self._is_empty:
+        if not any(self._lines):
             return False
         data = path.encode("utf-8", "replace")
         folder = data.rpartition(b"/")[0]

@@ -3,9 +3,8 @@
 A file that hasn't changed is recognized by its path, from which its language is told, and by its source's stamp, which
 stands for its content; it isn't read. One without a stamp is read, and indexed if its content is another one.
 
-The `Book` of a repository is kept in a cache: the list of its files, and the segments that index them. Changed files
-become a segment of their own, and small segments, and those of which little is left, a part of it. A segment's name is
-its content's, and all that changes is written at once, so any number of processes may write.
+The `Book` of a repository is kept in a cache. Changed files become a segment, and small segments, and those of which
+little is left, a part of it. All that changes is written at once, so any number of processes may write.
 """
 
 import contextlib
@@ -49,7 +48,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Book:
-    """The files of a repository by path, and the segments; it never changes."""
+    """The files of a repository by path, and the segments that index them; it never changes."""
 
     rows: Mapping[str, Row] = field(default_factory=dict)
     segments: tuple[Segment, ...] = ()
@@ -62,8 +61,7 @@ class RepositoryIndex:
     files: list[ListedFile]
     rows: list[Row]
     pieces: Pieces
-    cached: int
-    """How many files weren't indexed anew."""
+    cached: int  # how many files weren't indexed anew
 
 
 def index_repository(  # noqa: PLR0913  # what is read, by which rules, and what keeps what is found
@@ -173,8 +171,7 @@ class _Growing:
 
 def read_book(cache: Cache, name: str) -> Book:
     """Return what is kept of a repository; an empty book where that is nothing, or damaged."""
-    head = cache.get(KIND, [_entry(name)]).get(_entry(name), b"")
-    names, _, rows = head.partition(b"\n")
+    names, _, rows = cache.get(KIND, [_entry(name)]).get(_entry(name), b"").partition(b"\n")
     wanted = names.decode("ascii", "replace").split()
     data = cache.get(KIND, wanted)
     try:

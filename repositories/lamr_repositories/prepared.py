@@ -99,13 +99,7 @@ class Prepared:
     """
 
     def __init__(self, source: FileSource, about: PackHead, options: PackOptions, tools: Tools) -> None:
-        """Index and rank.
-
-        Args:
-            source: the repository.
-            about: the query, and what the repository is called.
-            options: the budget among them is the largest that will be asked for.
-            tools: see `Tools`.
+        """Index and rank. The budget of the options is the largest that will be asked for.
 
         Raises:
             RepositoryError: a pattern can't be used, or the repository can't be listed.
@@ -137,10 +131,7 @@ class Prepared:
         self._seconds = StageSeconds(tools.fetch_seconds, index, rank, model)
 
     def pack(self, max_tokens: int | None = None, form: str | None = None) -> PackResult:
-        """Share a budget and write.
-
-        Args:
-            max_tokens, form: take the place of those of the options.
+        """Share a budget and write. Budget and format take the place of those of the options.
 
         Raises:
             BudgetError: not even the head of the pack fits into the budget.
@@ -159,7 +150,7 @@ class Prepared:
             options.max_tokens,
             options.line_numbers,
             {path: row.language for path, row in rows.items()},
-            lambda path: self._read([self._ranked.place[path]])[0][0],
+            lambda paths: [source for source, _ in self._read([self._ranked.place[each] for each in paths])],
             by_path=options.order == "path",
         )
         written = writer.write(
@@ -209,11 +200,9 @@ class Prepared:
         if guessed:
             self._tools.notes.append(f"not UTF-8, and read as what seems likeliest: {_some(guessed)}")
         chosen = [(file, source) for file, (source, _) in zip(files, read, strict=True) if source]
-        if len(chosen) < len(files):
-            changed = len(files) - len(chosen)
-            self._tools.notes.append(
-                f"left out {changed} of the best files: they changed while the pack was made"
-            )
+        if changed := len(files) - len(chosen):
+            said = f"left out {changed} of the best files: they changed while the pack was made"
+            self._tools.notes.append(said)
         return chosen
 
     def _read(self, files: Sequence[int]) -> list[tuple[SourceFile | None, str]]:

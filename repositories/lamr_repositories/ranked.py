@@ -93,12 +93,8 @@ def penalties(pieces: Pieces, of_files: Float64Array) -> Float64Array:
 def by_words(lexical: Float64Array, of_files: Float64Array, file: IntArray) -> tuple[Float64Array, BoolArray]:
     """Return the scores by words alone of P pieces, float64 [P], and whether they compete, bool [P].
 
-    Those compete in which, or next to which, a word of the query stands.
-
-    Args:
-        lexical: float64 [P], BM25 of each piece, the repository's best being 1.
-        of_files: float64 [F], BM25 of each of F files, the best being 1.
-        file: int64 [P], the file of each piece, ascending.
+    Those compete in which, or next to which, a word of the query stands. Given are BM25 of each piece, float64 [P], and
+    of each of F files, float64 [F], the repository's best being 1, and the file of each piece, int64 [P], ascending.
     """
     before, after = np.pad(lexical, 1)[:-2], np.pad(lexical, 1)[2:]
     same = np.diff(file, prepend=-1, append=len(of_files)) == 0

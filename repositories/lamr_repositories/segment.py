@@ -17,7 +17,6 @@ from lamr_repositories.file_index import FileIndex
 
 _CELLS = 4_096
 """Of a block, about."""
-_MOST_BITS = 16
 _MOST = 1 << 24  # lines of a file, and definitions around another one
 Numbers = NDArray[np.uint64]
 
@@ -52,12 +51,9 @@ class Segment:
         Raises:
             ValueError, IndexError: a block is damaged.
         """
-        blocks = (
-            range(1 << self._bits)
-            if wanted is None
-            else np.unique(wanted >> np.uint64(64 - self._bits)).tolist()
-        )
-        read = [np.zeros((3, 0), np.int64), *(self._cells(int(block)) for block in blocks)]
+        every = np.arange(1 << self._bits)
+        blocks = every if wanted is None else np.unique(wanted >> np.uint64(64 - self._bits))
+        read = [np.zeros((3, 0), np.int64), *map(self._cells, blocks.tolist())]
         numbers, piece, times = np.concatenate(read, axis=1)
         return replace(self.index, cells=((numbers << 32) + piece).astype(np.uint64), times=times)
 
@@ -107,7 +103,7 @@ def _fits(index: FileIndex) -> bool:
 
 def to_bytes(index: FileIndex) -> bytes:
     """Return an index as `Segment` reads it."""
-    bits = min(max(len(index.cells) // _CELLS, 2).bit_length() - 1, _MOST_BITS)
+    bits = max(len(index.cells) // _CELLS, 2).bit_length() - 1
     gaps, heights = np.diff(index.spans.reshape(-1), prepend=0).reshape(-1, 2).T
     rows, depths = index.definitions.T
     pieces = (gaps, heights, index.lengths, index.digests)

@@ -130,7 +130,7 @@ class Writer:
         max_tokens: the budget.
         line_numbers: whether lines carry their numbers.
         languages: the languages' names, by path.
-        read: gives the text of a file that is as it was when it was indexed, by path; None for one that isn't.
+        read: gives the texts of files by path; None for one that isn't as it was when it was indexed.
         by_path: whether files stand in the order of their paths, and not of their best lines' scores.
     """
 
@@ -139,7 +139,7 @@ class Writer:
     max_tokens: int
     line_numbers: bool
     languages: Mapping[str, str]
-    read: Callable[[str], SourceFile | None]
+    read: Callable[[Sequence[str]], Sequence[SourceFile | None]]
     by_path: bool = False
 
     def write(
@@ -165,43 +165,28 @@ class Writer:
         # No more are made than are used when every competitor gets into the pack.
         outlined = list(itertools.islice(ranked, MOST_OUTLINES + len(competitors)))
         form = self.form.closed(paths, [about.query, *(each.source.text for each in competitors)])
-        return replace(self, form=form)._filled(about, paths, competitors, outlined, on_progress)
-
-    def _filled(
-        self,
-        about: PackHead,
-        paths: Sequence[str],
-        competitors: Sequence[Competitor],
-        outlined: Sequence[Outlined],
-        on_progress: Callable[[int, int], None] | None,
-    ) -> WrittenPack:
-        """Fill the budget in a form that nothing in the pack imitates; arguments and errors are those of `write`."""
-        head, tree = self._head(about, paths)
-        around = head + tree + "".join(self.form.files) + "".join(self.form.outlines) + self.form.tail
-        limit = self.max_tokens - self.counter.count_tokens(around)
-        allocation = Allocation(competitors, self._prices)
+        writer, count = replace(self, form=form), self.counter.count_tokens
+        tree = tree_within(paths, int(self.max_tokens * TREE_SHARE), count)
+        begun = form.head(about) + (form.tree(tree) if tree else "")
+        limit = self.max_tokens - count("".join([begun, *form.files, *form.outlines, form.tail]))
+        allocation = Allocation(competitors, writer._prices)
         allocation.fill(int(limit * (1 - NAMES_SHARE)), on_progress)
         allocation.bind(limit)
         for _ in range(_ROUNDS):
             allocation.fill(limit, on_progress)
-            written = self._written(head + tree, allocation)
-            spare = allocation.tokens - self._tokens_of(written.parts)
+            written = writer._written(begun, allocation)
+            spare = allocation.tokens - count(form.between.join(map(writer._file, written.parts)))
             if written.tokens > self.max_tokens or spare < self.max_tokens * _WORTH_IT:
                 break
             limit += spare
         # What was taken last is given up until the pack fits, and the tree at the very end.
         while written.tokens > self.max_tokens and allocation.drop_last():
-            written = self._written(head + tree, allocation)
+            written = writer._written(begun, allocation)
         if written.tokens > self.max_tokens:
-            written = self._written(head, allocation)
+            written = writer._written(form.head(about), allocation)
         if written.tokens > self.max_tokens:
             raise BudgetError(written.tokens, self.max_tokens)
-        return self._outlined(written, outlined)
-
-    def _head(self, about: PackHead, paths: Sequence[str]) -> tuple[str, str]:
-        """Return the head and the tree's section."""
-        text = tree_within(paths, int(self.max_tokens * TREE_SHARE), self.counter.count_tokens)
-        return self.form.head(about), self.form.tree(text) if text else ""
+        return writer._outlined(written, outlined)
 
     def _prices(self, each: Competitor, document: Document) -> PartPrices:
         form, path = self.form, each.source.path
@@ -228,9 +213,6 @@ class Writer:
         path = each.part.competitor.source.path
         return self.form.file(FileText(path, self.languages[path], each.text, each.cuts))
 
-    def _tokens_of(self, parts: Sequence[WrittenPart]) -> int:
-        return self.counter.count_tokens(self.form.between.join(map(self._file, parts)))
-
     def _outlined(self, written: WrittenPack, outlines: Sequence[Outlined]) -> WrittenPack:
         """Return a pack with as many outlines as fit into what is left."""
         form = self.form
@@ -253,28 +235,25 @@ class Writer:
         others = [each for each in outlines if each.path not in inside][:MOST_OUTLINES]
         prices = self.counter.count_each([each.path for each in others]).tolist()
         most = left * ONE_OUTLINE_SHARE
+        # Most are too long whatever their lines are, so their files aren't read.
+        least = (price + _LEAST_LINE * len(each.outer) for each, price in zip(others, prices, strict=True))
+        short = [each for each, tokens in zip(others, least, strict=True) if tokens <= most]
         shown: dict[str, list[str]] = {}
-        for each, price in zip(others, prices, strict=True):
-            # Most are too long whatever their lines are, so their files aren't read.
-            if price + _LEAST_LINE * len(each.outer) > min(most, left):
-                continue
-            fitting = [(lines, cost) for lines, cost in self._priced(each) if cost <= min(most, left)]
+        for each, source in zip(short, self.read([each.path for each in short]), strict=True):
+            priced = [] if source is None else self._priced(each, source)
+            fitting = [(lines, cost) for lines, cost in priced if cost <= min(most, left)]
             if fitting and fitting[0][0]:
                 shown[each.path] = fitting[0][0]
                 left -= fitting[0][1]
         return shown
 
-    def _priced(self, each: Outlined) -> list[tuple[list[str], int]]:
+    def _priced(self, each: Outlined, source: SourceFile) -> list[tuple[list[str], int]]:
         """Return an outline and what stands for it where there is less room, with their tokens.
 
-        There is none of a file that has changed, or whose lines imitate the format's marks.
+        There is none of a file whose lines imitate the format's marks.
         """
-        source = self.read(each.path)
-        forms = (
-            [] if source is None else [each.lines(source, some) for some in (each.definitions, each.outer)]
-        )
-        names = "\n".join(map(visible, forms[0] if forms else ()))
-        if not forms or self.form.mark(names, "") != self.form.mark("", ""):
+        forms = [each.lines(source, some) for some in (each.definitions, each.outer)]
+        if self.form.mark("\n".join(map(visible, forms[0])), "") != self.form.mark("", ""):
             return []
         texts = [self.form.outline(each.path, lines) + self.form.between for lines in forms]
         return list(zip(forms, self.counter.count_each(texts).tolist(), strict=True))

@@ -30,11 +30,14 @@ def outlined(path: str, count: int, outer: int) -> Outlined:
     return Outlined(path, np.stack([rows, (rows >= outer).astype(np.int64)], axis=1))
 
 
-def read(path: str) -> SourceFile:
-    """The text of a file: a hundred functions; those whose names begin with "other" define their names."""
+def read(paths: Sequence[str]) -> list[SourceFile]:
+    """The texts of files: a hundred functions each; those whose names begin with "other" define their names."""
     functions = "".join(f"def f{number}():\n" for number in range(100))
-    named = f"{visible(path.removeprefix('other '))}()\n"
-    return SourceFile(named if path.startswith("other") else functions, path, listed=False)
+    texts = [
+        f"{visible(path.removeprefix('other '))}()\n" if path.startswith("other") else functions
+        for path in paths
+    ]
+    return [SourceFile(text, path, listed=False) for text, path in zip(texts, paths, strict=True)]
 
 
 def test_one_long_outline_leaves_room_for_others() -> None:
@@ -190,7 +193,9 @@ def test_an_outline_that_imitates_marks_or_has_changed_is_left_out(form: str) ->
         900,
         line_numbers=False,
         languages={},
-        read=lambda path: SourceFile(texts[path], path, listed=False) if path in texts else None,
+        read=lambda paths: [
+            SourceFile(texts[path], path, listed=False) if path in texts else None for path in paths
+        ],
     )
     outlines = [outlined(path, 1, 1) for path in ("a.py", "b.py", "c.py")]
     written = writer.write(PackHead("q", "r"), ["a.py", "b.py", "c.py"], [], outlines)
