@@ -4,5 +4,4 @@
     python -m benchmarks.NAME         # one of them; --help names its options, --json prints its figures for machines
 
 Both are run from the root of a checkout. A program here is a parser and a function that yields figures; `report.py`
-prints them.
-"""
+prints them."""

@@ -4,8 +4,7 @@
 
 Each program can be run alone and prints more; `--full` and `--seconds` of some measure for longer. Everything that the
 programs found is written to a JSON file with the table. The exit code is 1 if a target is missed and 2 if a program
-gave no figures.
-"""
+gave no figures."""
 
 import argparse
 import json

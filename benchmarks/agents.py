@@ -6,8 +6,7 @@ The hook of each host is timed as the host runs it, a process a call with the co
 local server, on a file of about 2,000 lines, and on a small result, which the server needn't see. `lamr-hook` is the
 command that teams check in. Hosts whose plugins are JavaScript are played by node. Gemini CLI calls its hook once more
 for what takes a result's place, which counts. CPU times hold on a busy machine, those by the clock don't. Named cuts
-are made on installed Python files with random masks like a model's, as they are and within a budget.
-"""
+are made on installed Python files with random masks like a model's, as they are and within a budget."""
 
 import argparse
 import json

@@ -3,8 +3,7 @@
     python -m benchmarks.client [--repository DIR] [--json]
 
 The transport of these measurements answers at once (or after a fixed delay), so what is left is tokenizing, chunking,
-merging and post-processing. Ratios are against the bare tokenizer and against one request at a time.
-"""
+merging and post-processing. Ratios are against the bare tokenizer and against one request at a time."""
 
 import argparse
 import os

@@ -3,8 +3,7 @@
     python -m benchmarks.decoding [--json]
 
 Times are the median CPU time of several calls in one thread, so that a busy machine disturbs them little. The ratios
-are taken against torch and pytorch-crf, which must be installed.
-"""
+are taken against torch and pytorch-crf, which must be installed."""
 
 import os
 

@@ -5,8 +5,7 @@
 The model has the shape of lamr-mini (MiniLM-L6 and 384 fused features; `--fused-width 1152` leaves the three layers
 unprojected). Its weights are random unless a backbone's folder is named, and errors mean something only with real
 weights. Times are CPU seconds over threads, medians of calls that take turns, so that a busy machine disturbs them
-little.
-"""
+little."""
 
 import argparse
 import sys

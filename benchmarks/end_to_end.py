@@ -5,8 +5,7 @@ grows with the text.
 
 Times are of this machine; the two ways run in turn, so their ratio holds. Growth is that of prunes in process with the
 model, which is what a user waits for: at 1K, 10K and 100K tokens of the standard library, and with `--full` at 1M,
-which takes minutes.
-"""
+which takes minutes."""
 
 import argparse
 import statistics

@@ -4,8 +4,7 @@
 
 Random weights, bf16, PyTorch, in the shapes of Qwen3-0.6B and of lamr-mini; for the latter a step of training as well.
 The rate of a bf16 matrix product of the large model's own widths is measured in the same run, and what counts is
-the share of it that the linear layers reach. Without a GPU nothing is measured, and a note says so.
-"""
+the share of it that the linear layers reach. Without a GPU nothing is measured, and a note says so."""
 
 from __future__ import annotations
 

@@ -7,8 +7,7 @@ Every language that has a grammar reads every text, so that most texts are anoth
 times are CPU times. A factor counts where the longer text takes 50 ms.
 
 With `--within`, a pruner gets so much time for each of some of these texts, of 30 and 90 kB. Its clock is the CPU time
-of the process, with one thread, so that a busy machine makes no answer late.
-"""
+of the process, with one thread, so that a busy machine makes no answer late."""
 
 import argparse
 import json

@@ -4,8 +4,7 @@
 
 CPU times are the least of the rounds, since load on the machine only ever adds to them; ratios come from one run. The
 large text is made of whole installed files, and its growth compares it with its own parts of 2,000 lines. Imports,
-first calls and memory are those of new processes. Notes profile what is left of a call.
-"""
+first calls and memory are those of new processes. Notes profile what is left of a call."""
 
 import argparse
 import cProfile

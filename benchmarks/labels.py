@@ -3,8 +3,8 @@
     python -m benchmarks.labels [--records 1000] [--json]
 
 The records ask about 200-line windows of the standard library and the installed packages, no two about the same text,
-so that no parse is used twice. The rate that has a target is by CPU time, which a busy machine disturbs little.
-"""
+so that no parse is used twice. The rate that has a target is by CPU time, which a busy machine disturbs
+little."""
 
 import argparse
 import ast

@@ -8,8 +8,7 @@ that engine isn't installed it runs on the next one, and a note says so. The tim
 that ran, times 28 over their number, plus the fusion block's. Operations are those of the products
 (`qwen_shape.Operations`). Beside them stands the rate of bare products of the layers' own shapes, measured in turn with
 the encoder: PyTorch's in bf16 where the processor has it and in fp32 elsewhere, or the engine's own where that is
-faster and not int8. The decoder on features of this width and four copies of them are timed as well.
-"""
+faster and not int8. The decoder on features of this width and four copies of them are timed as well."""
 
 import argparse
 import gc

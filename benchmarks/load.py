@@ -1,7 +1,7 @@
 """Load on a served model: random chunks, a closed and an open loop, and the server's processes and their memory.
 
-A library for `memory.py`, `overload.py`, `serving.py`, `throughput.py` and `end_to_end.py`. It starts no server.
-"""
+A library for `memory.py`, `overload.py`, `serving.py`, `throughput.py` and `end_to_end.py`. It starts no
+server."""
 
 import sys
 import threading

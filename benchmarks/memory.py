@@ -7,8 +7,7 @@ Sends chunks of mixed lengths, 16 always in flight, and compares the resident si
 after 500 of them with that after 100; with `--full`, after 5,000 with that after 500, which is what the target is for.
 
 With `--prunes` this process prunes so many new texts of all languages at `instant`; with `--http` a `lamr http` does.
-The size at the end is compared with that after 5,000, or after a tenth of fewer.
-"""
+The size at the end is compared with that after 5,000, or after a tenth of fewer."""
 
 import argparse
 import http.client

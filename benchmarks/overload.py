@@ -5,8 +5,7 @@
 Finds the server's capacity in chunks a second with 16 always in flight, then offers 0.8 times as much and twice as
 much, whether answers come or not, at random times as many independent callers would (`--even`: at even intervals).
 Every request must end: it is answered, or refused with the overloaded error. `--queue` and `--wait` try
-another `max_queue_size` and `default_timeout_microseconds` of the encoder than the repository's.
-"""
+another `max_queue_size` and `default_timeout_microseconds` of the encoder than the repository's."""
 
 import argparse
 import re

@@ -5,8 +5,7 @@
 Each repository is packed three times by the command, with a cache of its own that begins empty: a question, another
 one, and the first one again. A repository may be a work tree or bare; its last revision is packed. Seconds are those
 of the stages as the command tells them, and those of the whole process by the clock; memory is the process's largest
-resident set. What is unchanged for later questions is the index.
-"""
+resident set. What is unchanged for later questions is the index."""
 
 import argparse
 import json

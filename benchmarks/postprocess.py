@@ -3,8 +3,7 @@
     python -m benchmarks.postprocess [--json]
 
 Times are of one core (CPU time). The texts are made of installed Python files, and the mask is like a model's: runs of
-3 to 15 lines anywhere.
-"""
+3 to 15 lines anywhere."""
 
 import argparse
 import sys

@@ -1,8 +1,7 @@
 """An encoder in the shape of Qwen3-0.6B with random weights, and how many operations its products take.
 
 `gpu.py` and `large_encoder.py` use it. Fewer layers of the true width and a smaller vocabulary save memory: all layers
-are alike, and a look-up takes no longer in a large table of embeddings than in a small one.
-"""
+are alike, and a look-up takes no longer in a large table of embeddings than in a small one."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """What a benchmark reports: figures beside their targets, printed as lines or as one JSON object.
 
 Every program of this folder is a parser and a function that takes the options and yields figures and notes as it
-measures them. This module prints them and derives the exit code. It measures nothing.
-"""
+measures them. This module prints them and derives the exit code. It measures nothing."""
 
 import argparse
 import json

@@ -5,8 +5,7 @@
 
 Every file is pruned in process by the bundled model for questions made of its own name and words, with the default
 threshold, a budget, a ratio and line numbers. The hash is over the text, the kept lines, the reasons and the line
-scores, so that a difference in the last digit of a score shows as well.
-"""
+scores, so that a difference in the last digit of a score shows as well."""
 
 import argparse
 import hashlib

@@ -11,8 +11,7 @@ For N rows in H hours on machines with C CPUs, from the best rate r on Ray of th
 
     CPU hours = N k / (3600 r)
     machines  = CPU hours / (H C), rounded up
-    cost      = CPU hours / C x price of a machine's hour
-"""
+    cost      = CPU hours / C x price of a machine's hour"""
 
 import argparse
 import json

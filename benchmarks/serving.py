@@ -4,8 +4,8 @@
 
 Measures the latency that Triton adds to one request of 400 tokens, or of the model's window if that is less; the
 throughput and mean batch sizes of 64 concurrent requests of different lengths; and the memory of the server and its
-model processes. Direct calls and requests alternate in blocks, since the machine's load changes during the run.
-"""
+model processes. Direct calls and requests alternate in blocks, since the machine's load changes during the
+run."""
 
 import argparse
 import statistics

@@ -20,8 +20,7 @@ def server_session(
         path: the ONNX file.
         threads: threads of one run.
         accelerators: execution providers as in `OnnxModelConfig`; none means onnxruntime's own on the CPU.
-        entries: further `session.*` entries.
-    """
+        entries: further `session.*` entries."""
     parameters = {"intra_op_thread_count": str(threads), **(entries or {})}
     config = OnnxModelConfig("", "", (), (), (), {}, parameters, accelerators or {})
     providers = choose_providers(config, "CPU", 0, onnxruntime.get_available_providers())

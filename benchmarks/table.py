@@ -1,7 +1,6 @@
 """The rows of the whole run's table: every figure that has a target, and those that no single program has.
 
-This module reads what the programs found. It runs nothing and prints nothing.
-"""
+This module reads what the programs found. It runs nothing and prints nothing."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,8 +23,7 @@ def rows(figures: Figures, shipped: Mapping[str, Any]) -> Iterator[tuple[str, Fi
 
     Args:
         figures: what each program that ran reported; empty where it failed.
-        shipped: the report that `lamr export` wrote beside the shipped encoder.
-    """
+        shipped: the report that `lamr export` wrote beside the shipped encoder."""
     for program, reported in figures.items():
         yield from ((program, figure) for figure in reported if figure.target is not None)
         if not reported and program != "gpu":  # which reports nothing on a machine without a GPU

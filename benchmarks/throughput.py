@@ -6,8 +6,7 @@ The trace has the sizes of 2,894 production requests: 59.5 % under 1,000 tokens,
 5,000 to 20,000. The baseline pads every 8,192 tokens to 8,192 and runs one sequence at a time in PyTorch; its weights
 are random, in the shape of the served model but for 8,192 positions, since time doesn't depend on weights. The baseline
 runs before and after the served trace. What the encoder's packing gains and what share of the CPUs' time isn't the
-encoder's are measured as well.
-"""
+encoder's are measured as well."""
 
 import argparse
 import math

@@ -4,8 +4,7 @@
 
 FOLDER holds a `tokenizer.json` for each table, as `o200k.json`. The figure of an ending is the sum of a table's counts
 over that of the real ones. `--fit` prints tables that are fitted to these texts, each ending as heavy as the others, in
-place of figures: by least squares of relative errors, with a little pull towards one token a piece.
-"""
+place of figures: by least squares of relative errors, with a little pull towards one token a piece."""
 
 import argparse
 import json

@@ -171,5 +171,5 @@ def test_the_release_of_the_image_stands_in_one_place() -> None:
     assert [str(path) for path in places if again.search(path.read_text(encoding="utf-8"))] == []
 
 
-def test_the_table_of_the_newest_syntax_is_what_its_program_prints() -> None:
+def test_what_reads_the_newest_syntax_is_what_the_program_prints() -> None:
     assert f"\n\n{newest_syntax()}\n\n" in (ROOT / "docs/lab/repair.md").read_text(encoding="utf-8")

@@ -37,8 +37,7 @@ def wordpiece() -> Tokenizer:
     """Uncased, drops white space, as BERT's; truncates and pads by default, as sentence models' files do.
 
     Its entries are the corpus's words and characters. (A trainer breaks ties by chance, so ids would change from run
-    to run, and with them what `answer` says.)
-    """
+    to run, and with them what `answer` says.)"""
     normalizer, splitter = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
     words = {word for text in CORPUS for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text))}
     marks = sorted({mark for word in words for mark in word})
@@ -113,8 +112,7 @@ _BASE, _CONSTANT = 1000.0, 40.0  # so large that the LayerNorm and the GELU of t
 def line_weights(words: tuple[str, ...] = ("area", "shape"), **weights: float) -> LineWeights:
     """A line model and a reader whose log-odds of a line are weighted sums: of inputs, and of what the encoder says.
 
-    The reader adds the line model's log-odds to its own.
-    """
+    The reader adds the line model's log-odds to its own."""
     encoder = {name: weights.pop(name) for name in ENCODER_OUTPUTS if name in weights}
     count = len(READER_FEATURES)
     last = np.zeros(1 + count)

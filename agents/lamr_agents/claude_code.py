@@ -6,8 +6,7 @@ markers carry.
 
 The hook of a sub-agent's call names the session's transcript and the sub-agent. That agent's steps lie in a file of its
 own beside it, or (before 2.1.233) in the same file. Where neither has them yet, the prompt counts that the sub-agent
-was given. What the session's own agent says is about something else.
-"""
+was given. What the session's own agent says is about something else."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -4,8 +4,7 @@ The host takes the reason of a hook that stops the result for the result itself,
 gives a hook some 40,000 characters, and of a reason it shows 10,000 bytes.
 
 Most models of the host work in code mode: they write scripts that run commands. A hook is called for these as well, but
-the script gets the output whatever a hook answers, and the model what the script prints.
-"""
+the script gets the output whatever a hook answers, and the model what the script prints."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,8 +1,7 @@
 """Copilot CLI: what its `postToolUse` hook says of a call, and the answer that replaces a tool's result.
 
 The hook names no transcript: the session's log is looked for by its name, in the host's folder. `view` shows files
-without numbers, and refuses whole files from some size on; agents then ask for ranges.
-"""
+without numbers, and refuses whole files from some size on; agents then ask for ranges."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,7 @@
 """Shared by hosts that run lamr in their own process: a pruner, the policy, and originals for `lamr show`.
 
-No command line says there what server, profile and effort it is to be, so that the user's `lamr.toml` does.
-"""
+No command line says there what server, profile and effort it is to be, so that the user's `lamr.toml`
+does."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@ for the project, which `read_file` may read, and `read_file` shows it. The agent
 is called for that one as well, and lets it pass.
 
 The host shortens what a command printed only after the hook, and `read_file` shows as many lines as of any file. So an
-answer has no more characters than the host would show of the output, and no more lines than `read_file` shows.
-"""
+answer has no more characters than the host would show of the output, and no more lines than `read_file`
+shows."""
 
 import contextlib
 import re

@@ -1,8 +1,7 @@
 """The query of a tool call, from what a host knows when the call ends: no parameter and no token of the agent's own.
 
 A host fills in what it has of `Known`, and what is missing gives way to the next best. How much of a long task a model
-reads is the pruner's matter (`query_read` of a result says it).
-"""
+reads is the pruner's matter (`query_read` of a result says it)."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -49,19 +48,12 @@ def known_of(heard: Heard, arguments: Mapping[str, Any], path: str) -> Known:
 
 @dataclass(frozen=True)
 class Intent:
-    """The purpose of reading a tool's result.
+    """The purpose of reading a tool's result."""
 
-    Attributes:
-        query: the pruner's query; empty where nothing is known.
-        task: what the query serves; empty where the task is the query.
-        source: where the query is from.
-        pointed, history: as in `Known`.
-    """
-
-    query: str
-    task: str
-    source: Source
-    pointed: tuple[int, ...] = ()
+    query: str  # the pruner's query; empty where nothing is known
+    task: str  # what the query serves; empty where the task is the query
+    source: Source  # where the query is from
+    pointed: tuple[int, ...] = ()  # pointed, history: as in `Known`
     history: str = ""
 
 

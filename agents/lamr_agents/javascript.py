@@ -2,8 +2,7 @@
 
 A host's file is made of three: `LAMR`, a line of what Python knows; `ask.js`, which runs the hook; and the host's own,
 which reads its events and puts the text in its place. A call holds the session's name, the folder, the tool and its
-input, the text that it shows, whether it failed, and the session's latest messages as the host keeps them.
-"""
+input, the text that it shows, whether it failed, and the session's latest messages as the host keeps them."""
 
 import json
 from collections.abc import Callable, Mapping

@@ -1,8 +1,7 @@
 """LiteLLM's proxy: a callback that prunes new results of tools in the messages on their way to any model.
 
 Name it in the proxy's configuration: `litellm_settings: {callbacks: lamr_agents.litellm_proxy.callback}`. LAMR_SERVER
-or the user's `lamr.toml` names a server; without one, the model runs in the proxy's process.
-"""
+or the user's `lamr.toml` names a server; without one, the model runs in the proxy's process."""
 
 import asyncio
 import functools

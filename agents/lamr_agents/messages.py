@@ -2,8 +2,7 @@
 
 A provider's prompt cache is lost from the first message that differs from the last request's. So only results that came
 after the model's last answer are judged, and what was sent in place of one is remembered and sent again in each later
-request. Messages are OpenAI's for chats, or Anthropic's.
-"""
+request. Messages are OpenAI's for chats, or Anthropic's."""
 
 import hashlib
 import json

@@ -5,8 +5,7 @@ Name one of the two classes as the agent of a run, in its configuration:
 one, the model runs in this process. This module knows that host's agents and environments, from version 2.4 on.
 
 The host writes each observation by a template of its configuration. Most templates leave the middle out of a long
-output, so the template itself is asked what it shows.
-"""
+output, so the template itself is asked what it shows."""
 
 import bisect
 import re

@@ -3,8 +3,7 @@
 Importing this module registers two tools beside the host's own. An agent that names `lamr_terminal` and
 `lamr_file_editor` in their place gets them; the model sees the names and descriptions that it knows. A result is pruned
 before it becomes an event, so the history holds one text of it for good. This module knows that host's tools and
-events, from version 1.58 on.
-"""
+events, from version 1.58 on."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """When a tool's result is pruned, and when it passes untouched: one rule a row with its reason; profiles of these.
 
 Hosts shorten results before and after a hook is asked. What they do before stands in the text itself; what they do
-after is a host's `ShownLimits`. `make test-hosts` finds these by running the hosts.
-"""
+after is a host's `ShownLimits`. `make test-hosts` finds these by running the hosts."""
 
 from __future__ import annotations
 

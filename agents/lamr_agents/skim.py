@@ -3,8 +3,7 @@
 Hooks, servers and the replay of sessions all come through `skim`. A text is judged in its parts: what a host left of a
 file, with its notices between. Where a host leaves out the middle, the numbers of what follows are the file's only if
 somebody knows them: the notice, by the number of all lines, or the file itself, by what the text shows of its end.
-Otherwise no number is said.
-"""
+Otherwise no number is said."""
 
 import logging
 import re
@@ -154,12 +153,8 @@ def _bare(text: str) -> list[str]:
 
 def renumbered(text: str, kept: Sequence[int], part: TextPart) -> str:
     """The text of a part that was pruned, with the file's numbers in its markers, or counts where nobody knows these.
-
-    Args:
-        text: the lines that are kept and a marker for each run of others, in their order.
-        kept: 1-based numbers of these lines within the part.
-        part: the part as it came.
-    """
+    `text`: the lines that are kept and a marker for each run of others, in their order. `kept`: 1-based numbers of
+    these lines within the part."""
     if part.first == 1 or (part.listed and part.first is not None):
         return text
     shift = None if part.first is None else part.first - 1
@@ -219,9 +214,7 @@ def asked_for(  # noqa: PLR0913  # what a host knows of a call, one keyword a fa
     Args:
         text: the code that a tool showed, without what a host puts around it.
         read: the file, and the range that was asked for.
-        intent: what the agent is after.
-        name, stated, whole, limits: see `ToolResult`.
-    """
+        name, stated, whole, limits: see `ToolResult`."""
     lines = text.count("\n") + (not text.endswith("\n"))
     tokens = approximate_tokens(limits.above + limits.shown(text))
     return ToolResult(
@@ -257,8 +250,7 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
         archive: keeps the original of a cut text that lies in no file; such a text passes without one.
         known: lines of the file that the agent's context holds, by number.
         effort: how much the encoder reads.
-        within: seconds until an answer is wanted, by what was read by then; None for the pruner's own.
-    """
+        within: seconds until an answer is wanted, by what was read by then; None for the pruner's own."""
     ask = _Judge(pruner, intent, policy or Policy(), effort, within)
     shown = _pruned(ask, asked, archive)
     return shown if ask.policy.repeats or shown.cut or shown.failed else _without_known(asked, shown, known)

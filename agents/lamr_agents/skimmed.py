@@ -1,8 +1,7 @@
 """The text that an agent is shown for a result, and all messages of lamr about it.
 
 An agent acts on whatever stands in its context. So these words say what to do with the file, and nothing of lamr. The
-words for a call that fails before this package is imported are `thin`'s.
-"""
+words for a call that fails before this package is imported are `thin`'s."""
 
 import re
 from collections.abc import Sequence

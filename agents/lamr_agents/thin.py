@@ -3,8 +3,7 @@
 It runs as `python -I -S thin.py --socket PATH …` at each call, so it imports little, and nothing but the standard
 library. Small results end here. If no server listens, it starts one and waits for it, all within a time limit; then,
 and whenever something fails, the host's result stays as it is and the answer says why. Code goes to a server of the
-same user only, over a socket in a folder where nobody else can put one.
-"""
+same user only, over a socket in a folder where nobody else can put one."""
 
 import os
 import socket

@@ -2,8 +2,8 @@
 
 Sessions grow by hundreds of megabytes, and a hook must answer at once. So each call reads a bounded part: the last
 mebibyte whole; where the user doesn't speak there, the sixteen before it for the user's words alone; else the log's
-beginning, where the session's first task stands. Only regular files are opened: another could hold whoever opens it.
-"""
+beginning, where the session's first task stands. Only regular files are opened: another could hold whoever opens
+it."""
 
 import os
 import stat

@@ -1,8 +1,7 @@
 """How a client says who it is, which model it asks and which trace it acts in, and what a front says to one that comes
 too often; and how long a client waits.
 
-Both sides read it here.
-"""
+Both sides read it here."""
 
 import re
 

@@ -1,7 +1,6 @@
 """The type of most arrays here, the numbers of several ranges as one array, sums of rows, and log-odds.
 
-Scores are added and averaged as log-odds. Knows numbers only.
-"""
+Scores are added and averaged as log-odds. Knows numbers only."""
 
 from __future__ import annotations
 
@@ -27,8 +26,7 @@ def ranges(firsts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.
         lengths: int64 [R], how many numbers each range has.
 
     Returns:
-        int64 [sum of lengths].
-    """
+        int64 [sum of lengths]."""
     steps: NDArray[np.int64] = firsts - np.cumsum(lengths) + lengths
     numbers: NDArray[np.int64] = np.repeat(steps, lengths) + np.arange(lengths.sum())
     return numbers
@@ -36,17 +34,12 @@ def ranges(firsts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.
 
 @dataclass(frozen=True, eq=False)
 class SegmentedRows:
-    """Segments of rows of a table, in the order in which they are added.
+    """Segments of rows of a table, in the order in which they are added."""
 
-    Attributes:
-        longest: int64 [S], the segments, longer ones first.
-        ranks: the first rows of all segments that have any, then the second ones, and so on, because most segments are
-            short.
-        rest, starts: the other rows of the longest segments, and where those of each begin.
-    """
-
-    longest: NDArray[np.int64]
+    longest: NDArray[np.int64]  # [S], the segments, longer ones first
+    # the first rows of all segments that have any, then the second ones, and so on, because most segments are short
     ranks: tuple[NDArray[np.int64], ...]
+    # rest, starts: the other rows of the longest segments, and where those of each begin
     rest: NDArray[np.int64]
     starts: NDArray[np.int64]
 
@@ -79,11 +72,8 @@ def sums_of_segments(rows: Float32Array, starts: NDArray[np.int64]) -> Float32Ar
     """Return the sums of segments of rows, float32 [S, d], with numpy's own order of additions.
 
     Segments are taken a few at a time: numpy reads their rows once for each column, so they should stay in the cache.
-
-    Args:
-        rows: float32 [n, d].
-        starts: int64 [S], the first row of each segment, from 0; each ends where the next one begins.
-    """
+    `rows`: float32 [n, d]. `starts`: int64 [S], the first row of each segment, from 0; each ends where the next one
+    begins."""
     sums = np.empty((len(starts), rows.shape[1]), np.float32)
     for first in range(0, len(starts), _SEGMENTS_AT_ONCE):
         some = starts[first : first + _SEGMENTS_AT_ONCE + 1]

@@ -2,8 +2,7 @@
 
 The current folder may be a stranger's repository, and a file `random.py` there must never run. Python looks there by
 itself, for `python -c`, `python -m` and for whatever embeds it, so that every process of lamr stands in a folder that
-strangers can't write to, and imports from folders that are named to it.
-"""
+strangers can't write to, and imports from folders that are named to it."""
 
 import contextlib
 import os
@@ -49,12 +48,8 @@ def environment() -> dict[str, str]:
 
 def python(module: str, function: str, *arguments: str) -> list[str]:
     """Return the command that runs a function of a module in another Python, with this process's own path.
-
-    Args:
-        module: the module's full name.
-        function: takes nothing; `sys.argv[1:]` holds the arguments.
-        arguments: the function's, which everybody on the machine can read.
-    """
+    `function`: takes nothing; `sys.argv[1:]` holds the arguments. `arguments`: the function's, which everybody on the
+    machine can read."""
     code = f"import sys; sys.path[:] = {import_path()!r}; from {module} import {function}; {function}()"
     return [sys.executable, "-c", code, *arguments]
 

@@ -14,8 +14,8 @@ LamrError
     └── DeadlineExceededError             no answer within the timeout
 
 Each package adds the errors of its own work. This module imports only the standard library, so all can use it.
-Facts are attributes as well as words of the message. `lamr` ends with the exit code of the error that reaches it.
-"""
+Facts are attributes as well as words of the message. `lamr` ends with the exit code of the error that reaches
+it."""
 
 import os
 import re
@@ -46,8 +46,7 @@ class InvalidInputError(LamrError, ValueError):
     Attributes:
         argument: the name of the argument that is wrong; None where several are, or none has a name.
         offset: 0-based place in the argument that is wrong, in characters of a text or bytes of bytes; None where it
-            is not a single place.
-    """
+            is not a single place."""
 
     def __init__(self, message: str, *, argument: str | None = None, offset: int | None = None) -> None:
         super().__init__(message)
@@ -59,8 +58,7 @@ class ModelMismatchError(LamrError):
 
     Attributes:
         path: the file or folder at fault; None where it is the server.
-        server: the address of the server at fault; None where it is a file.
-    """
+        server: the address of the server at fault; None where it is a file."""
 
     exit_code = SERVER_TROUBLE
 
@@ -93,12 +91,9 @@ _DELETE, _PICTURES = 0x7F, 0x2400
 
 
 def visible(text: str, *, lines: bool = False) -> str:
-    """Return a text of somebody else's so that it can be shown: what can't be seen is replaced by pictures or numbers.
-
-    Args:
-        text: names, messages or code, of a repository, a server or whomever.
-        lines: whether tabs and the ends of lines stay as they are.
-    """
+    """Return a text of somebody else's so that it can be shown: what can't be seen is replaced by pictures or
+    numbers. `text`: names, messages or code, of a repository, a server or whomever. `lines`: whether tabs and the
+    ends of lines stay as they are."""
     return (_UNSEEN_IN_LINES if lines else _UNSEEN).sub(_picture, text)
 
 
@@ -145,8 +140,7 @@ class MissingPackageError(LamrError):
     """A package, or a part of one, isn't installed.
 
     Attributes:
-        package: the name of the package or of its missing part.
-    """
+        package: the name of the package or of its missing part."""
 
     def __init__(self, message: str, *, package: str | None = None) -> None:
         super().__init__(message)
@@ -157,8 +151,7 @@ class ServerError(LamrError):
     """The server, or the way to it, failed.
 
     Attributes:
-        server: its address; None for a model in this process.
-    """
+        server: its address; None for a model in this process."""
 
     exit_code = SERVER_TROUBLE
 
@@ -183,8 +176,7 @@ class QuotaExceededError(OverloadedError):
     """The caller asks more than it may: too many requests or bytes in a period, or too many requests at once.
 
     Attributes:
-        retry_after: seconds until asking again makes sense.
-    """
+        retry_after: seconds until asking again makes sense."""
 
     def __init__(self, message: str, *, server: str | None = None, retry_after: float) -> None:
         super().__init__(message, server=server)
@@ -195,8 +187,7 @@ class DeadlineExceededError(ServerError):
     """No answer came within the timeout.
 
     Attributes:
-        timeout: the seconds that the caller would wait; None if the server didn't say.
-    """
+        timeout: the seconds that the caller would wait; None if the server didn't say."""
 
     def __init__(self, message: str, *, server: str | None = None, timeout: float | None = None) -> None:
         super().__init__(message, server=server)

@@ -1,7 +1,6 @@
 """`expression`: `re.compile`, which compiles when the expression is first used.
 
-lamr has more than a hundred expressions, and a call uses a third of them.
-"""
+lamr has more than a hundred expressions, and a call uses a third of them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Reads files of a model repository, which may be anybody's: regular files of a sane size, and nothing else.
 
-A FIFO would keep the reader for ever, and a device can be endless.
-"""
+A FIFO would keep the reader for ever, and a device can be endless."""
 
 import contextlib
 import errno
@@ -25,8 +24,7 @@ def read_regular(path: Path, most: int = MOST_TEXT_BYTES) -> bytes:
         most: the most bytes that it may have.
 
     Raises:
-        OSError: the file can't be read, isn't a regular one, or is larger.
-    """
+        OSError: the file can't be read, isn't a regular one, or is larger."""
     size = check_regular(path)
     if size > most:
         raise OSError(errno.EFBIG, f"it has {size:,} bytes, more than the {most:,} that are read", str(path))

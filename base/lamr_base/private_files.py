@@ -2,8 +2,7 @@
 
 What lamr keeps between two calls (caches, stores, locks, sockets) tells of the user's code. Somebody else may have made
 a folder or a link in its place, so that each is checked before it is trusted. Where the system has no owners (Windows),
-a user's own folders are private by their place.
-"""
+a user's own folders are private by their place."""
 
 import contextlib
 import errno
@@ -89,15 +88,13 @@ def private_file(path: Path, *, make: bool = True) -> bool:
     in this process.
 
     Args:
-        path: the file.
         make: whether a missing one is made.
 
     Returns:
         whether it is there now.
 
     Raises:
-        OSError: it can't be made, is a link or no regular file, or belongs to somebody else.
-    """
+        OSError: it can't be made, is a link or no regular file, or belongs to somebody else."""
     if make:
         with contextlib.suppress(FileExistsError):
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _NO_LINK, 0o600))
@@ -113,14 +110,8 @@ def private_file(path: Path, *, make: bool = True) -> bool:
 
 def open_private(path: Path, flags: int = os.O_RDWR | os.O_CREAT) -> int:
     """Open a regular file of the user's and return its descriptor; one that is made is readable by the user alone.
-
-    Args:
-        path: the file.
-        flags: of `os.open`; links are never followed.
-
-    Raises:
-        OSError: it can't be opened, is a link or no regular file, or belongs to somebody else.
-    """
+    `flags`: of `os.open`; links are never followed. Raises `OSError`: it can't be opened, is a link or no regular
+    file, or belongs to somebody else."""
     try:
         descriptor = os.open(path, flags | _NO_LINK | _NO_WAIT, 0o600)
     except OSError as error:
@@ -164,8 +155,7 @@ def replaced(path: Path, mode: int = 0o666) -> Iterator[Path]:
         mode: of one that isn't there yet, less what the process's umask takes.
 
     Raises:
-        OSError: it can't be written.
-    """
+        OSError: it can't be written."""
     if path.exists() and not path.is_file():
         with naming(path):
             yield path

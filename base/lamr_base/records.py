@@ -1,8 +1,7 @@
 """`dataclass` as Python's own, but quick at import: an `__init__` is written when the first object is made.
 
 `dataclasses` compiles up to six functions for a class, which takes half a millisecond, and lamr has more than a hundred
-such classes. Here all classes share the functions that do the same for each.
-"""
+such classes. Here all classes share the functions that do the same for each."""
 
 from __future__ import annotations
 

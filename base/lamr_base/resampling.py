@@ -1,8 +1,7 @@
 """Bootstrap over clusters: how far a figure could be another if other files, or other sessions, had been drawn.
 
 Whole clusters are drawn, since what belongs together shares what is hard or dear about it. Figures that are computed
-from the same draws can be compared in pairs.
-"""
+from the same draws can be compared in pairs."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -59,8 +58,7 @@ def ratio(
     Args:
         parts, wholes: float `[items]`.
         clusters: `[items]`, equal for items that are drawn together.
-        bootstrap: draws and seed.
-    """
+        bootstrap: draws and seed."""
     member, groups = members(clusters)
     if not groups:
         return Interval(np.nan, np.nan, np.nan)
@@ -82,11 +80,8 @@ def bootstrap_means(
     values: FloatArray, clusters: ArrayLike, bootstrap: Bootstrap
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Means of columns, and the bounds of their intervals, float64 `[columns]` each; see `metrics.summarize`.
-
-    Args:
-        values: float `[items, columns]`, at least one item; NaN where undefined.
-        clusters, bootstrap: as for `metrics.summarize`.
-    """
+    `values`: float `[items, columns]`, at least one item; NaN where undefined. `clusters`, `bootstrap`: as for
+    `metrics.summarize`."""
     known = ~np.isnan(values)
     member, groups = members(clusters)
     sums, counts = np.zeros((groups, values.shape[1])), np.zeros((groups, values.shape[1]))

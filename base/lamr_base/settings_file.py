@@ -1,13 +1,11 @@
 """A `lamr.toml`: which keys there are, what they take, and the user's own file, which commands and agents read.
 
 The user's file names the server, which code is sent to, and the model, which is code itself. So nobody else may be able
-to write it.
-"""
+to write it."""
 
 import os
 import re
 import stat
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
@@ -15,6 +13,7 @@ from typing import Any, get_args
 from lamr_base.choices import EffortName, ProfileName
 from lamr_base.errors import LamrError
 from lamr_base.expressions import expression
+from lamr_base.lazy import toml_parser
 from lamr_base.private_files import config_folder
 from lamr_base.records import dataclass
 
@@ -33,8 +32,7 @@ class SettingsError(LamrError):
 
     Attributes:
         path: the file.
-        line: its line that is wrong, from 1; None where it is the file as a whole.
-    """
+        line: its line that is wrong, from 1; None where it is the file as a whole."""
 
     def __init__(self, message: str, *, path: Path, line: int | None = None) -> None:
         super().__init__(f"{path}{'' if line is None else f':{line}'}: {message}")
@@ -105,15 +103,8 @@ def users_file() -> Path | None:
 
 
 def read_settings(path: Path, *, follow: bool) -> dict[str, Any]:
-    """Return a file's values.
-
-    Args:
-        path: the file.
-        follow: whether it may be a link, as the user's own may.
-
-    Raises:
-        SettingsError: it is no regular file of a bounded size, no TOML, or has a key or a value that can't be used.
-    """
+    """Return a file's values. `follow`: whether it may be a link, as the user's own may. Raises `SettingsError`: it
+    is no regular file of a bounded size, no TOML, or has a key or a value that can't be used."""
     text = _text(path, follow)
     values = _parsed(path, text)
     for key, value in values.items():
@@ -162,9 +153,8 @@ def _check_owner(path: Path, status: os.stat_result) -> None:
 
 
 def _parsed(path: Path, text: str) -> dict[str, Any]:
-    toml = __import__("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:
-        values: dict[str, Any] = toml.loads(text)
+        values: dict[str, Any] = toml_parser().loads(text)
     except ValueError as error:  # TOMLDecodeError is one, and a number of thousands of digits is another
         place = _LINE.search(str(error))
         line = int(place[1]) if place and place[1] else len(text.splitlines()) if place else None

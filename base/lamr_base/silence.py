@@ -2,8 +2,7 @@
 
 Some of these libraries send what they are used for, or ask for newer versions, unless a variable says that they must
 not; most read it once, when they are imported. So `keep_silent` comes before such an import, wherever lamr has one. A
-variable that the user has set is left as it is. The module knows names; it imports none of the libraries.
-"""
+variable that the user has set is left as it is. The module knows names; it imports none of the libraries."""
 
 import os
 from typing import Any

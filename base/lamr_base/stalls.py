@@ -3,8 +3,7 @@
 Triton's Python backend (24.10) gives a request up when its process gives no sign of life for a second. It frees the
 request's memory and goes on with the next one, whose answer it then takes from the same queue: when the process wakes
 up, it crashes, or its late answer is given to another caller. Being stopped does this, and so does a machine that is
-suspended, because the second is measured by a clock that jumps.
-"""
+suspended, because the second is measured by a clock that jumps."""
 
 import os
 import sys
@@ -23,11 +22,8 @@ class StallWatch:
     """Looks at the clocks from a thread, and before and after each answer; does nothing until it is started."""
 
     def __init__(self, end: Callable[[float], object] | None = None) -> None:
-        """Look at no clock yet.
-
-        Args:
-            end: takes the seconds that the process stood still; by default ends the process at once.
-        """
+        """Look at no clock yet. `end`: takes the seconds that the process stood still; by default ends the process at
+        once."""
         self._end = end or end_process
         self._lock = threading.Lock()
         self._last: tuple[float, float] | None = None

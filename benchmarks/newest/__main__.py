@@ -6,12 +6,12 @@
 
 Each line is kept alone, and 20 random selections are. A result stands up if its brackets and tags are balanced as plain
 counts (the snippets have balanced ones in texts and comments), lines that close have the one that opens, and the
-language's own program takes it, where it takes the whole snippet (`make world` installs several).
-"""
+language's own program takes it, where it takes the whole snippet (`make world` installs several)."""
 
 import argparse
 import re
 import sys
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,19 +58,16 @@ def snippets() -> Iterator[Snippet]:
 
 
 def page() -> str:
-    """How many features of each language are read by what, as a table in Markdown."""
+    """Each language with its last version, and how many of its features are read by each of `_WAYS`."""
     rows: dict[str, list[Snippet]] = {}
     for snippet in snippets():
         rows.setdefault(snippet.language, []).append(snippet)
-    lines = ["| language | syntax up to | features | by grammar | by brackets | by lines | checked by |"]
-    lines.append("|---|---|---|---|---|---|---|")
+    told = []
     for language, each in rows.items():
-        versions = [snippet.feature.partition(":")[0] for snippet in each]
         ways = [_way(snippet) for snippet in each]
-        form = format_of(each[0].path)
-        cells = [language, max(versions, key=_order), len(each), *(ways.count(way) for way in _WAYS)]
-        lines.append(f"| {' | '.join(map(str, cells))} | {(form and form.program) or ''} |")
-    return "\n".join(lines)
+        version = max((snippet.feature.partition(":")[0] for snippet in each), key=_order)
+        told.append(f"{language} {version} {'/'.join(str(ways.count(way)) for way in _WAYS)}")
+    return textwrap.fill(f"{', '.join(told)}.", 120)
 
 
 def _order(version: str) -> list[int]:

@@ -7,8 +7,7 @@
 
 Each output goes through the hook of every profile, as what a command printed and as a file that is read, and through
 `prune` with six questions in three budgets and in none. A line that tells a failure, a total or an exit code must stand
-in every result; in one that states "k of n failures shown", failures may be missing.
-"""
+in every result; in one that states "k of n failures shown", failures may be missing."""
 
 import argparse
 import dataclasses

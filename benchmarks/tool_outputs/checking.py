@@ -72,8 +72,7 @@ class Hooks:
 
     Args:
         folder: for what it remembers.
-        pruner: judges lines.
-    """
+        pruner: judges lines."""
 
     def __init__(self, folder: Path, pruner: Pruner) -> None:
         self._log, self._calls = folder / "transcript.jsonl", 0

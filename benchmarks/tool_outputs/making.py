@@ -1,20 +1,19 @@
 """Projects of which it is known what fails, and what real tools print of them: each output with what must survive.
 
 `tools.toml` has a table a tool. Its words are filled with the names and numbers that a project was made with, so that
-labels come from how the project was made and not from what an output looks like.
-"""
+labels come from how the project was made and not from what an output looks like."""
 
-import importlib
 import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from lamr_base.lazy import toml_parser
 
 SCENARIOS = {"passing": (60, 0), "one": (120, 1), "many": (90, 18), "large": (600, 6), "slow": (200, 60)}
 """How many items a project has (tests, functions, files), and how many of them fail."""
@@ -124,8 +123,7 @@ def _write_project(tool: Mapping[str, Any], items: Sequence[Item], folder: Path,
 
 def tools(only: Sequence[str] = ()) -> dict[str, dict[str, Any]]:
     """The tools of the table that are installed, or those of them that are named."""
-    tomllib: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-    table = tomllib.loads(Path(__file__).with_name("tools.toml").read_text(encoding="utf-8"))
+    table = toml_parser().loads(Path(__file__).with_name("tools.toml").read_text(encoding="utf-8"))
     there = {name: tool for name, tool in table.items() if all(map(shutil.which, tool["needs"]))}
     return {name: tool for name, tool in there.items() if not only or name in only}
 

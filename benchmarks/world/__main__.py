@@ -7,8 +7,7 @@
 Each file goes through pruning at scores of chance, `Pruner` with the line model alone, the outline and the path of the
 hook; the files of a project are packed together. A part of the files is damaged or spelled otherwise first. The rules
 are those of `checks.py`; grammars of tree-sitter-language-pack and the languages' own programs say what parses. The
-table has a row for each format. With `--output`, a run that was interrupted goes on where it was.
-"""
+table has a row for each format. With `--output`, a run that was interrupted goes on where it was."""
 
 import argparse
 import dataclasses

@@ -1,8 +1,7 @@
 """The calls: one file through `prune_lines`, `Pruner`, the outline, the hook's path and the command; several by `pack`.
 
 Scores are chance's, and queries are words of the file, so that no encoder is needed. Everything that a call raises is
-caught: refusals in the project's own errors are no fault of a text, all else is.
-"""
+caught: refusals in the project's own errors are no fault of a text, all else is."""
 
 from __future__ import annotations
 
@@ -227,8 +226,8 @@ def as_text(data: bytes, alike: bytes | None = None) -> str:
 
     Args:
         data: the bytes.
-        alike: the bytes of the file that they come from, which tell the encoding; None for the bytes themselves.
-    """
+        alike: the bytes of the file that they come from, which tell the encoding; None for the bytes
+            themselves."""
     told = data if alike is None else alike
     marked = next((name for mark, name in _MARKS.items() if told.startswith(mark)), None)
     wide = marked or ("utf-16-le" if told[:200].count(0) > len(told[:200]) // 4 else None)

@@ -1,14 +1,14 @@
-"""The seven invariants: what is wrong with a result, by the file and the result alone.
+"""The eight invariants: what is wrong with a result, by the file and the result alone.
 
 1. Every kept line is byte for byte that of the file, in order. 2. What parsed before parses after. 3. No marker stands
 inside a string, a comment, a heredoc or a tag, and no half of one is left. 4. Budgets hold, and what a result says of
 itself is true. 5. It takes no longer than its size allows, and nothing fails. 6. Of an output, no failure, total or
 exit code is missing, unless the result says how many of the failures it shows. 7. No two texts become one where nothing
-may be lost; `mutants.py` makes the texts.
+may be lost; `mutants.py` makes the texts. 8. In code, of brackets over several lines both are kept or none, whether it
+parses or not.
 
 A comment or a documentation string may be cut between its first and its last row: the marker then has a form of its own
-(`* ...`, `[ ... ]`) and is part of the text, as docs/languages.md says.
-"""
+(`* ...`, `[ ... ]`) and is part of the text, as docs/languages.md says."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -34,11 +34,18 @@ INVARIANTS = {
     5: "time, tracebacks",
     6: "failures, totals",
     7: "two texts, one",
+    8: "balance",
 }
 _INSIDE = frozenset({"*", "["})
 """How markers begin that stand in a text or a comment on purpose; in a comment they may also begin with nothing."""
 _MARKUP = frozenset({"html", "xml", "vue", "svelte"})
 _TEMPLATES = frozenset({"embeddedtemplate", "twig"})
+_BRACKETED = re.compile(
+    r"bazel|c|c#|c\+\+|css|cuda|dart|d|elixir|glsl|go|graphql|groovy|header|java|javascript|json|jsonc|jsonnet|jsx"
+    r"|kotlin|less|lua|nix|objective-c|perl|php|powershell|protobuf|python|r|ruby|rust|scala|scss|shell|solidity|sql"
+    r"|swift|terraform|toml|tsx|typescript|yaml|zig"
+)
+"""Formats whose brackets pygments tells from their texts."""
 _SCRIPT = re.compile(r"<(script|style)\b[^<>]*>(.*?)</\1\s*>", re.DOTALL | re.IGNORECASE)
 _MINIFIED = re.compile(
     r".*\.\.\. minified: (?:1 line|([\d,]+) of ([\d,]+) lines) (?:of|hold ([\d,]+) of) ([\d,]+) characters.*\n"
@@ -94,10 +101,10 @@ class Checked:
     Args:
         text: the file's.
         form: how it is read; None for what has no grammar and no program.
-        is_listing: whether the numbers of markers are those that stand in the text.
-    """
+        name: its name, for its brackets; empty for none.
+        is_listing: whether the numbers of markers are those that stand in the text."""
 
-    def __init__(self, text: str, form: Format | None, *, is_listing: bool = False) -> None:
+    def __init__(self, text: str, form: Format | None, name: str = "", *, is_listing: bool = False) -> None:
         self.text, self.lines, self.form = text, split_lines(text), form
         self._is_listing = is_listing
         is_output = form is not None and form.name == "log"
@@ -108,6 +115,8 @@ class Checked:
             [] if self._tree is None or self.errors else structure.whole_parts(self._tree, self.lines)
         )
         self.parses = PROGRAMS[form.program](text) if form and form.program else None
+        bracketed = form and _BRACKETED.fullmatch(form.name) and not is_listing
+        self._pairs = structure.bracket_pairs(text, name) if bracketed else []
         self.judged = 0
         self.broken = 0
 
@@ -147,6 +156,7 @@ class Checked:
         yield from self._of_failures(outcome, read)
         yield from self._of_forms(case, read)
         yield from self._of_parts(case, read)
+        yield from self._of_brackets(case, read)
         if not outcome.numbered:
             yield from self._of_grammar(case, outcome.text, read)
 
@@ -241,6 +251,16 @@ class Checked:
                 3, case, f"half of a {part.kind}", cut[0] + 1, f"lines {part.first + 1}-{part.last + 1}"
             )
         yield from self._of_continued(case, kept)
+
+    def _of_brackets(self, case: str, read: Read) -> Iterator[Violation]:
+        """The first bracket whose other half has another fate."""
+        kept = set(read.kept)
+        for first, last in self._pairs:
+            if (first in kept) != (last in kept):
+                yield Violation(
+                    8, case, "half of a pair of brackets", first + 1, f"lines {first + 1}-{last + 1}"
+                )
+                return
 
     def _of_continued(self, case: str, kept: set[int]) -> Iterator[Violation]:
         """Halves of lines that go on in the next one."""

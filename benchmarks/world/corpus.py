@@ -1,8 +1,8 @@
 """Where the files come from: bare repositories of other people's projects, the small set, this repository itself.
 
 Files of a mirror are chosen so that every format has its share: the formats take turns, and each takes a file of the
-project that it has taken the fewest from. Nothing of a mirror is written anywhere but into a temporary folder.
-"""
+project that it has taken the fewest from. Nothing of a mirror is written anywhere but into a temporary
+folder."""
 
 import random
 from collections import Counter, defaultdict

@@ -1,7 +1,6 @@
 """The formats that the world's files have, by their names: which grammar and which program reads each.
 
-This table knows nothing of lamr's own languages, so that it can say where those are wrong.
-"""
+This table knows nothing of lamr's own languages, so that it can say where those are wrong."""
 
 import re
 from dataclasses import dataclass

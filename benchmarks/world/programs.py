@@ -1,7 +1,6 @@
 """Programs that say whether a text parses in a language: the language's own where there is one. They run nothing of it.
 
-A program that a machine lacks answers None, as does one that takes too long.
-"""
+A program that a machine lacks answers None, as does one that takes too long."""
 
 import ast
 import configparser
@@ -18,6 +17,8 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from xml.parsers import expat
+
+from lamr_base.lazy import toml_parser
 
 Parses = Callable[[str], "bool | None"]
 SECONDS = 20.0
@@ -83,11 +84,7 @@ def _python(text: str) -> None:
 
 
 def _toml(text: str) -> None:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    tomllib.loads(text.removeprefix("\ufeff"))
+    toml_parser().loads(text.removeprefix("\ufeff"))
 
 
 def _xml(text: str) -> None:

@@ -1,15 +1,19 @@
 """What a grammar that isn't lamr's says of a text: whether it parses, and which parts of it can't be parted.
 
-Only what is parsed without an error is judged, so that a grammar's own faults count nowhere.
-"""
+Only what is parsed without an error is judged, so that a grammar's own faults count nowhere. Brackets are pygments'
+tokens, which need no parse."""
 
 import re
 import time
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import tree_sitter
+from pygments.lexers import get_lexer_for_filename
+from pygments.token import Operator, Punctuation
+from pygments.util import ClassNotFound
 from tree_sitter_language_pack import get_language
 
 SECONDS = 10.0
@@ -54,6 +58,34 @@ def parsed(text: str, grammar: str) -> tree_sitter.Tree | None:
         )
     except ValueError:  # what tree-sitter raises for a parse that its callback ends
         return None
+
+
+def bracket_pairs(text: str, name: str) -> list[tuple[int, int]]:
+    """The first and the last row of what brackets hold over several rows, by the tokens of a file of this name; nothing
+    where a bracket of the text lacks its other half."""
+    try:
+        tokens = get_lexer_for_filename(name).get_tokens_unprocessed(re.sub(r"\r(?!\n)", "\n", text))
+    except ClassNotFound:
+        return []
+    signs = (
+        (at + offset, sign)
+        for at, kind, value in tokens
+        if kind in Punctuation or kind in Operator
+        for offset, sign in enumerate(value)
+        if sign in "()[]{}"
+    )
+    opened: list[tuple[str, int]] = []
+    found: list[tuple[int, int]] = []
+    for at, sign in signs:
+        if sign in "([{":
+            opened.append((sign, at))
+        elif opened and opened[-1][0] + sign in {"()", "[]", "{}"}:
+            found.append((opened.pop()[1], at))
+        else:
+            return []
+    ends = [match.start() for match in re.finditer(r"\r\n?|\n", text)]
+    rows = ((bisect_left(ends, first), bisect_left(ends, last)) for first, last in found)
+    return [] if opened else [(first, last) for first, last in rows if first < last]
 
 
 def whole_parts(tree: tree_sitter.Tree, lines: Sequence[str]) -> list[Part]:
@@ -107,8 +139,7 @@ def around(tree: tree_sitter.Tree, row: int, column: int) -> tuple[str, bool]:
     Args:
         tree: of the text that holds the marker.
         row: the marker's row.
-        column: the byte in which its words begin.
-    """
+        column: the byte in which its words begin."""
     point = tree_sitter.Point(row, column)
     node = tree.root_node.descendant_for_point_range(point, point)
     own = False

@@ -53,8 +53,7 @@ def checked(item: Item, tools: Any, seed: int, *, tell: Any = lambda _: None, sh
         tools: a `cases.Tools`.
         seed: of what is chosen by chance; the file's name goes into it.
         tell: called with each case's name before it begins.
-        show: called with each outcome and its violations; None for nothing.
-    """
+        show: called with each outcome and its violations; None for nothing."""
     from lamr_postprocess import detect_language
     from lamr_postprocess.listing import read_listing
 
@@ -68,7 +67,7 @@ def checked(item: Item, tools: Any, seed: int, *, tell: Any = lambda _: None, sh
     report.structured = bool(detect_language(text, item.path).grammar)
     form = read_as(format_named(item.format), item.data)
     tell(CHECKING)
-    file = Checked(text, form, is_listing=read_listing(text) is not None)
+    file = Checked(text, form, Path(item.path).name, is_listing=read_listing(text) is not None)
     plain = item.data.decode("utf-8", "replace").encode() == item.data
     calls = list(cases.calls_of(dataclasses.replace(item, data=item.data), text, tools, chance))
     if not plain or chance.random() < 0.05:
@@ -114,7 +113,9 @@ def checked_pack(
         elif item.data.decode("utf-8", "replace").encode() != item.data:
             continue  # in an encoding that the checks don't know; the command's output is compared by bytes
         else:
-            file = Checked(cases.as_text(item.data), read_as(format_named(item.format), item.data))
+            file = Checked(
+                cases.as_text(item.data), read_as(format_named(item.format), item.data), Path(item.path).name
+            )
             found = list(file.violations(outcome))
             report.judged, report.broken = report.judged + file.judged, report.broken + file.broken
         found = [
@@ -149,8 +150,7 @@ class Worker:
 
     Args:
         seed: see `checked`.
-        limit: seconds by the clock that one call may take before the process is ended.
-    """
+        limit: seconds by the clock that one call may take before the process is ended."""
 
     def __init__(self, seed: int, limit: float) -> None:
         self._seed, self._limit = seed, limit

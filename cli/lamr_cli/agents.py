@@ -80,8 +80,7 @@ def install(  # the command's options
 
     lamr install claude-code --dry-run
 
-    lamr install codex --project
-    """
+    lamr install codex --project"""
     from lamr_agents.hosts import HOSTS
     from lamr_agents.installing import hook_command, installed, server_command, settings_path, shared_command
 
@@ -108,8 +107,7 @@ def uninstall(
 
     lamr uninstall claude-code
 
-    lamr uninstall codex --project --dry-run
-    """
+    lamr uninstall codex --project --dry-run"""
     from lamr_agents.hosts import HOSTS
     from lamr_agents.installing import installed_in, removed, settings_path
     from lamr_agents.local.store import default_socket
@@ -135,8 +133,7 @@ def status(
 
     lamr agents status
 
-    lamr agents status --all --json
-    """
+    lamr agents status --all --json"""
     from lamr_agents.hosts import HOSTS
     from lamr_agents.installing import presences
 
@@ -226,8 +223,7 @@ def show(
 
     lamr show 3fa9c1d2e4b7:155-326
 
-    lamr show 3fa9c1d2e4b7
-    """
+    lamr show 3fa9c1d2e4b7"""
     from lamr_agents.local.store import Store, StoreError, default_store
     from lamr_agents.local.texts import Place, Texts, default_texts
     from lamr_postprocess import approximate_tokens
@@ -266,8 +262,7 @@ def serve(
 
     lamr agents serve --idle 60
 
-    lamr agents serve --server 127.0.0.1:8001 --profile balanced
-    """
+    lamr agents serve --server 127.0.0.1:8001 --profile balanced"""
     end_well_on_sigterm()
     from lamr_agents.local.server import LocalServer
     from lamr_agents.local.store import Store, check_socket, default_socket, default_store
@@ -303,8 +298,7 @@ def stats(
 
     lamr agents stats --days 7
 
-    lamr agents stats --json
-    """
+    lamr agents stats --json"""
     import time
 
     from lamr_agents.local.store import Store, default_store

@@ -70,8 +70,8 @@ def batch(
 
     lamr batch jobs.jsonl --output answers --workers 2
 
-    lamr batch s3://bucket/jobs.parquet --output s3://bucket/answers --format parquet --ray auto --workers 64
-    """
+    lamr batch s3://bucket/jobs.parquet --output s3://bucket/answers --format parquet --ray auto --workers
+    64"""
     import dataclasses
     import fcntl  # noqa: F401  # two runs into one folder must lock it, which Windows can't
 

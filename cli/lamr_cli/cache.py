@@ -28,8 +28,7 @@ def cache(
 
     lamr cache
 
-    lamr cache --clear
-    """
+    lamr cache --clear"""
     from lamr_base.cache import Cache, default_cache_file, states_file
     from lamr_base.private_files import BROKEN
 

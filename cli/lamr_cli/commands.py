@@ -56,8 +56,7 @@ def _processed(parameter: Any, context: Any, value: Any) -> Any:
     """Convert and check a value as Typer does.
 
     Typer imports pydantic for that, which takes as long as a pruning. So what needs no conversion is taken as it is:
-    nothing, a text, a default, a choice, and a path where there is nothing to check.
-    """
+    nothing, a text, a default, a choice, and a path where there is nothing to check."""
     descriptor: Any = getattr(parameter, "type_descriptor", None)
     kind = getattr(descriptor, "annotation", None)
     if descriptor is not None and value is None and not parameter.required:

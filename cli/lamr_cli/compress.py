@@ -135,8 +135,7 @@ def compress(
 
     lamr research compress queue.py -q "How long does a retry wait?" --model SmolLM2-135M.gguf --rate 0.3
 
-    lamr research compress queue.py -q "How long does a retry wait?" --model http://127.0.0.1:8000/v1
-    """
+    lamr research compress queue.py -q "How long does a retry wait?" --model http://127.0.0.1:8000/v1"""
     from lamr_repositories.compression import CompressionOptions
     from lamr_repositories.compression import compress as compress_code
 

@@ -82,8 +82,7 @@ def evaluate(
     lamr eval --suite questions --by tokens --effort instant
 
     With repositories: recall of gold lines and files, and whole answers, within budgets of tokens, for packs and for
-    functions by BM25.
-    """
+    functions by BM25."""
     from lamr_evaluation import RecordError
     from lamr_evaluation.repositories import read_items
 

@@ -1,7 +1,6 @@
 """How a command ends: the exit code and the message of an error, of an extra that isn't installed, and of SIGTERM.
 
-lamr's own errors carry their exit code (`lamr_base.errors`), so this module knows no other package.
-"""
+lamr's own errors carry their exit code (`lamr_base.errors`), so this module knows no other package."""
 
 from __future__ import annotations
 
@@ -62,8 +61,7 @@ def end_well_on_sigterm(*, at_once: bool = False) -> None:
     """Have SIGTERM end this process with exit code 0. Call it from the main thread, before the server begins.
 
     Servers that handle the signal themselves do so; this is for the time before and after. uvicorn, for one, ends its
-    requests and then raises the signal again.
-    """
+    requests and then raises the signal again."""
 
     def end(_number: int, _frame: FrameType | None) -> NoReturn:
         if at_once:

@@ -81,8 +81,7 @@ def export(
 
     lamr serve my-repository
 
-    lamr export --perplexity models/Qwen2.5-Coder-0.5B-Instruct --output my-coder
-    """
+    lamr export --perplexity models/Qwen2.5-Coder-0.5B-Instruct --output my-coder"""
     if (checkpoint is None) == (perplexity is None):
         raise typer.BadParameter("name a checkpoint, or a causal language model with --perplexity")
     of_pruners = {

@@ -50,8 +50,7 @@ def key(
 
     lamr front key alice bob --days 90
 
-    lamr front key carol --tenants tenants.toml --json
-    """
+    lamr front key carol --tenants tenants.toml --json"""
     from lamr_serving.front.fleet import make_key
     from lamr_serving.front.tenants_file import add_keys
 
@@ -79,8 +78,7 @@ def check(tenants: Tenants = FILE) -> None:
 
     lamr front check --tenants tenants.toml
 
-    lamr front check
-    """
+    lamr front check"""
     import tempfile
 
     from lamr_serving.front.haproxy import check_config, find_haproxy
@@ -110,8 +108,7 @@ def render_files(
 
     lamr front render -o /etc/haproxy/lamr
 
-    lamr front render -o rendered --sockets /run/haproxy
-    """
+    lamr front render -o rendered --sockets /run/haproxy"""
     from lamr_serving.errors import FrontError
     from lamr_serving.front.rendering import FrontPaths, render, write
     from lamr_serving.front.tenants_file import read_fleet
@@ -135,8 +132,7 @@ def run(tenants: Tenants = FILE) -> None:
 
     lamr front run --tenants tenants.toml
 
-    lamr front run
-    """
+    lamr front run"""
     end_well_on_sigterm()
     from lamr_serving.front.running import run as run_front
 
@@ -150,8 +146,7 @@ def reload(tenants: Tenants = FILE) -> None:
 
     lamr front reload --tenants tenants.toml
 
-    lamr front reload
-    """
+    lamr front reload"""
     from lamr_serving.front import control
 
     say(_fleet_text(control.reload(tenants)))
@@ -168,8 +163,7 @@ def drain(
 
     lamr front drain one
 
-    lamr front drain one --undo
-    """
+    lamr front drain one --undo"""
     from lamr_serving.front import control
 
     if undo:
@@ -196,8 +190,7 @@ def status(tenants: Tenants = FILE, as_json: AsJson = False) -> None:
 
     lamr front status --json
 
-    lamr front status --tenants tenants.toml
-    """
+    lamr front status --tenants tenants.toml"""
     from lamr_serving.front.control import read_status
 
     front = read_status(tenants)

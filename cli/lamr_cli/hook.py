@@ -1,7 +1,6 @@
 """`lamr-hook`: the hook's process, by a command that is the same on every machine, as a team's settings need it.
 
-An agent waits for it, so that neither the commands nor the packages behind them are imported.
-"""
+An agent waits for it, so that neither the commands nor the packages behind them are imported."""
 
 import sys
 from importlib.util import find_spec, module_from_spec, spec_from_file_location

@@ -179,8 +179,7 @@ def items(
 
     lamr research judge items . -o items.jsonl
 
-    lamr research judge items tabulate-0.9.0-py3-none-any.whl --task completion --count 50 -o items.jsonl
-    """
+    lamr research judge items tabulate-0.9.0-py3-none-any.whl --task completion --count 50 -o items.jsonl"""
     from lamr_evaluation.judge.make import ItemSources, MakingOptions, make_items
 
     options = MakingOptions(tuple(task or ()), count, per_file, min_tokens, max_tokens, seed)

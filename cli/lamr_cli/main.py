@@ -1,8 +1,7 @@
 """The `lamr` command's entry point: what holds for all commands, and how errors become exit codes.
 
 A command imports what it needs when it runs, so that `lamr --help` stays quick and a light install never meets a heavy
-import.
-"""
+import."""
 
 import atexit
 import gc

@@ -32,20 +32,24 @@ def http(  # one flag an argument
     stop_timeout: Annotated[
         float, Option(help="Seconds for requests under way when the server stops.", min=0)
     ] = 10.0,
+    root: Annotated[
+        Path | None,
+        Option(help="A folder whose repositories may be packed; default: none."),
+    ] = None,
     texts: Annotated[
         Path | None, Option(help="File that keeps originals if a request asks for that; default: your own.")
     ] = None,
 ) -> None:
     """Serve the pruner over HTTP until Ctrl-C or SIGTERM.
 
-    POST /v1/prune has all options and fields. POST /prune is SWE-Pruner's format, and POST /v1/rerank and POST /rerank
-    are Cohere's and TEI's. /openapi.json describes all of them; /livez, /readyz and /metrics are for monitoring.
-    Nothing is authenticated: listen on loopback, or behind a proxy that authenticates.
+    / is a page to ask from. POST /v1/prune has all options and fields, and so has POST /v1/pack for repositories below
+    --root. POST /prune is SWE-Pruner's format, and POST /v1/rerank and POST /rerank are Cohere's and TEI's.
+    /openapi.json describes all of them; /livez, /readyz and /metrics are for monitoring. Nothing is authenticated:
+    listen on loopback, or behind a proxy that authenticates.
 
-    lamr http --port 8080
+    lamr http --port 8080 --root ~/src
 
-    lamr http --server 127.0.0.1:8001 --max-requests 16
-    """
+    lamr http --server 127.0.0.1:8001 --max-requests 16"""
     end_well_on_sigterm()
     with needs_extra("http"):
         import uvicorn
@@ -53,12 +57,14 @@ def http(  # one flag an argument
         from lamr_agents.http.limits import HttpLimits, server_options
         from lamr_agents.local.texts import Texts
     from lamr_client import AsyncPruner
+    from lamr_repositories import Using, default_cache_file
 
     hosts = (host, *(allowed_host or ()))
     limits = HttpLimits(max_body, max_requests, timeout, stop_timeout, hosts)
 
     make_pruner = partial(AsyncPruner, server, model=model, timeout=timeout, **credentials(server))
-    app = create_app(make_pruner, limits, Texts(texts) if texts else None)
+    using: Using = {"model": model, "cache": default_cache_file()}
+    app = create_app(make_pruner, limits, Texts(texts) if texts else None, root, using)
     uvicorn.run(app, host=host, port=port, log_level="info", **server_options(limits))
 
 
@@ -93,8 +99,7 @@ def mcp(
 
     lamr mcp --root .
 
-    lamr mcp --transport http --port 8081
-    """
+    lamr mcp --transport http --port 8081"""
     end_well_on_sigterm(at_once=transport == "stdio")
     with needs_extra("mcp"):
         import uvicorn

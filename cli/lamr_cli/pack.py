@@ -96,12 +96,11 @@ def pack(
 
     lamr pack . -q "Where are retries limited?" --max-tokens 16000
 
-    lamr pack https://github.com/tornadoweb/tornado --revision stable -q "How are pings sent?" --html pack.html
-
     git ls-files src | lamr pack - -q "Where are retries limited?"
 
     lamr pack ../client ../server -q "Which field tells the client to retry?"
-    """
+
+    lamr pack https://github.com/tornadoweb/tornado --revision stable -q "How are pings sent?" --html pack.html"""
     from lamr_repositories import PackOptions, WalkOptions, default_cache_file, render_page
     from lamr_repositories import pack as pack_repositories
 

@@ -2,8 +2,7 @@
 
 A standard stream that is closed would be given to the next file that is opened, so each is opened anew. Names of files,
 messages of servers and code are others' texts, and a terminal does what escape sequences in them say. What goes to a
-file or a program is code byte for byte, in the encoding of the file that it is from.
-"""
+file or a program is code byte for byte, in the encoding of the file that it is from."""
 
 from __future__ import annotations
 
@@ -35,8 +34,7 @@ class OutputError(LamrError):
 def speak_utf_8() -> None:
     """Start this process anew where its environment leaves Python with ASCII (PYTHONUTF8=0 without a locale).
 
-    There, what isn't ASCII of names and questions is half characters.
-    """
+    There, what isn't ASCII of names and questions is half characters."""
     if sys.getfilesystemencoding().lower() in _ASCII:
         os.environ["PYTHONUTF8"] = "1"  # for the children
         os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
@@ -112,8 +110,7 @@ def print_exactly(text: str, *, encoding: Encoding | None = None, colored: bool 
     """Write a text with its newlines as they are, which a text stream would translate.
 
     On a terminal, escape sequences in it become visible. A character that UTF-8 can't express, which a file's name may
-    hold, becomes a question mark.
-    """
+    hold, becomes a question mark."""
     shows = sys.stdout.isatty()
     if shows and not colored:
         text = visible(text, lines=True)
@@ -133,8 +130,7 @@ def write_page(path: Path, text: str) -> None:
 def bar(disable: bool = False) -> Iterator[Callable[[str, int, int], None]]:
     """Give a function that takes what is being done, how much of it is done and how much there is.
 
-    Each kind of work gets a bar of its own.
-    """
+    Each kind of work gets a bar of its own."""
     if disable or not sys.stderr.isatty():
         yield lambda _what, _done, _total: None
         return

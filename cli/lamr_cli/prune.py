@@ -127,8 +127,7 @@ def prune(
 
     lamr prune src/server.py -q "retry limits" --format heat
 
-    lamr prune src/server.py -q "I'll look at how the pool waits" --task @issue.md
-    """
+    lamr prune src/server.py -q "I'll look at how the pool waits" --task @issue.md"""
     from lamr_base.cache import default_cache_file
     from lamr_client import Pruner
     from lamr_postprocess import LEAST_CUT
@@ -262,8 +261,7 @@ def view(
 
     lamr view src/server.py -q "How are timeouts handled when the pool is full?" -o page.html
 
-    lamr view src/server.py -q "retry limits" --threshold 0.6 --open
-    """
+    lamr view src/server.py -q "retry limits" --threshold 0.6 --open"""
     from lamr_client import Pruner
     from lamr_model.query_truncation import Query as Question
     from lamr_model.scoring.query_document import QueryDocument

@@ -52,8 +52,7 @@ def replay(  # one argument an option
 
     lamr replay ~/.claude/projects --html replay.html
 
-    lamr replay --limit 10 --profile careful
-    """
+    lamr replay --limit 10 --profile careful"""
     from lamr_agents.policy import DEFAULT, PROFILES
     from lamr_agents.replay import bundled_prices, find_logs, read_prices
     from lamr_client import Pruner

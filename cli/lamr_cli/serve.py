@@ -67,8 +67,7 @@ def serve(
 
     lamr serve my-repository --port 8001
 
-    lamr prune src/server.py -q "How are timeouts handled?" --server 127.0.0.1:8001
-    """
+    lamr prune src/server.py -q "How are timeouts handled?" --server 127.0.0.1:8001"""
     end_well_on_sigterm()
     from lamr_client import bundled_repository
     from lamr_serving.launcher.bundle import check_machine
@@ -131,8 +130,7 @@ def status(
 
     lamr status --server 127.0.0.1:8001
 
-    lamr status --json
-    """
+    lamr status --json"""
     from lamr_serving import local_status, server_status
 
     if not server:

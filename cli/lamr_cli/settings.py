@@ -2,8 +2,7 @@
 
 The command line and the environment win over the files. A project's file may come with a stranger's repository. So it
 sets only how much is packed and what is left out, and the user's file alone names the server, which code is sent to,
-and the model, which is code itself.
-"""
+and the model, which is code itself."""
 
 import json
 import os
@@ -86,8 +85,8 @@ _BY_OWN_WORDS = ("install",)  # What is written into another program's settings 
 def defaults(settings: Settings, command: Any, name: str = "") -> dict[str, Any]:
     """Return what commands take where command line and environment say nothing, as Click's `default_map`.
 
-    Values are called when they are needed, so that no file is read for an option that is given, or for a help page.
-    """
+    Values are called when they are needed, so that no file is read for an option that is given, or for a help
+    page."""
     listed: Mapping[str, Any] = getattr(command, "commands", {})
     in_force: dict[str, Any] = {each: defaults(settings, one, each) for each, one in listed.items()}
     if name in _BY_OWN_WORDS:
@@ -155,8 +154,7 @@ def config(as_json: AsJson = False) -> None:
 
     lamr config
 
-    lamr config --json
-    """
+    lamr config --json"""
     settings = Settings(Path.cwd())
     found = {key: settings.in_force(key) for key in KINDS}
     if as_json:

@@ -58,8 +58,7 @@ def train(
 
     lamr train lamr-mini --data records --output runs/mini --workers 2
 
-    lamr train fine-tune --data records --data more --runs 5 --kept 3 --output runs/ours
-    """
+    lamr train fine-tune --data records --data more --runs 5 --kept 3 --output runs/ours"""
     with needs_extra("train"):
         from lamr_training.recipes.runs import RunOptions, run_preset
 
@@ -112,8 +111,7 @@ def lines(
 
     lamr research lines --data records --output my-repository
 
-    lamr research lines --data records --output my-repository --fresh --epochs 2
-    """
+    lamr research lines --data records --output my-repository --fresh --epochs 2"""
     with needs_extra("train"):
         from lamr_model.spec import bundled_repository
         from lamr_training.fits.line_training import LineSettings

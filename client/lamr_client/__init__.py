@@ -1,10 +1,9 @@
 """The client: a query and code in, the code that matters out, through a server or in this process.
 
-Importing this package loads neither gRPC nor onnxruntime nor asyncio; the first use that needs one of them does.
-"""
+Importing this package loads neither gRPC nor onnxruntime nor asyncio; the first use that needs one of them
+does."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lamr_base.errors import (
     AccessDeniedError,
@@ -20,6 +19,7 @@ from lamr_base.errors import (
     ServerError,
     ServerUnavailableError,
 )
+from lamr_base.lazy import lazily
 from lamr_model.encoding import Chunk, PromptEncoder
 from lamr_model.model_io import ChunkRequest, ChunkResult
 from lamr_model.rules import Scoring
@@ -41,67 +41,25 @@ if TYPE_CHECKING:
     from lamr_client.mock_transport import AsyncMockTransport, MockTransport, uniform_answer
     from lamr_client.triton_scorer import TritonScorer
 
-__all__ = [
-    "AccessDeniedError",
-    "AsyncGrpcTransport",
-    "AsyncMockTransport",
-    "AsyncPruner",
-    "AsyncTransport",
-    "BrokenOffError",
-    "BudgetError",
-    "Chunk",
-    "ChunkRequest",
-    "ChunkResult",
-    "Chunking",
-    "ClosedError",
-    "Connection",
-    "DeadlineExceededError",
-    "EndpointScorer",
-    "GrpcTransport",
-    "InProcessTransport",
-    "InvalidInputError",
-    "LamrError",
-    "MissingPackageError",
-    "MockTransport",
-    "ModelMismatchError",
-    "ModelSpec",
-    "OverloadedError",
-    "PromptEncoder",
-    "PromptTemplate",
-    "PruneResult",
-    "Pruner",
-    "QuotaExceededError",
-    "Scoring",
-    "ServerError",
-    "ServerUnavailableError",
-    "Timings",
-    "Transport",
-    "TritonScorer",
-    "bundled_repository",
-    "load_spec",
-    "parse_connection",
-    "uniform_answer",
-]
+__all__ = ["AccessDeniedError", "AsyncGrpcTransport", "AsyncMockTransport", "AsyncPruner", "AsyncTransport"]
+__all__ += ["BrokenOffError", "BudgetError", "Chunk", "ChunkRequest", "ChunkResult", "Chunking"]
+__all__ += ["ClosedError", "Connection", "DeadlineExceededError", "EndpointScorer", "GrpcTransport"]
+__all__ += ["InProcessTransport", "InvalidInputError", "LamrError", "MissingPackageError", "MockTransport"]
+__all__ += ["ModelMismatchError", "ModelSpec", "OverloadedError", "PromptEncoder", "PromptTemplate"]
+__all__ += ["PruneResult", "Pruner", "QuotaExceededError", "Scoring", "ServerError", "ServerUnavailableError"]
+__all__ += ["Timings", "Transport", "TritonScorer", "bundled_repository", "load_spec", "parse_connection"]
+__all__ += ["uniform_answer"]
 
-_LATER = {
-    "AsyncGrpcTransport": "lamr_client.async_grpc_transport",
-    "AsyncMockTransport": "lamr_client.mock_transport",
-    "AsyncPruner": "lamr_client.async_pruner",
-    "BudgetError": "lamr_postprocess",
-    "EndpointScorer": "lamr_client.endpoint_scorer",
-    "GrpcTransport": "lamr_client.grpc_transport",
-    "InProcessTransport": "lamr_client.in_process",
-    "MockTransport": "lamr_client.mock_transport",
-    "TritonScorer": "lamr_client.triton_scorer",
-    "uniform_answer": "lamr_client.mock_transport",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_LATER[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "lamr_client.async_grpc_transport": "AsyncGrpcTransport",
+        "lamr_client.async_pruner": "AsyncPruner",
+        "lamr_client.endpoint_scorer": "EndpointScorer",
+        "lamr_client.grpc_transport": "GrpcTransport",
+        "lamr_client.in_process": "InProcessTransport",
+        "lamr_client.mock_transport": "AsyncMockTransport MockTransport uniform_answer",
+        "lamr_client.triton_scorer": "TritonScorer",
+        "lamr_postprocess": "BudgetError",
+    },
+)

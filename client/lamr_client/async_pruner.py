@@ -65,8 +65,7 @@ class AsyncPruner(AsyncClosing):
             results = await asyncio.gather(*(pruner.prune(query, code) for code in files))
 
     Attributes:
-        spec: see `Pruner`.
-    """
+        spec: see `Pruner`."""
 
     spec: ModelSpec
 
@@ -88,8 +87,7 @@ class AsyncPruner(AsyncClosing):
         """See `Pruner`. Loading a model blocks, so make the pruner before the loop gets busy, or in a thread.
 
         Args:
-            transport: see `Pruner`; a blocking one is called in threads.
-        """
+            transport: see `Pruner`; a blocking one is called in threads."""
         check_setup(server, transport, max_concurrency, retries)
         connection = connect_to(server, api_key=api_key, ca=ca, cert=cert, key=key)
         self._defaults = CallDefaults(timeout, on_error)
@@ -151,8 +149,7 @@ class AsyncPruner(AsyncClosing):
             timeout: seconds.
 
         Raises:
-            ServerError, ModelMismatchError, ClosedError: what calls would raise now.
-        """
+            ServerError, ModelMismatchError, ClosedError: what calls would raise now."""
         await self._transport.check(timeout)
 
     async def close(self) -> None:
@@ -174,8 +171,7 @@ class AsyncDispatcher:
     """`Dispatcher` for an event loop: the same bounds, retries and deadline, with tasks around one transport.
 
     Attributes:
-        batch_size, pace, work: see `Dispatcher`.
-    """
+        batch_size, pace, work: see `Dispatcher`."""
 
     def __init__(self, transport: AsyncTransport, max_concurrency: int, retry: Retry) -> None:
         """Start no task yet."""
@@ -200,8 +196,7 @@ class AsyncDispatcher:
         """Ask about groups of chunks and hand each result to `on_result`, in any order; see `Dispatcher.run`.
 
         Groups are made in threads. An error, or cancelling the run, cancels the calls under way and waits until they
-        have let go.
-        """
+        have let go."""
         if self._closed:
             raise closed()
         if leave:

@@ -1,8 +1,8 @@
 """Where a server is, the proxy on the way there, and how a client proves who it is: an address, TLS, a key.
 
 This module knows forms and files. It opens no connection, and what it prints never holds a key. gRPC reads the proxies
-when a channel is made; they are read here for messages, and for what gRPC doesn't see to: calls to this machine.
-"""
+when a channel is made; they are read here for messages, and for what gRPC doesn't see to: calls to this
+machine."""
 
 import contextlib
 import ipaddress
@@ -73,8 +73,7 @@ class Connection:
         tls: whether the connection is encrypted, and the server's certificate checked.
         api_key: sent with each call; None sends none.
         ca: a PEM file of the authorities that may have signed the server's certificate; None trusts gRPC's own list.
-        cert, key: PEM files of the client's certificate chain and of its private key; both or none.
-    """
+        cert, key: PEM files of the client's certificate chain and of its private key; both or none."""
 
     address: str
     tls: bool = False
@@ -113,8 +112,7 @@ def parse_connection(
         api_key, ca, cert, key: see `Connection`.
 
     Raises:
-        InvalidInputError: the address isn't one, a file can't be read, or a key would travel in the clear.
-    """
+        InvalidInputError: the address isn't one, a file can't be read, or a key would travel in the clear."""
     tls, address = _address(server)
     files = {
         name: _file(name, file)

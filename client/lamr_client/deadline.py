@@ -1,8 +1,7 @@
 """How long a call may still take, when a failed one is made again, and how long a server that is away is waited for.
 
 This module knows clocks and errors; it sends nothing. `Retry` and `Patience` say whether and when there is another
-attempt; whoever makes the attempts loops and sleeps.
-"""
+attempt; whoever makes the attempts loops and sleeps."""
 
 from __future__ import annotations
 
@@ -32,23 +31,13 @@ class Deadline:
     """A point in time that the whole call must keep, retries included."""
 
     def __init__(self, timeout: float | None) -> None:
-        """Start the clock.
-
-        Args:
-            timeout: seconds; None and infinity never end.
-        """
+        """Start the clock. `timeout`: seconds; None and infinity never end."""
         self.timeout = timeout
         self._end = None if timeout is None or timeout == math.inf else time.monotonic() + timeout
 
     def remaining(self, failure: ServerError | None = None) -> float | None:
-        """Return the seconds left, more than 0; None without an end.
-
-        Args:
-            failure: why the call has no answer yet, if that is known.
-
-        Raises:
-            ServerError: no time is left: `failure`, or else `DeadlineExceededError`.
-        """
+        """Return the seconds left, more than 0; None without an end. `failure`: why the call has no answer yet, if
+        that is known. Raises `ServerError`: no time is left: `failure`, or else `DeadlineExceededError`."""
         if self._end is None:
             return None
         left = self._end - time.monotonic()
@@ -65,12 +54,8 @@ class Deadline:
         return math.inf if self._end is None else max(self._end, time.monotonic() + least)
 
     def earlier(self, spare: float = 0.0, most: float | None = None) -> Deadline:
-        """Return a deadline that ends so many seconds earlier than this one.
-
-        Args:
-            spare: seconds.
-            most: seconds from now that the new one ends in at the latest; None sets no such end.
-        """
+        """Return a deadline that ends so many seconds earlier than this one. `most`: seconds from now that the new
+        one ends in at the latest; None sets no such end."""
         ends = [] if self._end is None else [self._end - spare]
         ends += [] if most is None else [time.monotonic() + most]
         sooner = Deadline(self.timeout)
@@ -91,26 +76,16 @@ class Deadline:
 
 @dataclass(frozen=True)
 class Retry:
-    """Exponential backoff with full jitter.
+    """Exponential backoff with full jitter."""
 
-    Attributes:
-        retries: attempts after the first; 0 for none.
-        first: seconds that the first pause takes at the most.
-        most: seconds that any pause takes at the most.
-    """
-
-    retries: int = 2
-    first: float = 0.1
-    most: float = 2.0
+    retries: int = 2  # attempts after the first; 0 for none
+    first: float = 0.1  # seconds that the first pause takes at the most
+    most: float = 2.0  # seconds that any pause takes at the most
 
     def pause(self, failures: int, error: ServerError, deadline: Deadline) -> float | None:
-        """Return the seconds to wait before the next attempt; None if there shall be none.
-
-        Args:
-            failures: how many attempts have failed, at least 1.
-            error: the last attempt's error.
-            deadline: the call's; there is no attempt after a pause that would outlast it.
-        """
+        """Return the seconds to wait before the next attempt; None if there shall be none. `failures`: how many
+        attempts have failed, at least 1. `deadline`: the call's; there is no attempt after a pause that would outlast
+        it."""
         if failures > self.retries or not isinstance(error, RETRYABLE):
             return None
         bound = min(self.most, self.first * 2 ** (failures - 1))
@@ -134,8 +109,7 @@ class Patience:
         was_reached: whether the server ever answered.
 
     A server that was reached before is waited for longer than one that never was. Once the time is up, the server
-    counts as gone, and every later attempt is the only one until the server is reached again.
-    """
+    counts as gone, and every later attempt is the only one until the server is reached again."""
 
     def __init__(self) -> None:
         self.was_reached = False
@@ -168,8 +142,7 @@ class Attempts:
     """The failures so far.
 
     Attributes:
-        failure: the last one; None before the first. It is for `Deadline.remaining`.
-    """
+        failure: the last one; None before the first. It is for `Deadline.remaining`."""
 
     def __init__(
         self, pauses: Retry | Patience, deadline: Deadline, gives_up: Callable[[], bool] = lambda: False
@@ -179,19 +152,15 @@ class Attempts:
         Args:
             pauses: when a failed attempt is made again.
             deadline: of all attempts.
-            gives_up: whether nobody waits any more.
-        """
+            gives_up: whether nobody waits any more."""
         self._pauses, self._deadline, self._gives_up = pauses, deadline, gives_up
         self._failures = 0
         self.failure: ServerError | None = None
 
     def failed(self, error: ServerError) -> float:
-        """Take in a failure, and return the seconds to wait before the next attempt.
-
-        Raises:
-            DeadlineExceededError: the first attempt had too little time.
-            ServerError: there is no other attempt; that of the last one that ended before the time was over.
-        """
+        """Take in a failure, and return the seconds to wait before the next attempt. Raises `DeadlineExceededError`:
+        the first attempt had too little time. Raises `ServerError`: there is no other attempt; that of the last one
+        that ended before the time was over."""
         if isinstance(error, DeadlineExceededError):
             raise (self.failure or self._deadline.exceeded()) from error
         self._failures, self.failure = self._failures + 1, error
@@ -202,10 +171,7 @@ class Attempts:
 
 def until_answered(ask: Callable[[ServerError | None], Answer], attempts: Attempts) -> Answer:
     """Return the answer of the first attempt that succeeds, from a thread; each is told of the last one's failure.
-
-    Raises:
-        ServerError: see `Attempts.failed`.
-    """
+    Raises `ServerError`: see `Attempts.failed`."""
     while True:
         try:
             return ask(attempts.failure)

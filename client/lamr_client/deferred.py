@@ -1,7 +1,7 @@
 """`DeferredTransport`: a transport that is made when it is first needed, since a line model alone needs none.
 
-Making one loads a model or a library, which takes longer than most calls. The module knows threads; it knows no model.
-"""
+Making one loads a model or a library, which takes longer than most calls. The module knows threads; it knows no
+model."""
 
 import threading
 from collections.abc import Callable, Sequence

@@ -2,8 +2,7 @@
 
 This is the form for threads; `async_pruner` has the same for an event loop. Chunks are taken from their iterator only
 when there is room to send them, so a document of any size has a bounded number of requests in memory. The module knows
-neither prompts nor scores.
-"""
+neither prompts nor scores."""
 
 from __future__ import annotations
 
@@ -39,8 +38,7 @@ class Dispatcher:
     Attributes:
         batch_size: how many chunks one call takes best.
         pace: seconds for a token, as its calls were answered.
-        work: see `Transport.work`.
-    """
+        work: see `Transport.work`."""
 
     def __init__(self, transport: Transport, max_concurrency: int, retry: Retry) -> None:
         """Start no thread yet."""
@@ -67,12 +65,8 @@ class Dispatcher:
         """Ask about groups of chunks and hand each result to `on_result`, in the caller's thread and in any order.
 
         With `leave`, the run ends at the deadline whatever a call is at, which then goes on in its thread; calls that
-        can't end in time aren't begun.
-
-        Raises:
-            ServerError, ModelMismatchError: the first one that retries didn't cure; the others are dropped.
-            ClosedError: the dispatcher was closed.
-        """
+        can't end in time aren't begun. Raises `ServerError`, `ModelMismatchError`: the first one that retries didn't
+        cure; the others are dropped. Raises `ClosedError`: the dispatcher was closed."""
         if self._closed:
             raise closed()
         groups = iter(groups)
@@ -122,12 +116,8 @@ class Dispatcher:
                 future.cancel()
 
     def warm(self) -> None:
-        """Load now what the first call would load.
-
-        Raises:
-            ModelMismatchError, MissingPackageError: see `Pruner.warm`.
-            ClosedError: the dispatcher was closed.
-        """
+        """Load now what the first call would load. Raises `ModelMismatchError`, `MissingPackageError`: see
+        `Pruner.warm`. Raises `ClosedError`: the dispatcher was closed."""
         if self._closed:
             raise closed()
         self._transport.warm()

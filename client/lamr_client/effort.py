@@ -1,8 +1,7 @@
 """How much of a text the encoder reads, what was read in the end, and which errors end the reading with an answer.
 
 A line model scores all lines by itself; the encoder's chunks make the scores better, one by one. The module knows words
-and errors; it reads nothing.
-"""
+and errors; it reads nothing."""
 
 from collections.abc import Sequence
 from typing import get_args
@@ -33,11 +32,8 @@ TIME, SETTLED, MOST = "time", "settled", "the most of auto"
 
 
 def check_effort(effort: str, within: float | None) -> None:
-    """Check what a caller says of the encoder's reading.
-
-    Raises:
-        InvalidInputError: the effort has no such name, or there is no time at all.
-    """
+    """Check what a caller says of the encoder's reading. Raises `InvalidInputError`: the effort has no such name, or
+    there is no time at all."""
     if effort not in get_args(EffortName):
         efforts = ", ".join(get_args(EffortName))
         raise InvalidInputError(f"effort must be one of {efforts}, not {effort!r}", argument="effort")
@@ -67,8 +63,7 @@ def why_degraded(error: LamrError) -> str | None:
     """Return in words why an error of reading leaves the answer to the line model; None where it is to be raised.
 
     A model's file that can't be read in this process is as good as no encoder. Every other mismatch is raised, because
-    the answers of another model would be wrong.
-    """
+    the answers of another model would be wrong."""
     if isinstance(error, ModelMismatchError):
         return None if error.path is None else "encoder damaged"
     return next((why for kind, why in DEGRADES if isinstance(error, kind)), None)
@@ -76,19 +71,12 @@ def why_degraded(error: LamrError) -> str | None:
 
 @dataclass(frozen=True)
 class Effort:
-    """What was read of a text; as a text it says so in a few words, such as `12 of 40 chunks; time`.
+    """What was read of a text; as a text it says so in a few words, such as `12 of 40 chunks; time`."""
 
-    Attributes:
-        read: the chunks that the encoder read.
-        chunks: the chunks that the text has; None where it wasn't cut into chunks.
-        why: why no more was read; empty where all was, or where nothing was to be read.
-        alone: what answers where nothing was read.
-    """
-
-    read: int
-    chunks: int | None
-    why: str = ""
-    alone: str = LINE_MODEL
+    read: int  # the chunks that the encoder read
+    chunks: int | None  # the chunks that the text has; None where it wasn't cut into chunks
+    why: str = ""  # why no more was read; empty where all was, or where nothing was to be read
+    alone: str = LINE_MODEL  # what answers where nothing was read
 
     @property
     def faulty(self) -> bool:

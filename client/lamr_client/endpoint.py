@@ -1,7 +1,6 @@
 """`Endpoint`: an HTTP server that speaks OpenAI's API, by the official client. Errors come as lamr's own.
 
-The module knows addresses, keys, retries and errors; what is asked and answered is JSON to it.
-"""
+The module knows addresses, keys, retries and errors; what is asked and answered is JSON to it."""
 
 import contextlib
 from collections.abc import Iterator
@@ -30,8 +29,7 @@ class Endpoint:
 
     Attributes:
         base: with `/v1`.
-        root: without it.
-    """
+        root: without it."""
 
     def __init__(
         self, base: str, api_key: str | None = None, timeout: float = 600.0, key_from: str = "LAMR_API_KEY"
@@ -46,8 +44,7 @@ class Endpoint:
 
         Raises:
             InvalidInputError: the address isn't one, or the key would travel in the clear.
-            MissingPackageError: the package `openai` isn't installed.
-        """
+            MissingPackageError: the package `openai` isn't installed."""
         parts = urlsplit(base)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise InvalidInputError(
@@ -74,11 +71,9 @@ class Endpoint:
         Args:
             url: begins with `base` or `root`.
             body: posted as JSON; None gets.
-            retries: how often it is asked again.
 
         Raises:
-            ServerError: nothing answers, or no JSON, or it refuses.
-        """
+            ServerError: nothing answers, or no JSON, or it refuses."""
         client = self._client.with_options(max_retries=retries)
         with self._renamed():
             if body is None:

@@ -2,8 +2,7 @@
 
 vLLM, SGLang and others give them for a whole prompt, in one of two forms. llama.cpp's server gives them for generated
 tokens only, so it is made to generate the prompt, one token a request. Which of these a server can, it is asked when a
-scorer is made.
-"""
+scorer is made."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
@@ -38,14 +37,10 @@ Log = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class _Whole:
-    """A form in which a server tells of a whole prompt.
+    """A form in which a server tells of a whole prompt."""
 
-    Attributes:
-        asked: what the request says beside model and prompt.
-        read: gives the numbers of a prompt's tokens from a choice of the answer, and the prompt; the first is ignored.
-    """
-
-    asked: dict[str, Any]
+    asked: dict[str, Any]  # what the request says beside model and prompt
+    # gives the numbers of a prompt's tokens from a choice of the answer, and the prompt; the first is ignored
     read: Callable[[Any, list[int]], list[Any]]
 
 
@@ -78,8 +73,7 @@ class EndpointScorer(Closing):
 
     Attributes:
         name, max_tokens, key: see `CausalScorer`.
-        by_token: whether the server is asked for one token a request.
-    """
+        by_token: whether the server is asked for one token a request."""
 
     key: str | None = None
 
@@ -98,8 +92,8 @@ class EndpointScorer(Closing):
             InvalidInputError: the address isn't one, or a key would travel in the clear.
             MissingPackageError: the package `openai` isn't installed.
             ServerError: nothing answers there, or it doesn't let us in.
-            ModelMismatchError: it has no such model, can't count tokens, or tells no log-probabilities of prompts.
-        """
+            ModelMismatchError: it has no such model, can't count tokens, or tells no log-probabilities of
+                prompts."""
         base, _, named = url.partition("#")
         self._base = base.rstrip("/")
         self._endpoint = Endpoint(self._base, api_key, timeout)
@@ -126,12 +120,8 @@ class EndpointScorer(Closing):
             return np.array(answer["tokens"], np.int64).reshape(len(answer["tokens"]))
 
     def log_probs(self, sequences: Sequence[IntArray], firsts: Sequence[int] | None = None) -> list[Log]:
-        """See `CausalScorer.log_probs`.
-
-        Raises:
-            InvalidInputError: a sequence is empty or too long.
-            ServerError, ModelMismatchError: the server failed, or answers in another form than at first.
-        """
+        """See `CausalScorer.log_probs`. Raises `InvalidInputError`: a sequence is empty or too long. Raises
+        `ServerError`, `ModelMismatchError`: the server failed, or answers in another form than at first."""
         check_sequences(sequences, self.max_tokens)
         asked = [max(first, 1) for first in firsts or [1] * len(sequences)]
         found = [np.zeros(len(ids), np.float32) for ids in sequences]
@@ -230,8 +220,8 @@ class EndpointScorer(Closing):
     def _forced(self, before: list[int], token: int) -> float:
         """What llama.cpp's server tells of one token that it is made to generate.
 
-        It tells nothing of a token that ends within a character. Then it generates another one, and tells of all.
-        """
+        It tells nothing of a token that ends within a character. Then it generates another one, and tells of
+        all."""
         told = self._generated(before, token, 1)
         if not told:
             others = self._generated(before, self._plain, _EVERY)
@@ -259,11 +249,8 @@ class EndpointScorer(Closing):
 
 
 def _checked(values: list[Any], count: int) -> Log:
-    """Numbers as float32 `[count]`.
-
-    Raises:
-        ValueError: there are others, or they are no logarithms of probabilities.
-    """
+    """Numbers as float32 `[count]`. Raises `ValueError`: there are others, or they are no logarithms of
+    probabilities."""
     numbers = np.array(values, np.float32)
     if numbers.shape != (count,) or not np.isfinite(numbers).all() or numbers.max(initial=0) > 1e-3:
         raise ValueError(f"{len(values)} numbers for {count} tokens, or no logarithms of probabilities")

@@ -1,7 +1,7 @@
 """`GrpcChannel` asks a model of a Triton server over one gRPC channel; `GrpcTransport` asks it about chunks.
 
-The channel knows connections, deadlines and calls; `triton_wire` knows what travels. A subclass says what it means.
-"""
+The channel knows connections, deadlines and calls; `triton_wire` knows what travels. A subclass says what it
+means."""
 
 import abc
 import threading
@@ -38,8 +38,7 @@ Endpoint = TypeVar("Endpoint", bound=wire.ModelEndpoint)
 class GrpcChannel(abc.ABC, Generic[Request, Result, Endpoint]):
     """One channel to one model of one server.
 
-    The model's configuration is checked before anything is sent, and again after a failure.
-    """
+    The model's configuration is checked before anything is sent, and again after a failure."""
 
     def __init__(
         self, address: str | Connection, model: str, fingerprint: str | None, most_bytes: int
@@ -64,11 +63,8 @@ class GrpcChannel(abc.ABC, Generic[Request, Result, Endpoint]):
 
     @abc.abstractmethod
     def _read_config(self, config: Any) -> Endpoint:
-        """Read the model's `ModelConfig` message before anything is sent.
-
-        Raises:
-            ModelMismatchError: it is another model.
-        """
+        """Read the model's `ModelConfig` message before anything is sent. Raises `ModelMismatchError`: it is another
+        model."""
 
     @abc.abstractmethod
     def _tensors(self, request: Request, endpoint: Endpoint) -> tuple[list[Any], list[Any]]:
@@ -76,18 +72,11 @@ class GrpcChannel(abc.ABC, Generic[Request, Result, Endpoint]):
 
     @abc.abstractmethod
     def read(self, answer: Any, request: Request, endpoint: Endpoint) -> Result:
-        """Read an `InferResult`.
-
-        Raises:
-            ModelMismatchError: it isn't an answer to the request.
-        """
+        """Read an `InferResult`. Raises `ModelMismatchError`: it isn't an answer to the request."""
 
     def ask(self, requests: Sequence[Request], deadline: Deadline) -> list[Result]:
-        """Ask about several things; all are under way at once. Nobody reads what comes too late.
-
-        Raises:
-            ServerError, ModelMismatchError: see `lamr_base.errors`.
-        """
+        """Ask about several things; all are under way at once. Nobody reads what comes too late. Raises
+        `ServerError`, `ModelMismatchError`: see `lamr_base.errors`."""
         endpoint = self.connect(deadline)
         answers: SimpleQueue[Answer] = SimpleQueue()
         results: dict[int, Result] = {}
@@ -156,10 +145,7 @@ class GrpcChannel(abc.ABC, Generic[Request, Result, Endpoint]):
 
     def connect(self, deadline: Deadline) -> Endpoint:
         """Return what requests must know of the model, and ask for its configuration first where that isn't known.
-
-        Raises:
-            ServerError, ModelMismatchError: see `lamr_base.errors`.
-        """
+        Raises `ServerError`, `ModelMismatchError`: see `lamr_base.errors`."""
         if (endpoint := self.endpoint) is not None:
             return endpoint
         left = deadline.remaining()
@@ -223,8 +209,8 @@ class GrpcTransport(GrpcChannel[ChunkRequest, ChunkResult, wire.ModelEndpoint], 
     """One channel to one server.
 
     The served model's fingerprint is compared with the client's before any code is sent, and again after a failure. It
-    travels with each call, too: a front chooses the server by it, and a server of another model refuses it.
-    """
+    travels with each call, too: a front chooses the server by it, and a server of another model refuses
+    it."""
 
     def __init__(
         self, address: str | Connection, spec: ModelSpec | None = None, *, model: str = ENSEMBLE
@@ -234,8 +220,7 @@ class GrpcTransport(GrpcChannel[ChunkRequest, ChunkResult, wire.ModelEndpoint], 
         Args:
             address: see `GrpcChannel`.
             spec: what the client's files say of their model, to compare with the served one; None compares nothing.
-            model: the ensemble's name.
-        """
+            model: the ensemble's name."""
         super().__init__(address, model, spec.fingerprint if spec else None, wire.most_answer_bytes(spec))
         self._spec = spec
 

@@ -1,7 +1,7 @@
 """`InProcessTransport`: runs chunks through a `LocalModel` in this process, without a server.
 
-This module knows deadlines and lets threads take turns; `LocalModel` knows what a batch is and how it runs.
-"""
+This module knows deadlines and lets threads take turns; `LocalModel` knows what a batch is and how it
+runs."""
 
 import threading
 from collections.abc import Sequence

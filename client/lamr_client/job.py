@@ -7,8 +7,7 @@
     with reading.degrading():
         for group in reading.groups(pace, most):            # tokenizes, plans chunks
             for chunk in group: reading.add(chunk.tokens, ask(chunk))
-    result = reading.finish()                               # line scores, selection, repair, rendering
-"""
+    result = reading.finish()                               # line scores, selection, repair, rendering"""
 
 from __future__ import annotations
 
@@ -70,21 +69,16 @@ _NEVER_SETTLED = 1e-9
 
 @dataclass(frozen=True)
 class Shared:
-    """What the jobs of one pruner share.
+    """What the jobs of one pruner share."""
 
-    Attributes:
-        encoder: the model's prompt and tokenizer.
-        scorer: the model's way from answers to line scores.
-        preparing: how long it takes to make tokens and chunks, and to judge what reading each would bring; like the
-            next one by characters, at first a guess for a slow machine.
-        finishing: how long line scores, selection, repair and rendering take.
-        files: the last files, so that another question about one needs no parse.
-    """
-
-    encoder: PromptEncoder
-    scorer: Scorer
+    encoder: PromptEncoder  # the model's prompt and tokenizer
+    scorer: Scorer  # the model's way from answers to line scores
+    # how long it takes to make tokens and chunks, and to judge what reading each would bring; like the next one by
+    # characters, at first a guess for a slow machine
     preparing: Pace = field(default_factory=lambda: Pace(overhead=10_000, guess=2e-6))
+    # how long line scores, selection, repair and rendering take
     finishing: Pace = field(default_factory=lambda: Pace(overhead=10_000, guess=2e-6))
+    # the last files, so that another question about one needs no parse
     files: SourceFiles = field(default_factory=SourceFiles)
 
 
@@ -102,8 +96,7 @@ class PruneJob:
         by_keywords: whether lines are found by the words of a query that the model doesn't read.
         judged: whether there are lines to choose from, and enough of them.
         document: the query and the file, prepared for the model.
-        prepared_at: `time.perf_counter()` when all this was known.
-    """
+        prepared_at: `time.perf_counter()` when all this was known."""
 
     def __init__(
         self, shared: Shared, query: str, code: str | SourceFile, options: PruneOptions, call: PruneCall
@@ -112,13 +105,11 @@ class PruneJob:
 
         Args:
             shared: the time that the rest of the job needs is left for it, and measured.
-            query, code, options: what the caller gave.
             call: its deadlines are checked between slices of text and between steps: here and in the reading.
 
         Raises:
             InvalidInputError: the query or the code can't be used, or the model can't do without the encoder.
-            DeadlineExceededError: the text is too large for the time.
-        """
+            DeadlineExceededError: the text is too large for the time."""
         check_query(query)
         check_words(options.task, "task")
         check_words(options.history, "history")
@@ -222,8 +213,7 @@ class ChunkReading:
             work: see `Transport.work`.
 
         Raises:
-            DeadlineExceededError: the text is too large for the time.
-        """
+            DeadlineExceededError: the text is too large for the time."""
         job = self._job
         if not job.uses_encoder:
             return
@@ -264,11 +254,8 @@ class ChunkReading:
         return gains + _NEVER_SETTLED if self._job.options.effort == "full" else gains
 
     def add(self, tokens: tuple[int, int], result: ChunkResult) -> None:
-        """Take in the answer about the chunk of this token range, in any order.
-
-        Raises:
-            ModelMismatchError: the answer doesn't fit.
-        """
+        """Take in the answer about the chunk of this token range, in any order. Raises `ModelMismatchError`: the
+        answer doesn't fit."""
         assert self._scorer is not None, "a reading is finished once"
         self._scorer.add(tokens, result)
         self._read += 1
@@ -299,8 +286,7 @@ class ChunkReading:
             InvalidInputError: the text shows that an option can't be used.
             BudgetError: the smallest valid output exceeds `max_tokens`.
             ModelMismatchError: an answer holds NaN or infinity.
-            DeadlineExceededError: the text is too large for the time.
-        """
+            DeadlineExceededError: the text is too large for the time."""
         job, answered = self._job, time.perf_counter()
         if not job.judged or self._chunks == 0:
             result = unjudged(job.shared.encoder, job.document, job.options, self._tokens, job.count)
@@ -317,8 +303,7 @@ class ChunkReading:
     def _scores(self) -> tuple[LineScores, tuple[str, ...]]:
         """Return the line scores, and the words of a query that the model doesn't read.
 
-        What they were computed from is given up, since a large file's takes much memory.
-        """
+        What they were computed from is given up, since a large file's takes much memory."""
         assert self._scorer is not None, "a reading is finished once"
         scorer, self._scorer = self._scorer, None
         return scorer.finish(), scorer.keywords if self._job.by_keywords else ()

@@ -6,8 +6,7 @@
     with Pruner(transport=MockTransport(answers)) as pruner:
         assert pruner.prune("which?", code).status == "pruned"
 
-A pruner above a mock still tokenizes, merges, repairs and renders as it does above a server.
-"""
+A pruner above a mock still tokenizes, merges, repairs and renders as it does above a server."""
 
 import threading
 import time
@@ -29,8 +28,7 @@ def uniform_answer(request: ChunkRequest, probability: float = 1.0, rubrics: int
     Args:
         request: the chunk.
         probability: marginal of each token under every chain, and the chunk's relevance; tokens above 0.5 are kept.
-        rubrics: K, the number of the model's rubrics.
-    """
+        rubrics: K, the number of the model's rubrics."""
     m = request.document_span[1] - request.document_span[0]
     marginals = np.full((m, rubrics), probability, np.float32)
     return ChunkResult(
@@ -53,8 +51,7 @@ class Mock:
         timeouts: the seconds that each call was given; None for no end.
         at_once, most_at_once: calls under way now, and the most there were.
         cancelled: calls that were cancelled under way (only on an event loop).
-        closed: whether the transport was closed.
-    """
+        closed: whether the transport was closed."""
 
     def __init__(
         self, rule: Rule = uniform_answer, *, errors: Iterable[Exception] = (), delay: float = 0.0

@@ -1,8 +1,7 @@
 """What a caller may ask of one pruning, checked before anything is spent on it: query and code, options and time.
 
 `Pruner` and `AsyncPruner` share this module, which knows text, clocks and options; it knows no model and sends nothing.
-Its errors name the remedy, and the offset where there is one.
-"""
+Its errors name the remedy, and the offset where there is one."""
 
 import math
 import os
@@ -27,10 +26,8 @@ from lamr_client.tracing import is_traceparent
 @own_errors()
 def decode_code(code: str | bytes | bytearray | memoryview | SourceFile) -> DecodedFile:
     """Return the code as text that can be encoded again byte for byte; a byte order mark of UTF-8 stays where it is.
-
-    Raises:
-        InvalidInputError: the bytes are no text in any known encoding, or the text has lone surrogates.
-    """
+    Raises `InvalidInputError`: the bytes are no text in any known encoding, or the text has lone
+    surrogates."""
     code = code.text if isinstance(code, SourceFile) else code
     if isinstance(code, str):
         _refuse_surrogates(code, "code")
@@ -53,20 +50,13 @@ def decode_code(code: str | bytes | bytearray | memoryview | SourceFile) -> Deco
 
 
 def check_code(code: str) -> None:
-    """Refuse text that no source file holds.
-
-    Raises:
-        InvalidInputError: the text has a NUL character.
-    """
+    """Refuse text that no source file holds. Raises `InvalidInputError`: the text has a NUL character."""
     _refuse_nul(code, "code", "binary files can't be pruned")
 
 
 def check_query(query: str) -> None:
-    """Refuse queries that ask nothing.
-
-    Raises:
-        InvalidInputError: the query isn't text, is empty or blank, or has a NUL character or lone surrogates.
-    """
+    """Refuse queries that ask nothing. Raises `InvalidInputError`: the query isn't text, is empty or blank, or has a
+    NUL character or lone surrogates."""
     check_words(query, "query")
     if not query.strip():
         raise InvalidInputError("the query is empty; say what you are looking for", argument="query")
@@ -80,8 +70,7 @@ def check_words(text: str, what: str) -> None:
         what: the argument's name, for the error.
 
     Raises:
-        InvalidInputError: the words aren't text, or have a NUL character or lone surrogates.
-    """
+        InvalidInputError: the words aren't text, or have a NUL character or lone surrogates."""
     if not isinstance(text, str):
         raise InvalidInputError(f"the {what} must be str, not {type(text).__name__}", argument=what)
     _refuse_surrogates(text, what)
@@ -112,11 +101,8 @@ def _refuse_nul(text: str, what: str, remedy: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class PruneOptions:
-    """The options of `Pruner.prune`, which explains them.
-
-    Raises:
-        InvalidInputError: a value lies outside its range, an expression is invalid, or a language is unknown.
-    """
+    """The options of `Pruner.prune`, which explains them. Raises `InvalidInputError`: a value lies outside its range,
+    an expression is invalid, or a language is unknown."""
 
     task: str = ""
     history: str = ""
@@ -192,19 +178,12 @@ def _check_lines(lines: int | tuple[int, int]) -> None:
 
 @dataclass(frozen=True)
 class PruneCall:
-    """A call under way.
+    """A call under way."""
 
-    Attributes:
-        on_error: whether an error is raised or gives the text as it came.
-        deadline: when the call must end.
-        wanted: when the caller wants an answer, by then or earlier.
-        begin: `time.perf_counter()` when the call began.
-    """
-
-    on_error: OnError
-    deadline: Deadline
-    wanted: Deadline
-    begin: float = field(default_factory=time.perf_counter)
+    on_error: OnError  # whether an error is raised or gives the text as it came
+    deadline: Deadline  # when the call must end
+    wanted: Deadline  # when the caller wants an answer, by then or earlier
+    begin: float = field(default_factory=time.perf_counter)  # `time.perf_counter()` when the call began
 
 
 @dataclass(frozen=True)
@@ -216,8 +195,7 @@ class CallDefaults:
         on_error: see `PruneCall`.
 
     Raises:
-        InvalidInputError: the timeout isn't more than 0, or `on_error` is another word.
-    """
+        InvalidInputError: the timeout isn't more than 0, or `on_error` is another word."""
 
     timeout: float
     on_error: OnError
@@ -236,11 +214,7 @@ class CallDefaults:
     def begin(
         self, timeout: float | None, on_error: OnError | None, within: float | None = None
     ) -> PruneCall:
-        """Start a call's clock.
-
-        Raises:
-            InvalidInputError: see the class.
-        """
+        """Start a call's clock. Raises `InvalidInputError`: see the class."""
         own = CallDefaults(self.timeout if timeout is None else timeout, on_error or self.on_error)
         deadline = Deadline(own.timeout)
         return PruneCall(own.on_error, deadline, deadline.earlier(most=within))

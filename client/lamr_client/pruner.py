@@ -1,8 +1,7 @@
 """`Pruner`: a query and code in, the code that matters out. Blocking; safe to share between threads.
 
 It puts the parts together and owns their lifetime. The steps of a pruning are those of `job`, and the waiting for
-answers is that of `dispatch`.
-"""
+answers is that of `dispatch`."""
 
 import dataclasses
 import os
@@ -36,8 +35,7 @@ class Pruner(Closing):
             print(pruner.prune("How are retries limited?", code, path="client.py").text)
 
     Attributes:
-        spec: the model's prompt, window, chunking and scoring.
-    """
+        spec: the model's prompt, window, chunking and scoring."""
 
     spec: ModelSpec
 
@@ -76,8 +74,7 @@ class Pruner(Closing):
 
         Raises:
             ModelMismatchError: a client's file of the repository is missing or broken.
-            InvalidInputError: an option can't be used.
-        """
+            InvalidInputError: an option can't be used."""
         check_setup(server, transport, max_concurrency, retries)
         connection = connect_to(server, api_key=api_key, ca=ca, cert=cert, key=key)
         self._defaults = CallDefaults(timeout, on_error)
@@ -185,8 +182,7 @@ class Pruner(Closing):
             AccessDeniedError: the server wants another key.
             ModelMismatchError: the server serves another model than the client's files are of.
             ClosedError: the pruner was closed.
-            BrokenOffError: memory or the stack ran out, or a library panicked, over this text.
-        """
+            BrokenOffError: memory or the stack ran out, or a library panicked, over this text."""
         options = PruneOptions(
             task=task,
             history=history,
@@ -235,8 +231,7 @@ class Pruner(Closing):
         Raises:
             ModelMismatchError: a file of the encoder is missing or broken.
             MissingPackageError: the encoder needs onnxruntime, which isn't installed.
-            ClosedError: the pruner was closed.
-        """
+            ClosedError: the pruner was closed."""
         self._dispatcher.warm()
 
     @property
@@ -255,11 +250,7 @@ class Pruner(Closing):
 
 
 def check_setup(server: str | None, transport: object | None, max_concurrency: int, retries: int) -> None:
-    """Refuse arguments that no pruner can be made of.
-
-    Raises:
-        InvalidInputError: names the argument.
-    """
+    """Refuse arguments that no pruner can be made of. Raises `InvalidInputError`: names the argument."""
     if server is not None and transport is not None:
         raise InvalidInputError("give either a server or a transport, not both", argument="transport")
     if max_concurrency < 1:
@@ -276,11 +267,8 @@ def connect_to(
     cert: str | os.PathLike[str] | None,
     key: str | os.PathLike[str] | None,
 ) -> Connection | None:
-    """Return how to reach a server; None without one.
-
-    Raises:
-        InvalidInputError: see `parse_connection`; or there is something to show and no server to show it to.
-    """
+    """Return how to reach a server; None without one. Raises `InvalidInputError`: see `parse_connection`; or there is
+    something to show and no server to show it to."""
     if server is not None:
         return parse_connection(server, api_key=api_key, ca=ca, cert=cert, key=key)
     given = {"api_key": api_key, "ca": ca, "cert": cert, "key": key}

@@ -1,7 +1,6 @@
 """Which chunks are read next, those of which most is expected, and how long that takes by what the last ones took.
 
-The module knows gains and paces; it sends nothing and knows no scores.
-"""
+The module knows gains and paces; it sends nothing and knows no scores."""
 
 import math
 import time
@@ -30,8 +29,7 @@ _QUANTILE = 0.75
 class Pace:
     """Seconds for a unit of work, such as a token that is encoded. Safe to share between threads.
 
-    The beginning of a piece of work costs something, too: so many units are added to each.
-    """
+    The beginning of a piece of work costs something, too: so many units are added to each."""
 
     def __init__(
         self,
@@ -66,8 +64,8 @@ class Pace:
     def is_worth_a_try(self, units: float, seconds: float) -> bool:
         """Return whether a piece of work that isn't expected to end within so many seconds might do so all the same.
 
-        A server that is overloaded for a moment would otherwise be left alone for as long as the measurements count.
-        """
+        A server that is overloaded for a moment would otherwise be left alone for as long as the measurements
+        count."""
         measured = tuple(self._measured)
         quiet = not measured or self._clock() - measured[-1][0] >= _QUIET_SECONDS
         return quiet and self._best * (units + self._overhead) <= seconds
@@ -111,8 +109,7 @@ class ReadingPlan:
     def why(self) -> str:
         """Why not all were read, once there are no more; empty where all were.
 
-        What was taken may have had no time left when its turn came.
-        """
+        What was taken may have had no time left when its turn came."""
         return self._why or (TIME if self._read < len(self._chunks) else "")
 
     def answered(self) -> None:

@@ -1,8 +1,7 @@
 """The result of a pruning, as plain data, and those for code that no model has judged.
 
 There is too little of that code, nothing in it, or an error that lets it pass. This module knows how tokens are
-counted; it knows no transport, neither chunks nor scores.
-"""
+counted; it knows no transport, neither chunks nor scores."""
 
 from __future__ import annotations
 
@@ -44,8 +43,7 @@ class Timings:
         encode: checking, tokenizing and planning chunks.
         infer: until the last chunk was answered, retries and waiting included.
         postprocess: line scores, selection, repair and rendering.
-        total: the whole call.
-    """
+        total: the whole call."""
 
     encode: float = 0.0
     infer: float = 0.0
@@ -85,8 +83,7 @@ class PruneResult:
         failures: of a tool's output, how many lines that say that something failed are shown, and how many there are.
         unseen: how many of the lines in `text` have invisible characters; `reason` says so, too.
         encoding: how the code was encoded, where it was given as bytes; see `to_bytes`.
-        timings: how long the call took.
-    """
+        timings: how long the call took."""
 
     text: str
     kept_lines: tuple[int, ...]
@@ -145,8 +142,7 @@ class PruneResult:
         """Return the fields by name, in JSON's types: line numbers in `reasons` become strings, cuts `{start, end}`.
 
         The effort becomes its few words, the encoding its name.
-        Line scores are rounded to six places.
-        """
+        Line scores are rounded to six places."""
         data = dataclasses.asdict(self)
         data["kept_lines"] = list(self.kept_lines)
         data["line_scores"] = [round(score, 6) for score in self.line_scores]
@@ -179,15 +175,8 @@ def unjudged(
     tokens: int,
     count: Callable[[str], int],
 ) -> PruneResult:
-    """Return the result for code without lines to choose from, for too little of it, and for none.
-
-    Args:
-        encoder: the encoder of the model, for its name.
-        asked: the code as it was asked about.
-        options: the call's.
-        tokens: how many tokens the code has.
-        count: how many tokens a text has.
-    """
+    """Return the result for code without lines to choose from, for too little of it, and for none. `tokens`: how many
+    tokens the code has. `count`: how many tokens a text has."""
     text = asked.source.text
     if asked.minified:
         return _parts_of_lines(_whole(encoder, text, options, tokens, asked.minified), asked, options, count)
@@ -203,8 +192,7 @@ def passthrough(
     """Return what `on_error="passthrough"` gives for an error.
 
     The tokens of a text beyond `MOST_COUNTED_CHARS` are estimated, because counting them would take longer than the
-    caller was ready to wait.
-    """
+    caller was ready to wait."""
     counter = token_counter(options.tokenizer, encoder)
     count = counter.count_tokens if len(text) <= MOST_COUNTED_CHARS else approximate_tokens
     result = _whole(encoder, text, options, count(text), f"{type(error).__name__}: {error}")

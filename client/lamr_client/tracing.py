@@ -2,8 +2,7 @@
 
 A trace is the one that the caller names, or else OpenTelemetry's current span, or else the one that the process was
 started in. The module knows where a trace is found and W3C's form of it. It makes no spans, and never imports an
-OpenTelemetry that the caller's program hasn't.
-"""
+OpenTelemetry that the caller's program hasn't."""
 
 import contextlib
 import contextvars
@@ -24,11 +23,7 @@ _NO_TRACE, _NO_SPAN, _NO_VERSION = "0" * 32, "0" * 16, "ff"
 
 @contextlib.contextmanager
 def in_trace(traceparent: str | None) -> Iterator[None]:
-    """Let the calls of a block belong to a trace. None leaves it to OpenTelemetry and the environment.
-
-    Args:
-        traceparent: see `is_traceparent`.
-    """
+    """Let the calls of a block belong to a trace. None leaves it to OpenTelemetry and the environment."""
     token = _named.set(traceparent) if traceparent is not None else None
     try:
         yield

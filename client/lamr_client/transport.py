@@ -1,8 +1,8 @@
 """The way from one chunk to the model's answer, as an interface: for threads, for an event loop, and between the two.
 
 A transport knows how to reach a model and nothing of files, queries or line scores; the code above it knows no wire.
-To write another one, subclass `Transport` (one method) or `AsyncTransport` and pass it to a pruner as `transport`.
-"""
+To write another one, subclass `Transport` (one method) or `AsyncTransport` and pass it to a pruner as
+`transport`."""
 
 from __future__ import annotations
 
@@ -60,15 +60,10 @@ Answer = TypeVar("Answer")
 
 
 class _Ready:
-    """What transports of both kinds are unless they say otherwise: ready when they are made.
+    """What transports of both kinds are unless they say otherwise: ready when they are made."""
 
-    Attributes:
-        batch_size: how many requests one call of `infer_many` takes best; 1 where each travels alone.
-        concurrency: how many calls at once are of use; None leaves it to the caller.
-    """
-
-    batch_size: int = 1
-    concurrency: int | None = None
+    batch_size: int = 1  # how many requests one call of `infer_many` takes best; 1 where each travels alone
+    concurrency: int | None = None  # how many calls at once are of use; None leaves it to the caller
 
     @property
     def loaded(self) -> bool:
@@ -81,10 +76,7 @@ class _Ready:
 
     def check_time(self, deadline: Deadline) -> None:  # nothing holds a call up
         """Refuse a call that must be answered by a deadline, whatever the encoder does, if loading would hold it up.
-
-        Raises:
-            ServerError: there isn't the time, or somebody else is loading.
-        """
+        Raises `ServerError`: there isn't the time, or somebody else is loading."""
 
 
 class Transport(_Ready, Closing, abc.ABC):
@@ -99,8 +91,7 @@ class Transport(_Ready, Closing, abc.ABC):
             timeout: seconds; None waits for as long as it takes.
 
         Raises:
-            ServerError, ModelMismatchError: see `lamr_base.errors`.
-        """
+            ServerError, ModelMismatchError: see `lamr_base.errors`."""
 
     def infer_many(self, requests: Sequence[ChunkRequest], timeout: float | None = None) -> list[ChunkResult]:
         """Ask about several chunks within one timeout; the results are in the order of the requests."""
@@ -144,8 +135,7 @@ class AsyncTransport(_Ready, AsyncClosing, abc.ABC):
             timeout: seconds.
 
         Raises:
-            ServerError, ModelMismatchError: it hasn't, or nothing answers.
-        """
+            ServerError, ModelMismatchError: it hasn't, or nothing answers."""
 
     async def close(self) -> None:  # not every transport holds something
         """See `Transport.close`."""
@@ -155,8 +145,7 @@ class ThreadedTransport(AsyncTransport):
     """Makes a `Transport` usable from an event loop: each call runs in a thread.
 
     The thread of a cancelled call goes on until its timeout or answer, which nobody waits for. Threads are its own, so
-    that calls which hang don't keep the loop's other work from its threads.
-    """
+    that calls which hang don't keep the loop's other work from its threads."""
 
     def __init__(self, inner: Transport) -> None:
         """Wrap a transport, which is closed with this one."""

@@ -1,8 +1,7 @@
 """`TritonScorer`: log-probabilities from a causal language model that a Triton server holds.
 
 The model's description and tokenizer come from the server, so an address is all that a caller needs. This module knows
-batches and retries; `grpc_transport` knows connections, deadlines and calls.
-"""
+batches and retries; `grpc_transport` knows connections, deadlines and calls."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -45,8 +44,7 @@ class TritonScorer(Closing, Tokenized):
 
     Attributes:
         spec: what the server says of its model.
-        tokenizer, name, max_tokens, key: see `CausalScorer`.
-    """
+        tokenizer, name, max_tokens, key: see `CausalScorer`."""
 
     def __init__(
         self,
@@ -68,8 +66,7 @@ class TritonScorer(Closing, Tokenized):
         Raises:
             ServerError: nothing answers there.
             ModelMismatchError: the server has no such model, or its description or tokenizer is damaged.
-            InvalidInputError: the address isn't one.
-        """
+            InvalidInputError: the address isn't one."""
         self._timeout, self._retry = timeout, retry or Retry()
         self._channel = _Channel(address)
         try:
@@ -88,8 +85,7 @@ class TritonScorer(Closing, Tokenized):
         Raises:
             InvalidInputError: a sequence is empty or too long, or an id isn't in the vocabulary.
             ServerError, ModelMismatchError: the server failed, or holds another model by now.
-            ClosedError: the scorer was closed.
-        """
+            ClosedError: the scorer was closed."""
         check_sequences(sequences, self.max_tokens, self.spec.vocabulary)
         deadline = Deadline(self._timeout)
         results: dict[int, Log] = {}

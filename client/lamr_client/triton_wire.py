@@ -5,8 +5,7 @@ tritonclient is imported where it is used, because it takes longer to import tha
 
 A call that was sent is never cancelled, nor given a deadline on the wire: Triton before 24.12 dies of a cancellation
 that meets its answer (server issue 7368). The client waits for as long as it may, then leaves the call alone, and
-`queue_timeout` tells the server when the answer is no longer worth waiting for.
-"""
+`queue_timeout` tells the server when the answer is no longer worth waiting for."""
 
 import math
 import re
@@ -85,12 +84,8 @@ _MOST_TOKENS, _MOST_RUBRICS = 1 << 17, 16
 
 
 def channel_options(address: str, most_bytes: int) -> list[tuple[str, int]]:
-    """Return gRPC's options for a channel; nothing larger is read from it, compressed or not.
-
-    Args:
-        address: `host:port`.
-        most_bytes: of an answer, as `most_answer_bytes` gives it.
-    """
+    """Return gRPC's options for a channel; nothing larger is read from it, compressed or not. `most_bytes`: of an
+    answer, as `most_answer_bytes` gives it."""
     proxied = ("grpc.enable_http_proxy", int(not is_loopback(address)))
     return [*_CHANNEL_OPTIONS, proxied, ("grpc.max_receive_message_length", most_bytes)]
 
@@ -115,19 +110,13 @@ _NAMES_OF_TYPES: dict[np.dtype[Any], str] = {np.dtype(np.uint8): "UINT8", np.dty
 
 @dataclass(frozen=True)
 class ModelEndpoint:
-    """What a request must know of the served model.
+    """What a request must know of the served model."""
 
-    Attributes:
-        address: the server's, for messages.
-        model: the ensemble's name.
-        batched: whether its configuration has a batch dimension, so that tensors carry a leading 1.
-        fingerprint: the fingerprint of the model that requests are for. It travels with each request, because gRPC
-            finds a restarted server by itself, which may serve another model. None when the client compares nothing.
-    """
-
-    address: str
-    model: str
-    batched: bool
+    address: str  # the server's, for messages
+    model: str  # the ensemble's name
+    batched: bool  # whether its configuration has a batch dimension, so that tensors carry a leading 1
+    # the fingerprint of the model that requests are for. It travels with each request, because gRPC finds a restarted
+    # server by itself, which may serve another model. None when the client compares nothing.
     fingerprint: str | None
 
     @property
@@ -137,17 +126,9 @@ class ModelEndpoint:
 
 
 def check_config(config: Any, address: str, model: str, spec: ModelSpec | None) -> ModelEndpoint:
-    """Read the ensemble's configuration before any code is sent.
-
-    Args:
-        config: the ensemble's `ModelConfig` message.
-        address: the server's.
-        model: the ensemble's name.
-        spec: what the client's files say of their model; None accepts whatever the server serves.
-
-    Raises:
-        ModelMismatchError: the served model's fingerprint is missing or another one.
-    """
+    """Read the ensemble's configuration before any code is sent. `spec`: what the client's files say of their model;
+    None accepts whatever the server serves. Raises `ModelMismatchError`: the served model's fingerprint is missing or
+    another one."""
     parameters = config.parameters
     served = parameters[FINGERPRINT_PARAMETER].string_value if FINGERPRINT_PARAMETER in parameters else None
     if spec is not None and served != spec.fingerprint:
@@ -182,11 +163,8 @@ def queue_timeout(left: float | None) -> int | None:
 
 
 def result_of(answer: Any, request: ChunkRequest, endpoint: ModelEndpoint) -> ChunkResult:
-    """Read an `InferResult`.
-
-    Raises:
-        ModelMismatchError: an output is missing, of another type or shape, or no probability.
-    """
+    """Read an `InferResult`. Raises `ModelMismatchError`: an output is missing, of another type or shape, or no
+    probability."""
     m = request.document_span[1] - request.document_span[0]
 
     def read(name: str, *shape: int) -> NDArray[Any]:
@@ -210,10 +188,7 @@ def read_output(
     answer: Any, name: str, dtype: np.dtype[Any], shape: tuple[int, ...], endpoint: ModelEndpoint
 ) -> NDArray[Any]:
     """Read one tensor of an `InferResult`, which is checked before numpy sees a byte of it. A length of -1 is any.
-
-    Raises:
-        ModelMismatchError: it is missing, or of another type, shape or size.
-    """
+    Raises `ModelMismatchError`: it is missing, or of another type, shape or size."""
     response = answer.get_response()
     places = [place for place, output in enumerate(response.outputs) if output.name == name]
     if len(places) != 1 or len(response.raw_output_contents) != len(response.outputs):
@@ -259,14 +234,8 @@ def is_unavailable(error: Exception) -> bool:
 
 def error_of(error: Exception, address: str, model: str, *, stopping: bool = False) -> LamrError:
     """Return the client's error for an `InferenceServerException`, or for whatever else gRPC raises in trouble.
-
-    Args:
-        error: what tritonclient raised.
-        address: the server's.
-        model: the ensemble's name.
-        stopping: whether a server without the model is one that has had it before, or that says that it isn't ready:
-            then it is being stopped or replaced, and there is one to wait for.
-    """
+    `stopping`: whether a server without the model is one that has had it before, or that says that it isn't ready:
+    then it is being stopped or replaced, and there is one to wait for."""
     status = status_of(error)
     message = message_of(error)
     if status == "DEADLINE_EXCEEDED" or message == "Deadline Exceeded":

@@ -1,7 +1,6 @@
 """Prune a real standard-library file for a real question, through a Triton server started for it and stopped again.
 
-Run by `make demo`; needs `pip install '.[serve]'`.
-"""
+Run by `make demo`; needs `pip install '.[serve]'`."""
 
 from __future__ import annotations
 

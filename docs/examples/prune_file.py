@@ -1,7 +1,7 @@
 """Prune one file for a question, in process or with a server, and say why each line was kept.
 
-python docs/examples/prune_file.py client/lamr_client/dispatch.py "When is a failed request sent again?" [HOST:PORT]
-"""
+python docs/examples/prune_file.py client/lamr_client/dispatch.py "When is a failed request sent again?"
+[HOST:PORT]"""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Prune all Python files of a folder at once, as an agent's tool would: a failing server never loses a file.
 
-python docs/examples/prune_folder.py FOLDER "What limits the number of open connections?" [HOST:PORT]
-"""
+python docs/examples/prune_folder.py FOLDER "What limits the number of open connections?" [HOST:PORT]"""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Line-level evaluation of pruners: items, metrics, lexical baselines, reports and a held-out benchmark.
 
-Needs numpy (matplotlib for plots only); never torch.
-"""
+Needs numpy (matplotlib for plots only); never torch."""
 
 from lamr_base.resampling import Bootstrap
 

@@ -1,8 +1,8 @@
 """Lexical baselines: what a pruner must beat to earn its model.
 
 Each is a callable `(query, code) -> float [L]` with one score for each line; higher is better. A segmentation is an int
-array `[L]` with the number of the piece that each line belongs to; pieces are numbered from 0 without gaps.
-"""
+array `[L]` with the number of the piece that each line belongs to; pieces are numbered from 0 without
+gaps."""
 
 import ast
 import hashlib

@@ -2,8 +2,7 @@
 
 Methods are the pruner, which is asked with each budget; whole functions in the order of BM25, and of the pruner's own
 best line in each; windows by BM25; and grep with five lines around each hit. Baselines take what fits and step over
-what doesn't; their cuts have the same markers. A file that fits is kept whole by all.
-"""
+what doesn't; their cuts have the same markers. A file that fits is kept whole by all."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence

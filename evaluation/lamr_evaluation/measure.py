@@ -5,8 +5,7 @@
 A scorer with a threshold of its own (`Selector`) is measured on the lines that it selects, repair included. One without
 is measured at the fraction that the reference keeps of the same item, or at 25 % where there's no such reference. An
 item that a scorer refuses is left out of every scorer's figures. A pruner is anything with the method `prune` of
-`lamr_client.Pruner`, which isn't imported.
-"""
+`lamr_client.Pruner`, which isn't imported."""
 
 import ast
 import time
@@ -67,8 +66,7 @@ class PrunerScorer:
         Args:
             pruner: anything with `lamr_client.Pruner`'s `prune`.
             options: of its every call, such as its effort.
-            history: whether it is told what an item's session said before; it must take `history` then.
-        """
+            history: whether it is told what an item's session said before; it must take `history` then."""
         self._pruner, self._options, self._history = pruner, options or {}, history
 
     def __call__(self, query: str, code: str) -> FloatArray:
@@ -127,8 +125,7 @@ def evaluate(  # noqa: PLR0913 - keywords with defaults
     Raises:
         RecordError: a scorer refuses an item, and there is no `on_problem`.
         ValueError: there are no items, or none that every scorer takes; the reference isn't among the scorers; or
-            a scorer's output doesn't fit an item's lines.
-    """
+            a scorer's output doesn't fit an item's lines."""
     if not items:
         raise ValueError("there are no items to evaluate on")
     if reference is not None and reference not in scorers:

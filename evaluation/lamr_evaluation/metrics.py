@@ -2,8 +2,7 @@
 
 Only lines that hold more than white space count. A ranking keeps its best lines first; every figure is the exact
 expectation over the order of lines with equal scores. An item without gold lines has no recall or area (NaN), and means
-leave it out; keeping nothing has precision 0.
-"""
+leave it out; keeping nothing has precision 0."""
 
 from __future__ import annotations
 
@@ -65,8 +64,7 @@ def recall_curve(scores: ArrayLike, gold: BoolArray, counted: BoolArray) -> Curv
         counted: bool `[L]`, which lines count.
 
     Raises:
-        ValueError: the lengths differ, or a score is NaN.
-    """
+        ValueError: the lengths differ, or a score is NaN."""
     values = np.asarray(scores, dtype=np.float64)
     if values.shape != gold.shape or gold.shape != counted.shape:
         raise ValueError(f"{values.size} scores for {gold.size} lines")

@@ -1,8 +1,7 @@
 """Public repositories as git holds them: found in a folder of bare repositories or cloned, and read.
 
 Files are read by hash. Each question about commits is one process that answers for many commits at once. A mirror is
-someone else's folder: no configuration, hook or filter of it runs.
-"""
+someone else's folder: no configuration, hook or filter of it runs."""
 
 import io
 import re

@@ -2,8 +2,7 @@
 
 A file of records holds one JSON object a line, in SWE-Pruner's published form (`query`, `code`, `kept_frags`, optional
 `score`) with our optional `path`, `project`, `kind`, `language`, `id` and `frame`. Evaluation and training read the
-same form.
-"""
+same form."""
 
 from __future__ import annotations
 

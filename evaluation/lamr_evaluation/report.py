@@ -1,7 +1,6 @@
 """What one evaluation gives: each scorer's figures, by kind and project, and paired differences: JSON, tables, a plot.
 
-Plots need matplotlib, which is imported only when something is drawn.
-"""
+Plots need matplotlib, which is imported only when something is drawn."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The projects that are for evaluation only: nothing that trains, fits or tunes anything may read them.
 
 `data/reserved.jsonl` is the one table of them and says for which evaluation each is kept. The module answers for a
-package's name, a repository's name and a file's path (a copy of a project inside another one).
-"""
+package's name, a repository's name and a file's path (a copy of a project inside another one)."""
 
 import json
 import re

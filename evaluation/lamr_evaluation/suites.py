@@ -3,8 +3,8 @@
 `questions` asks about files of Python packages; `polyglot` about files in ten other languages; `edits` holds messages
 of commits, with the lines that the commit changed; `sessions` big reads of recorded agents, with the lines that the
 session later needed; `contexts` issues, with the lines that ContextBench's annotators marked. A manifest under `data/`
-names each item's file with its hash. ContextBench (Apache-2.0) is read where its own file lies, pinned by git's hash.
-"""
+names each item's file with its hash. ContextBench (Apache-2.0) is read where its own file lies, pinned by git's
+hash."""
 
 from __future__ import annotations
 
@@ -230,8 +230,7 @@ def build_suite(name: str, cache: Path, mirror: Path | None = None) -> list[Reco
         mirror: folder of bare repositories named `owner+name`; without it, repositories are cloned into `cache`.
 
     Raises:
-        DataError: there is no such suite, or a source of it can't be had.
-    """
+        DataError: there is no such suite, or a source of it can't be had."""
     if name not in SUITES:
         raise DataError(f"no suite is called {name!r}; there are {', '.join(SUITES)}")
     mirrors = Mirrors(mirror) if mirror else Mirrors(cache / "repositories", cloning=True)

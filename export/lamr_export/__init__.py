@@ -1,8 +1,8 @@
 """The PyTorch model, its checkpoints, and everything that turns one into a Triton model repository."""
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from lamr_base.lazy import lazily
 from lamr_base.silence import keep_silent
 
 from lamr_export.config import LamrConfig, Lexical, paper_fusion_layers
@@ -21,22 +21,14 @@ __all__ += ["save_checkpoint"]
 
 keep_silent()  # before any module here imports transformers, huggingface_hub or onnxruntime
 
-_HEAVY = {  # these import torch, so they are imported when they are used
-    "LamrModel": "lamr_export.model",
-    "ServingTerms": "lamr_export.repository_writer",
-    "TorchScorer": "lamr_export.torch_scorer",
-    "export_causal": "lamr_export.causal_repository",
-    "export_repository": "lamr_export.repository_writer",
-    "load_checkpoint": "lamr_export.checkpoint",
-    "save_checkpoint": "lamr_export.checkpoint",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HEAVY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HEAVY[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+# These import torch.
+__getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "lamr_export.causal_repository": "export_causal",
+        "lamr_export.checkpoint": "load_checkpoint save_checkpoint",
+        "lamr_export.model": "LamrModel",
+        "lamr_export.repository_writer": "ServingTerms export_repository",
+        "lamr_export.torch_scorer": "TorchScorer",
+    },
+)

@@ -3,8 +3,7 @@
 Linear layers, norms and activations see the packed `[T, …]` rows and hence no padding. Only here q, k and v are
 gathered into `[B, heads, L, d]`, and the result is gathered back. On a CPU, in training and checks, sequences of like
 length form groups, so that there is little padding and scores stay in cache. The function is registered with
-transformers' attention interface, so any backbone that takes it can be packed.
-"""
+transformers' attention interface, so any backbone that takes it can be packed."""
 
 from __future__ import annotations
 
@@ -122,8 +121,7 @@ class PackedLayout:
             cu_seqlens: int `[B + 1]`, from 0 to T.
             max_len: `[L]`, L the longest sequence; the values are never read, the dtype is that of the masks.
             tokens: T.
-            limit: the most that L can be; tokens beyond it share the last slot of their sequence.
-        """
+            limit: the most that L can be; tokens beyond it share the last slot of their sequence."""
         bounds = cu_seqlens.to(torch.int64)
         starts, ends = bounds[:-1], bounds[1:]
         slots = max_len.shape[0] if limit is None else torch.sym_min(max_len.shape[0], limit)

@@ -1,8 +1,7 @@
 """A causal language model that gives the log-probability of each token of a packed batch.
 
 The vocabulary is summed up in slices, so that neither a batch's scores over the whole vocabulary nor their softmax ever
-exist.
-"""
+exist."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Writes a causal language model as a complete, verified Triton model repository with the one model `lamr_perplexity`.
 
-The modules that it calls make the graph, its configuration and comparisons.
-"""
+The modules that it calls make the graph, its configuration and comparisons."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -135,8 +134,7 @@ def export_causal(  # noqa: PLR0913 - each is one choice of the command line
     Raises:
         CheckpointError: the checkpoint can't be read, isn't supported, or has a smaller window.
         ModelMismatchError: its tokenizer can't be read.
-        ExportError: see `export_repository`.
-    """
+        ExportError: see `export_repository`."""
     check_name(name)
     target = Path(output)
     check_target(target, [names.PERPLEXITY], causal_files(target))

@@ -1,8 +1,7 @@
 """A causal language model by what people have of it: a folder of transformers, a Hugging Face id, or a GGUF file.
 
 Of a GGUF file transformers makes a tokenizer, but most often cuts texts into words by GPT-2's rule; the file says by
-which rule its model does.
-"""
+which rule its model does."""
 
 import contextlib
 import hashlib

@@ -2,8 +2,8 @@
 
 A user names a folder, or an id on the Hub; errors say what is wrong with folders of
 other kinds. Two layouts can be read, which `model_type` tells apart: LaMR's own and SWE-Pruner's
-(`lamr_export.swepruner`). The folder of a bare backbone is no checkpoint; `LamrModel.from_backbone` starts from one.
-"""
+(`lamr_export.swepruner`). The folder of a bare backbone is no checkpoint; `LamrModel.from_backbone` starts from
+one."""
 
 import json
 import re

@@ -2,8 +2,7 @@
 
 It loads no weights and imports neither torch nor transformers. Prompt, chunking and scoring have the types of
 `lamr_model`, so a model is served with exactly what it was trained with, or as
-the exporter asks: that changes what a client reads of a model, and no weight.
-"""
+the exporter asks: that changes what a client reads of a model, and no weight."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 `MultiHeadAttention` (com.microsoft) keeps scores out of memory only without a mask; `attention` exports masks as
 components of queries and keys. Sequences are sorted by length. The first ones are padded to the longest of them and the
-others to the longest of all; the graph finds the cut with the fewest scores. Other attention is left as it is.
-"""
+others to the longest of all; the graph finds the cut with the fewest scores. Other attention is left as it
+is."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -3,8 +3,8 @@
 Weights are int8 with one scale for each output channel, rounded by GPTQ (Frantar et al. 2022, algorithm 1), so that
 errors cancel on sample batches. A product with a *constant* scale for each channel of its activation is
 `MatMulIntegerToFloat`, an operator that every build of onnxruntime has for the CPU. A product *by row* divides each
-token's row by its largest magnitude; onnxruntime fuses QuantizeLinear and DequantizeLinear around its MatMul.
-"""
+token's row by its largest magnitude; onnxruntime fuses QuantizeLinear and DequantizeLinear around its
+MatMul."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -2,8 +2,7 @@
 
 Lexical features (which tokens occur in the query, how rare they are) are computed from ids and sequence bounds alone. A
 sentence encoder puts a question near its answer before LaMR trains it. To keep that, query and code are encoded apart
-(`PackedLayout.split`) and compared here; code attends to the query only in the fusion blocks, after this.
-"""
+(`PackedLayout.split`) and compared here; code attends to the query only in the fusion blocks, after this."""
 
 import torch
 from torch import Tensor, nn

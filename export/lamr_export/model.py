@@ -2,8 +2,7 @@
 
 Paper section 3: hidden states of three layers are concatenated (equation 2), refined by self-attention blocks
 (equation 3) and read by `RubricHeads`. The encoder part (`LamrModel.forward`) is exported to ONNX. The heads are served
-by `lamr_model.crf`; their parameters have the names of `decoder.npz`.
-"""
+by `lamr_model.crf`; their parameters have the names of `decoder.npz`."""
 
 from __future__ import annotations
 
@@ -188,8 +187,7 @@ class LamrModel(nn.Module):
             max_len: float32 `[L]`, L the longest sequence's length; only its shape is read.
 
         Returns:
-            fused features `[T, D]` and relevance `[B, 1]`, a probability, both float32.
-        """
+            fused features `[T, D]` and relevance `[B, 1]`, a probability, both float32."""
         return self.encode(input_ids, PackedLayout.of(cu_seqlens, max_len, input_ids.shape[0]))
 
     def encode(

@@ -1,8 +1,7 @@
 """A packed model as an ONNX graph of standard operators, with dynamic sizes and no trace of the exporting machine.
 
 The encoder and a causal language model are exported as they are served. A causal model's softmax over the vocabulary is
-summed up inside the graph: one number a token comes out.
-"""
+summed up inside the graph: one number a token comes out."""
 
 import logging
 import re

@@ -2,8 +2,7 @@
 
 A *part* is what attends to itself alone: the query up to the first separator, or the code with its headers. Its states
 depend on nothing else, so whoever has kept them can leave out the first graph. Both graphs are cut out of `model.onnx`
-as it was written, with the same nodes, and their weights are places in that file.
-"""
+as it was written, with the same nodes, and their weights are places in that file."""
 
 import hashlib
 from collections.abc import Sequence

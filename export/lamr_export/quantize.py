@@ -4,8 +4,8 @@ Activations become integers by *constant* scales from runs on sample batches, on
 channels of a transformer, always the same ones, are ten times louder than the rest. Where a product narrows, these are
 multiplied in float32 beside it, as in LLM.int8() (Dettmers et al. 2022). Where constants would lose too much, or
 nothing was calibrated, each token's row is divided by its largest magnitude. Usual dynamic quantization makes a
-request's result depend on its neighbours in a packed batch, and its error was twice ours (docs/lab/model.md).
-"""
+request's result depend on its neighbours in a packed batch, and its error was twice ours
+(docs/lab/model.md)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Writes a checkpoint as a complete, verified Triton model repository, whole or not at all.
 
 The module knows which file goes where (docs/architecture.md, "Model repository"). The modules that it calls make
-graphs, configurations and comparisons.
-"""
+graphs, configurations and comparisons."""
 
 import dataclasses
 import hashlib
@@ -210,8 +209,7 @@ def export_repository(  # noqa: PLR0913 - keywords with defaults
     Raises:
         CheckpointError: the checkpoint can't be read.
         ExportError: the target can't be replaced or written, the name can't be shown, the model can't be traced, or the
-            written encoder doesn't compute what the checkpoint does.
-    """
+            written encoder doesn't compute what the checkpoint does."""
     if precision not in PRECISIONS:
         raise ExportError(f"precision must be one of {', '.join(PRECISIONS)}, not {precision!r}")
     check_name(terms.name)

@@ -1,8 +1,7 @@
 """Attention over a packed batch in which sequences that begin alike have their common beginning once.
 
 Each group of such sequences lies as one run of rows: the tokens that all share, then what each one goes on with. A row
-sees the shared rows and its own sequence's rows before it. No row is padding.
-"""
+sees the shared rows and its own sequence's rows before it. No row is padding."""
 
 from __future__ import annotations
 

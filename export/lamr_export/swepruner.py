@@ -1,8 +1,7 @@
 """SWE-Pruner's published folder layout, read as a LaMR model with one rubric.
 
 The module knows the names, prompt and conventions of that project's checkpoints (Qwen3-Reranker-0.6B backbone, three
-fused layers, one CRF head). It turns their tensors and settings into LaMR's. It builds no model.
-"""
+fused layers, one CRF head). It turns their tensors and settings into LaMR's. It builds no model."""
 
 import re
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """`TorchScorer`: log-probabilities from a causal language model in this process, by PyTorch.
 
-What sequences share at their beginnings is read once, and only tokens that are asked for meet the vocabulary.
-"""
+What sequences share at their beginnings is read once, and only tokens that are asked for meet the
+vocabulary."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -42,8 +42,7 @@ class TorchScorer(Tokenized):
         Raises:
             CheckpointError: there is no causal language model that is supported.
             ModelMismatchError: its tokenizer can't be read.
-            MissingPackageError: a GGUF file needs a package that isn't installed.
-        """
+            MissingPackageError: a GGUF file needs a package that isn't installed."""
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         source = load_causal(model, progress=progress)
         self.name, self.tokenizer = source.name, source.tokenizer

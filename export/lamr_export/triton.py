@@ -1,8 +1,7 @@
 """What Triton reads of an exported model: each `config.pbtxt`, from templates, and each `model.py`.
 
 The templates beside this module hold Triton's settings and the reasons for them. The module fills in what depends on
-the model. Of files it writes those of the line model alone.
-"""
+the model. Of files it writes those of the line model alone."""
 
 import json
 from importlib import resources

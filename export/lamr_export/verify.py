@@ -1,8 +1,7 @@
 """Whether an exported encoder computes what the PyTorch model does, and what a difference means for decisions.
 
 Both run on packed batches of random ids and of real text, and both are decoded by `lamr_model.crf` as on a server. The
-caller decides whether a difference is acceptable, except for a wrong shape.
-"""
+caller decides whether a difference is acceptable, except for a wrong shape."""
 
 import dataclasses
 import importlib.util

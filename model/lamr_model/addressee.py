@@ -1,7 +1,6 @@
 """Whether a request that reaches a model is for it: the server may have been replaced since the client looked.
 
-The module is light, because the models' `model.py` import it in every process that Triton starts.
-"""
+The module is light, because the models' `model.py` import it in every process that Triton starts."""
 
 import json
 from collections.abc import Mapping
@@ -24,8 +23,7 @@ def check_addressee(parameters: str, fingerprint: str) -> None:
         fingerprint: this model's; an empty one takes any request.
 
     Raises:
-        ValueError: the fingerprint that came with the request is another one.
-    """
+        ValueError: the fingerprint that came with the request is another one."""
     wanted = json.loads(parameters).get(FINGERPRINT_PARAMETER) if parameters else None
     if wanted is not None and fingerprint and wanted != fingerprint:
         raise ValueError(f"this model's fingerprint is {fingerprint}, but the request is for {wanted}")

@@ -1,8 +1,7 @@
 """BM25 over pieces of text, as Robertson and Zaragoza (2009) give it, with the usual k1 = 1.2 and b = 0.75.
 
 Term statistics come from the texts at hand: one file, or a whole repository. This module knows counts of words;
-it knows neither how text is split into words (`words`) nor how files are cut into pieces.
-"""
+it knows neither how text is split into words (`words`) nor how files are cut into pieces."""
 
 from typing import Any
 
@@ -26,12 +25,8 @@ def idf(frequency: Float64Array) -> Float64Array:
 
 
 def bm25(counts: TermCounts, segments: NDArray[np.intp]) -> Float64Array:
-    """BM25 of each piece of one text for the query; float `[S]`.
-
-    Args:
-        counts: the query's Q terms in each of the text's L lines.
-        segments: int `[L]`, the piece that each line belongs to.
-    """
+    """BM25 of each piece of one text for the query; float `[S]`. `counts`: the query's Q terms in each of the text's
+    L lines. `segments`: int `[L]`, the piece that each line belongs to."""
     pieces = int(segments.max()) + 1 if segments.size else 0
     frequency, length = np.zeros((pieces, counts.lines.shape[1])), np.zeros(pieces)
     np.add.at(frequency, segments, counts.lines)
@@ -47,10 +42,7 @@ def length_norm(length: Float64Array) -> Float64Array:
 
 
 def saturated(frequency: Float64Array, norm: Float64Array) -> Float64Array:
-    """Return what each term is worth in each piece before its rarity counts; of the frequency's shape.
-
-    Args:
-        frequency: how often each term occurs in each piece; a field that counts more may have been weighed.
-        norm: `length_norm` of the pieces, in a shape that fits.
-    """
+    """Return what each term is worth in each piece before its rarity counts; of the frequency's shape. `frequency`:
+    how often each term occurs in each piece; a field that counts more may have been weighed. `norm`: `length_norm` of
+    the pieces, in a shape that fits."""
     return np.asarray(frequency * (_K1 + 1) / (frequency + norm), dtype=np.float64)

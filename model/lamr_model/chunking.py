@@ -2,8 +2,7 @@
 
 Chunks aim to begin and end where functions do, in any language: at the least indented line, and best after a blank one
 (`LineLayout.cut_cost`). `header_tokens` finds the headers above a chunk, which the chunk itself can't see: the lines
-above that are indented less and less, because a model learns from them whose method it reads.
-"""
+above that are indented less and less, because a model learns from them whose method it reads."""
 
 from __future__ import annotations
 
@@ -31,8 +30,7 @@ def enclosing_lines(layout: LineLayout, places: Sequence[int] | NDArray[np.int64
 
     Returns:
         for each place the numbers of the lines above that enclose it, at most the outermost `MOST_HEADERS`; none for a
-        line that isn't indented.
-    """
+        line that isn't indented."""
     inked = np.flatnonzero(~layout.blank)
     columns = layout.columns[inked].tolist()
     opening = layout.opening[inked].tolist()
@@ -55,8 +53,7 @@ def enclosing_lines(layout: LineLayout, places: Sequence[int] | NDArray[np.int64
 def innermost_headers(layout: LineLayout) -> NDArray[np.int64]:
     """Return for each line the nearest line above that is indented less and may head it, int64 [L].
 
-    It is -1 for a line without one, and for a blank line. A bracket that closes a signature heads nothing.
-    """
+    It is -1 for a line without one, and for a blank line. A bracket that closes a signature heads nothing."""
     columns, opening = layout.columns.tolist(), layout.opening.tolist()
     nearest = np.full(len(columns), -1, np.int64)
     rows: list[int] = []  # the lines that are open, and how far each is indented, which rises
@@ -76,24 +73,15 @@ _HEADER_TOKENS = 20
 
 @dataclass(frozen=True, eq=False)
 class LineStarts:
-    """The lines of a text that have tokens of their own, and where in the tokens they begin.
+    """The lines of a text that have tokens of their own, and where in the tokens they begin."""
 
-    Attributes:
-        tokens: int64 [m], the first token of each such line, ascending.
-        lines: int64 [m], the lines' numbers from 0.
-    """
-
-    tokens: NDArray[np.int64]
-    lines: NDArray[np.int64]
+    tokens: NDArray[np.int64]  # [m], the first token of each such line, ascending
+    lines: NDArray[np.int64]  # [m], the lines' numbers from 0
 
     @classmethod
     def of(cls, offsets: NDArray[np.int64], layout: LineLayout) -> LineStarts:
-        """Find the line starts of a text.
-
-        Args:
-            offsets: int64 [n, 2], first and one-past-last character of each token; the first column ascends.
-            layout: the text's lines.
-        """
+        """Find the line starts of a text. `offsets`: int64 [n, 2], first and one-past-last character of each token;
+        the first column ascends."""
         starts = layout.spans[:, 0]
         first, last = offsets[:, 0], offsets[:, 1]
         token = np.searchsorted(first, starts)
@@ -128,8 +116,7 @@ def plan_chunks(
 
     Returns:
         int64 [C, 2], first and one-past-last token of each chunk. Starts and ends ascend, every token is in at least
-        one chunk, no chunk is empty or longer than `tokens`, and C is at most 4 n / `tokens` + 1.
-    """
+        one chunk, no chunk is empty or longer than `tokens`, and C is at most 4 n / `tokens` + 1."""
     n = len(offsets)
     if n <= tokens:
         return np.array([[0, n]] if n else np.zeros((0, 2)), np.int64)
@@ -165,8 +152,8 @@ def header_tokens(
         most: the most tokens of one chunk's headers; inner headers that don't fit are left out.
 
     Returns:
-        for each chunk int64 [h], h at most `most`: tokens of the document, ascending, all before the chunk.
-    """
+        for each chunk int64 [h], h at most `most`: tokens of the document, ascending, all before the
+        chunk."""
     starts = starts or LineStarts.of(offsets, layout)
     firsts, lines = starts.tokens, starts.lines
     if not most or not len(plan) or not len(firsts):
@@ -187,8 +174,8 @@ def header_tokens(
 def fixed_chunks(n: int, tokens: int, overlap: int) -> NDArray[np.int64]:
     """The token ranges int64 [C, 2] of n tokens in chunks of exactly `tokens`, the last one apart.
 
-    Neighbours share exactly `overlap` tokens, or none where an overlap would leave a chunk less than one new token.
-    """
+    Neighbours share exactly `overlap` tokens, or none where an overlap would leave a chunk less than one new
+    token."""
     stride = tokens - overlap if overlap < tokens else tokens
     count = 1 + max(0, -(-(n - tokens) // stride)) if n else 0
     starts = np.arange(count) * stride

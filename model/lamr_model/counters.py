@@ -66,15 +66,9 @@ def counted_by(tokenizer: str | os.PathLike[str] | None) -> str:
 
 
 def token_counter(tokenizer: str | os.PathLike[str] | None, encoder: PromptEncoder) -> Counter:
-    """Return what counts tokens.
-
-    Args:
-        tokenizer: one of `TOKENIZERS`, or the `tokenizer.json` of whoever will read the text; None for `DEFAULT`.
-        encoder: the model's.
-
-    Raises:
-        InvalidInputError: the name is unknown and no file, or the file is no tokenizer.
-    """
+    """Return what counts tokens. `tokenizer`: one of `TOKENIZERS`, or the `tokenizer.json` of whoever will read the
+    text; None for `DEFAULT`. Raises `InvalidInputError`: the name is unknown and no file, or the file is no
+    tokenizer."""
     name = counted_by(tokenizer)
     if name in TOKENIZERS:
         return encoder if name == MODELS_OWN else encoder.table(name)

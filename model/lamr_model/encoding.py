@@ -1,8 +1,7 @@
 """Turns a query and a source file into the token sequences that a model was trained on.
 
 Training, evaluation and client build their inputs here, so a served model sees what it has learned from. The module
-knows the tokenizer, the prompt and the window; it knows no transport and no scores.
-"""
+knows the tokenizer, the prompt and the window; it knows no transport and no scores."""
 
 from __future__ import annotations
 
@@ -43,8 +42,7 @@ def slice_bounds(text: str) -> list[int]:
     """Return where the slices of a text begin, and where the last one ends.
 
     A slice begins at a single space between two words, about `SLICE_CHARS` characters after the one before. Where there
-    is no such space for `MOST_SLICE_CHARS` characters, it begins at the next best place, or anywhere.
-    """
+    is no such space for `MOST_SLICE_CHARS` characters, it begins at the next best place, or anywhere."""
     bounds = [0]
     while bounds[-1] + SLICE_CHARS < len(text):
         bounds.append(_end_of_slice(text, bounds[-1]))
@@ -82,8 +80,7 @@ class Chunk:
     Attributes:
         input_ids: int64 [t], the tokens of prompt, query, headers and code.
         document_span: first and one-past-last code token within `input_ids`.
-        tokens: first and one-past-last of the same tokens within the document.
-    """
+        tokens: first and one-past-last of the same tokens within the document."""
 
     input_ids: NDArray[np.int64]
     document_span: tuple[int, int]
@@ -94,16 +91,10 @@ class Chunks(Sequence[Chunk]):
     """The chunks of a document, each made when it is asked for, so that those of a large one needn't all be held.
 
     Attributes:
-        ranges: int64 [C, 2], the range of each one's tokens within the document.
-    """
+        ranges: int64 [C, 2], the range of each one's tokens within the document."""
 
     def __init__(self, ranges: NDArray[np.int64], make: Callable[[int], Chunk]) -> None:
-        """Keep what makes a chunk.
-
-        Args:
-            ranges: see the class.
-            make: gives a chunk by its place, from 0.
-        """
+        """Keep what makes a chunk. `ranges`: see the class. `make`: gives a chunk by its place, from 0."""
         self.ranges, self._make = ranges, make
 
     def __len__(self) -> int:
@@ -126,8 +117,7 @@ class PromptEncoder:
 
     Attributes:
         spec: what the encoder follows.
-        prompt_tokens: the number of the prompt's tokens, without query and code.
-    """
+        prompt_tokens: the number of the prompt's tokens, without query and code."""
 
     def __init__(self, tokenizer: Tokenizer | str | Path, spec: ModelSpec) -> None:
         """Tokenize the prompt.
@@ -138,8 +128,8 @@ class PromptEncoder:
             spec: prompt and window.
 
         Raises:
-            ModelMismatchError: the file is missing, unreadable or another one, or the prompt fills the window.
-        """
+            ModelMismatchError: the file is missing, unreadable or another one, or the prompt fills the
+                window."""
         self.spec = spec
         text = (
             tokenizer.to_str() if isinstance(tokenizer, Tokenizer) else _read_checked(Path(tokenizer), spec)
@@ -166,11 +156,8 @@ class PromptEncoder:
 
     @classmethod
     def from_repository(cls, repository: Path) -> PromptEncoder:
-        """Return the encoder of a model repository.
-
-        Raises:
-            ModelMismatchError: `lamr.json` or `tokenizer.json` is missing or doesn't belong to the other.
-        """
+        """Return the encoder of a model repository. Raises `ModelMismatchError`: `lamr.json` or `tokenizer.json` is
+        missing or doesn't belong to the other."""
         return cls(client_files(repository) / TOKENIZER_FILE, load_spec(repository))
 
     def encode_query(self, query: str) -> NDArray[np.int64]:
@@ -183,8 +170,7 @@ class PromptEncoder:
 
         Args:
             query: what is asked.
-            index: gives the document's words; it is called only where not all can be read.
-        """
+            index: gives the document's words; it is called only where not all can be read."""
         beside = self.prompt_tokens + self._least_code(self.spec.chunking)
         room = min(int(READ_SHARE * self.spec.chunking.window), self.spec.chunking.window - beside)
         return read(query, index, self._count_queries, room)
@@ -207,8 +193,8 @@ class PromptEncoder:
             check: called between slices; what it raises ends the work.
 
         Returns:
-            ids int64 [n] and offsets int64 [n, 2]: first and one-past-last character in `code` of each token.
-        """
+            ids int64 [n] and offsets int64 [n, 2]: first and one-past-last character in `code` of each
+            token."""
         return self._tokenize(code, check)
 
     def count_tokens(self, text: str) -> int:
@@ -235,11 +221,8 @@ class PromptEncoder:
         return self._tables[name]
 
     def code_room(self, query_tokens: int, chunking: Chunking | None = None) -> int:
-        """Return how many code tokens a chunk holds beside the prompt and the query.
-
-        Raises:
-            InvalidInputError: the query leaves room for less than `MIN_CODE_TOKENS`, or than a chunk that is smaller.
-        """
+        """Return how many code tokens a chunk holds beside the prompt and the query. Raises `InvalidInputError`: the
+        query leaves room for less than `MIN_CODE_TOKENS`, or than a chunk that is smaller."""
         chunking = chunking or self.spec.chunking
         left = chunking.window - self.prompt_tokens - query_tokens
         least = self._least_code(chunking)
@@ -271,8 +254,7 @@ class PromptEncoder:
             layout: `line_layout(code)`, where it is at hand.
 
         Raises:
-            InvalidInputError: the query leaves no room for code.
-        """
+            InvalidInputError: the query leaves no room for code."""
         chunking = chunking or self.spec.chunking
         room = self.code_room(len(query_ids), chunking)
         prompt = np.concatenate([self._before, query_ids, self._between])
@@ -318,8 +300,8 @@ class PromptEncoder:
     def _protect_prompt_tokens(self) -> None:
         """Make the prompt's control tokens special, so that `encode_special_tokens` covers them all.
 
-        Other added tokens stay as they are, because a code-aware tokenizer has some for indentation and common marks.
-        """
+        Other added tokens stay as they are, because a code-aware tokenizer has some for indentation and common
+        marks."""
         prompt = "".join((self.spec.prompt.before, self.spec.prompt.between, self.spec.prompt.after))
         used = [
             token

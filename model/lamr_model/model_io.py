@@ -17,8 +17,7 @@ class ChunkRequest:
 
     Raises:
         InvalidInputError: there is no code token. Servers with a C++ encoder don't check that, and an empty sequence
-            would spoil the others of its batch.
-    """
+            would spoil the others of its batch."""
 
     input_ids: NDArray[np.int64]
     document_span: tuple[int, int]
@@ -42,8 +41,7 @@ class ChunkResult:
         keep_prob: float32 [m], the fused CRF's marginals.
         rubric_prob: float32 [m, K], the marginals of each of K rubrics; None unless asked for.
         gate: float32 [m, K], the weight of each rubric; None unless asked for.
-        relevance: P("yes") for the whole chunk.
-    """
+        relevance: P("yes") for the whole chunk."""
 
     keep: NDArray[np.uint8]
     keep_prob: NDArray[np.float32]

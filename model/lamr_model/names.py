@@ -2,8 +2,7 @@
 
 The templates of `config.pbtxt` and the documentation spell them out; all other code imports them. The module knows
 names and where a file lies. It reads nothing and imports only pathlib, because the decoder's `model.py` imports it
-in every process that Triton starts.
-"""
+in every process that Triton starts."""
 
 from pathlib import Path
 

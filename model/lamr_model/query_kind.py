@@ -2,8 +2,7 @@
 
 A question is answered by a whole passage. A commit's message, a task or what an agent says before it reads a file needs
 single lines. A model that has learned from English reads nothing in another language, but names of code and words of
-comments can still be found. The module knows English words and a vocabulary; it knows no code.
-"""
+comments can still be found. The module knows English words and a vocabulary; it knows no code."""
 
 from collections.abc import Container
 

@@ -3,8 +3,7 @@
 A model's window is shared by query and code, so a long query would leave no room for code. The intent is read whole
 where it can be, and of a task the parts that say most about the document at hand: sentences and lines whose words are
 rare in the document, each word counted once, after the maximal coverage of McDonald (2007). Other parts are left out,
-and the reading says so.
-"""
+and the reading says so."""
 
 from collections.abc import Callable, Sequence
 
@@ -30,41 +29,29 @@ _TITLE, _SHARED = 2.0, 1.5
 
 @dataclass(frozen=True)
 class Query:
-    """What is asked about a file, as the caller gave it.
+    """What is asked about a file, as the caller gave it."""
 
-    Attributes:
-        text: what is looked for.
-        task: what that serves; may be empty.
-        history: what the session said and did before; may be empty. Line models read it, encoders don't.
-    """
-
-    text: str
-    task: str = ""
+    text: str  # what is looked for
+    task: str = ""  # what that serves; may be empty
+    # what the session said and did before; may be empty. Line models read it, encoders don't.
     history: str = ""
 
 
 @dataclass(frozen=True)
 class TruncatedQuery:
-    """What a model reads.
+    """What a model reads."""
 
-    Attributes:
-        text: the text that goes into the prompt; parts that lie apart stand on lines of their own.
-        whole: whether nothing was left out.
-    """
-
-    text: str
-    whole: bool
+    text: str  # the text that goes into the prompt; parts that lie apart stand on lines of their own
+    whole: bool  # whether nothing was left out
 
 
 def read(asked: Query, index: Callable[[], TermIndex], count_each: CountEach, room: int) -> TruncatedQuery:
     """Choose what is read of a query and its task.
 
     Args:
-        asked: the query.
         index: gives the document's words; it is called only where not all can be read.
         count_each: gives the number of tokens of texts.
-        room: the most tokens that are read.
-    """
+        room: the most tokens that are read."""
     query, task = asked.text, asked.task
     # A query alone is read as it is, white space included: other pruners' checkpoints were trained on that.
     whole = "\n\n".join(filter(None, (query.strip(), task.strip()))) if task.strip() else query

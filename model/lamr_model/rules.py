@@ -2,8 +2,7 @@
 
 Three kinds are known. Two are rules over tokens and need nothing that is learned: `paper`, which averages the decisions
 of Viterbi's path (paper section 3.4), and `emission`, which is SWE-Pruner's. With `lines`, a network scores lines, and
-its weights lie beside the description. The module knows rules and numbers; it computes no score.
-"""
+its weights lie beside the description. The module knows rules and numbers; it computes no score."""
 
 from __future__ import annotations
 
@@ -39,8 +38,7 @@ class AnswerPrior:
             presence says nothing about what is kept.
 
     Raises:
-        ValueError: a weight's feature is unknown, or the prior doesn't lie between 0 and 1.
-    """
+        ValueError: a weight's feature is unknown, or the prior doesn't lie between 0 and 1."""
 
     weights: dict[str, float] = field(default_factory=dict)
     bias: float = 0.0
@@ -54,26 +52,20 @@ class AnswerPrior:
             raise ValueError(f"the prior of presence must lie between 0 and 1, not be {self.prior}")
 
     def probability(self, features: Mapping[str, float], understood: float = 1.0) -> float:
-        """Return P(the document holds what is looked for).
-
-        Args:
-            features: the value of each feature, from `document_features`.
-            understood: how much the model understands of the query (`LineModel.understood`). Log-odds below 0 are
-                multiplied by it, since words that mean nothing to the model say nothing of what a document lacks.
-        """
+        """Return P(the document holds what is looked for). `features`: the value of each feature, from
+        `document_features`. `understood`: how much the model understands of the query (`LineModel.understood`).
+        Log-odds below 0 are multiplied by it, since words that mean nothing to the model say nothing of what a
+        document lacks."""
         odds = self.bias + sum(weight * features[name] for name, weight in self.weights.items())
         return float(sigmoid(np.array([odds if odds > 0 else understood * odds]))[0])
 
     def raised(self, threshold: float, probability: float) -> float:
         """Return the threshold for the lines of a document that holds what is looked for with some probability.
 
-        A line's score speaks of a document that holds it. Without that knowledge the line is needed with the product of
-        both probabilities, so the threshold is divided by the document's, after the prior.
-
-        Args:
-            threshold: that of a document which surely holds what is looked for, in [0, 1].
-            probability: `probability` of this one.
-        """
+        A line's score speaks of a document that holds it. Without that knowledge the line is needed with the product
+        of both probabilities, so the threshold is divided by the document's, after the prior. `threshold`: that of a
+        document which surely holds what is looked for, in [0, 1]. `probability`: `probability` of this
+        one."""
         if self.prior is None:
             return threshold
         return min(1.0, threshold / float(sigmoid(logit(probability) + logit(self.prior))))
@@ -96,8 +88,7 @@ class LineRule:
         unread_presence: the same by the best lines, where the encoder has read nothing.
 
     Raises:
-        ValueError: a share lies outside [0, 1].
-    """
+        ValueError: a share lies outside [0, 1]."""
 
     bias: float = 0.0
     unread: float = 0.0
@@ -112,12 +103,8 @@ class LineRule:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> LineRule:
-        """Return the rule that `dataclasses.asdict` has made a dictionary of.
-
-        Raises:
-            TypeError: a field is unknown, or `shares` or `presence` of another form.
-            ValueError: see the class.
-        """
+        """Return the rule that `dataclasses.asdict` has made a dictionary of. Raises `TypeError`: a field is unknown,
+        or `shares` or `presence` of another form. Raises `ValueError`: see the class."""
         shares = data.get("shares")
         parts: dict[str, Any] = {"shares": None if shares is None else tuple(map(float, shares))}
         for name in ("presence", "unread_presence"):
@@ -136,8 +123,7 @@ class Scoring:
             have neither.
 
     Raises:
-        ValueError: the kind is unknown, or has not the rules for lines that it needs.
-    """
+        ValueError: the kind is unknown, or has not the rules for lines that it needs."""
 
     kind: str = PAPER
     asked: LineRule | None = None
@@ -153,12 +139,8 @@ class Scoring:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Scoring:
-        """Return the scoring that `to_dict` has made a dictionary of.
-
-        Raises:
-            TypeError: a field is unknown or of another type.
-            ValueError: see the classes.
-        """
+        """Return the scoring that `to_dict` has made a dictionary of. Raises `TypeError`: a field is unknown or of
+        another type. Raises `ValueError`: see the classes."""
         fields: dict[str, Any] = {**data}
         fields.pop("usual", None)  # which older models carry
         for name in {"asked", "told"} & data.keys():
@@ -183,14 +165,8 @@ def adapted(threshold: float, rule: LineRule, scores: NDArray[np.float32], relev
     """Return the threshold that a document gets: the model's, unless it selects too few or too many lines.
 
     It is higher where the document hardly holds what is looked for (`AnswerPrior.raised`). Lines that score alike are
-    left together where taking all of them would exceed the least share.
-
-    Args:
-        threshold: the model's.
-        rule: what becomes of lines for the query at hand.
-        scores: float32 [I], the scores of the document's inked lines.
-        relevance: P(the document holds what is looked for).
-    """
+    left together where taking all of them would exceed the least share. `scores`: float32 [I], the scores of the
+    document's inked lines. `relevance`: P(the document holds what is looked for)."""
     if rule.presence is not None:
         threshold = rule.presence.raised(threshold, relevance)
     if rule.shares is None or not len(scores):

@@ -1,8 +1,7 @@
 """`ModelSpec`: what a client must know about a model, which is its prompt, window, chunking and scoring.
 
 In a model repository it is the file `lamr.json` beside the tokenizer. Training, export and client read prompts and
-windows from here, so a model is served with what it was trained with.
-"""
+windows from here, so a model is served with what it was trained with."""
 
 from __future__ import annotations
 
@@ -37,8 +36,7 @@ class PromptTemplate:
     Attributes:
         before, between, after: tokenized each by itself.
         query_before, query_after: ordinary text that is tokenized together with the query between them, for models
-            that were trained so: a question mark and the newline after it may be one token.
-    """
+            that were trained so: a question mark and the newline after it may be one token."""
 
     before: str
     between: str
@@ -61,8 +59,7 @@ class Chunking:
             as fit, wherever that is, and then `overlap` is exact.
 
     Raises:
-        ValueError: a number is too small, or a chunk larger than the window.
-    """
+        ValueError: a number is too small, or a chunk larger than the window."""
 
     window: int
     tokens: int
@@ -95,8 +92,7 @@ class ModelSpec:
             was exported without one.
 
     Raises:
-        ValueError: the threshold lies outside [0, 1].
-    """
+        ValueError: the threshold lies outside [0, 1]."""
 
     name: str
     version: str
@@ -150,8 +146,7 @@ class ModelSpec:
 
         Raises:
             ModelMismatchError: the text isn't JSON, has another format number, or a field is missing, unknown or of
-                another type.
-        """
+                another type."""
         try:
             data: dict[str, Any] = json.loads(text)
             number = data.pop("format")
@@ -205,12 +200,9 @@ _IS_OF_TYPE: dict[str, Callable[[Any], bool]] = {
 
 
 def typed(record: _Record) -> _Record:
-    """Return a record after checking that each field is of its type, and each number finite.
-
-    Raises:
-        ValueError: a field isn't.
-        KeyError: a field has a type that the table above doesn't list; that is a mistake of the class.
-    """
+    """Return a record after checking that each field is of its type, and each number finite. Raises `ValueError`: a
+    field isn't. Raises `KeyError`: a field has a type that the table above doesn't list; that is a mistake of the
+    class."""
     for each in dataclasses.fields(record):
         value, (kind, optional, _) = getattr(record, each.name), str(each.type).partition(" | None")
         if not ((optional and value is None) or _IS_OF_TYPE[kind](value)):
@@ -219,11 +211,8 @@ def typed(record: _Record) -> _Record:
 
 
 def load_spec(repository: Path) -> ModelSpec:
-    """Read `lamr/1/lamr.json` of a model repository.
-
-    Raises:
-        ModelMismatchError: the file is missing or unreadable as a spec.
-    """
+    """Read `lamr/1/lamr.json` of a model repository. Raises `ModelMismatchError`: the file is missing or unreadable
+    as a spec."""
     path = client_files(repository) / SPEC_FILE
     try:
         text = read_regular(path).decode("utf-8")
@@ -244,11 +233,8 @@ def client_files(repository: Path) -> Path:
 
 
 def bundled_repository() -> Path:
-    """Return the model repository that ships with this distribution (the package `lamr_model_repository`).
-
-    Raises:
-        ModelMismatchError: the distribution was installed without it.
-    """
+    """Return the model repository that ships with this distribution (the package `lamr_model_repository`). Raises
+    `ModelMismatchError`: the distribution was installed without it."""
     package = importlib.util.find_spec("lamr_model_repository")
     places = list(package.submodule_search_locations or []) if package else []
     if not places:

@@ -4,10 +4,11 @@ Usable on its own: needs numpy and tree-sitter, no model and no server.
 
     from lamr_postprocess import prune_lines
     pruned = prune_lines(code, scores, path="module.py", threshold=0.4)
-    print(pruned.text)
-"""
+    print(pruned.text)"""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from lamr_base.lazy import lazily
 
 from lamr_postprocess.byte_counts import approximate_tokens
 from lamr_postprocess.detection import detect_language
@@ -24,36 +25,9 @@ from lamr_postprocess.view import render_heat, render_json
 if TYPE_CHECKING:
     from lamr_postprocess.page import render_html
 
-__all__ = [
-    "LANGUAGES",
-    "LEAST_CUT",
-    "BudgetError",
-    "Comment",
-    "Cut",
-    "DecodedFile",
-    "Encoding",
-    "Language",
-    "ListKind",
-    "PrunedCode",
-    "SourceFile",
-    "approximate_tokens",
-    "cut_texts",
-    "decode",
-    "detect_language",
-    "language_named",
-    "line_spans",
-    "prune_lines",
-    "render_heat",
-    "render_html",
-    "render_json",
-    "restore",
-    "split_lines",
-]
+__all__ = ["LANGUAGES", "LEAST_CUT", "BudgetError", "Comment", "Cut", "DecodedFile", "Encoding", "Language"]
+__all__ += ["ListKind", "PrunedCode", "SourceFile", "approximate_tokens", "cut_texts", "decode"]
+__all__ += ["detect_language", "language_named", "line_spans", "prune_lines", "render_heat", "render_html"]
+__all__ += ["render_json", "restore", "split_lines"]
 
-
-def __getattr__(name: str) -> Any:
-    if name != "render_html":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from lamr_postprocess.page import render_html  # noqa: PLC0415  # pages are seldom drawn
-
-    return render_html
+__getattr__, __dir__ = lazily(__name__, {"lamr_postprocess.page": "render_html"})  # pages are seldom drawn

@@ -1,8 +1,7 @@
 """Texts that hold two versions of some rows: the sides of a merge's conflict, the branches of a preprocessor.
 
 One version is parsed and the rows of the others are blanked. A row of any version needs the rows that tell the versions
-apart.
-"""
+apart."""
 
 from collections.abc import Sequence
 
@@ -19,13 +18,9 @@ _MOST_ROWS = 60
 
 @dataclass(frozen=True)
 class Alternatives:
-    """Rows of which one version is meant.
+    """Rows of which one version is meant."""
 
-    Attributes:
-        marks: the rows that begin, part and end the versions.
-    """
-
-    marks: tuple[int, ...]
+    marks: tuple[int, ...]  # the rows that begin, part and end the versions
 
     def versions(self) -> list[range]:
         """The rows of each version."""

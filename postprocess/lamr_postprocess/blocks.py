@@ -1,8 +1,7 @@
 """Blocks of a text that its grammar can't read, by indentation: which rows begin, go on with and close each.
 
 A block is a row with the deeper rows below it, and the rows at its own depth that close it or go on with it (`}`,
-`else`). Code that isn't indented inside its braces (a namespace of C++) counts as deeper all the same.
-"""
+`else`). Code that isn't indented inside its braces (a namespace of C++) counts as deeper all the same."""
 
 import re
 from collections.abc import Sequence
@@ -22,22 +21,15 @@ _CLOSED = (b";", b"}", b":")
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """The rows of a text as blocks see them.
+    """The rows of a text as blocks see them."""
 
-    Attributes:
-        rows: the text's R rows, as bytes.
-        depths: the depth of each row; `NO_DEPTH` for rows that go on with the one before (blank ones, the inside of
-            comments and strings).
-        closes: whether a row closes a block or goes on with it.
-        leads: whether a row begins what goes on in the block after it, where nothing ends it.
-        braces: whether braces hold the inside of blocks.
-    """
-
-    rows: Sequence[bytes]
+    rows: Sequence[bytes]  # the text's R rows, as bytes
+    # the depth of each row; `NO_DEPTH` for rows that go on with the one before (blank ones, the inside of comments
+    # and strings)
     depths: Sequence[int]
-    closes: Sequence[bool]
-    leads: Sequence[bool]
-    braces: bool
+    closes: Sequence[bool]  # whether a row closes a block or goes on with it
+    leads: Sequence[bool]  # whether a row begins what goes on in the block after it, where nothing ends it
+    braces: bool  # whether braces hold the inside of blocks
 
     def split(self, first: int, stop: int) -> list[tuple[int, int]]:
         """The outermost blocks of the rows from `first` up to `stop`: the first row of each, and the one after it."""
@@ -103,13 +95,8 @@ class Blocks:
 
 
 def blocks_of(rows: Sequence[bytes], inside: frozenset[int], language: Language) -> Blocks:
-    """The blocks of a text.
-
-    Args:
-        rows: the text's rows, with their line ends.
-        inside: rows inside of comments and strings, which go on with the row before.
-        language: the text's; `frames` and `leading` of its table are used.
-    """
+    """The blocks of a text. `inside`: rows inside of comments and strings, which go on with the row before.
+    `language`: the text's; `frames` and `leading` of its table are used."""
     pattern = re.compile((language.frames or NEVER).encode())
     leading = re.compile((language.leading or NEVER).encode())
     depths, closes, leads = [NO_DEPTH] * len(rows), [False] * len(rows), [False] * len(rows)

@@ -1,8 +1,7 @@
 """Rows of a text without a tree that are nothing without certain others, wherever these stand.
 
 A row that introduces the next one, a table's head, a head whose block may not be empty, a clause after the clauses that
-are tried before it, a jump to its target.
-"""
+are tried before it, a jump to its target."""
 
 import re
 from bisect import bisect_left
@@ -25,15 +24,8 @@ Bonds = Iterator[tuple[int, int]]
 def bonds_of(
     lines: Sequence[str], blank: BoolArray, language: Language, frames: Frames, wholes: Wholes
 ) -> list[tuple[int, int]]:
-    """The pairs of rows of which the first needs the second, in L lines.
-
-    Args:
-        lines: the lines.
-        blank: bool [L], lines of white space alone, outside of what stands together.
-        language: the text's.
-        frames: which lines need which by indentation.
-        wholes: what stands together.
-    """
+    """The pairs of rows of which the first needs the second, in L lines. `blank`: bool [L], lines of white space
+    alone, outside of what stands together."""
     remarks = {*wholes.remarks, *wholes.tags}
     rows = [row for row in np.flatnonzero(~blank).tolist() if row not in remarks]
     bonds = [

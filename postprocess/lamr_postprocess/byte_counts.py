@@ -17,8 +17,7 @@ def approximate_tokens(text: str) -> int:
     """A rough token count without a tokenizer: one token for 3.5 bytes of UTF-8.
 
     The vocabularies of code models come to about that on source code. Where a bound must hold for a tokenizer, pass
-    that tokenizer's count instead.
-    """
+    that tokenizer's count instead."""
     return -(-2 * len(text.encode("utf-8", "surrogatepass")) // 7)
 
 

@@ -15,8 +15,7 @@
 - `@import.all`: an import that may bind anything; names that nothing else binds need it.
 - `@implicit`: a node that uses `Language.implicit_name` without spelling it.
 - `@quoted`: text whose words are uses (annotations in quotes).
-- `@command`: a name that may show that the grammar misread the text (`Language.misreadings`).
-"""
+- `@command`: a name that may show that the grammar misread the text (`Language.misreadings`)."""
 
 import math
 import sys
@@ -62,41 +61,27 @@ _IS_BINDER, _IS_DECLARATION, _IS_USE = (
 
 @dataclass(eq=False, slots=True)
 class NameScope:
-    """A region with names of its own.
+    """A region with names of its own."""
 
-    Attributes:
-        parent: the scope around this one, `NO_SCOPE` for the file.
-        kind: FUNCTION, MEMBERS or EXPRESSION.
-        bound: the number of the bindings of each name; filled when bindings are resolved.
-        declared: names that belong to another scope, with the declaration (`declare.global` or `declare.enclosing`)
-            and its row.
-    """
-
-    parent: int
-    kind: int
+    parent: int  # the scope around this one, `NO_SCOPE` for the file
+    kind: int  # FUNCTION, MEMBERS or EXPRESSION
+    # the number of the bindings of each name; filled when bindings are resolved
     bound: dict[bytes, int] = field(default_factory=dict)
+    # names that belong to another scope, with the declaration (`declare.global` or `declare.enclosing`) and its row
     declared: dict[bytes, tuple[str, int]] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
 class Names:
-    """The names of a file. Rows are 0-based, scopes are indices into `scopes`, and scope 0 is the file.
+    """The names of a file. Rows are 0-based, scopes are indices into `scopes`, and scope 0 is the file."""
 
-    Attributes:
-        scopes: all scopes, outer ones first.
-        words: the distinct words that are used.
-        uses: int [n, 3], word (its place in `words`), row and scope of each use; each once, in document order.
-        bindings: name, row, scope and role of each binding.
-        wildcards: rows of imports that may bind anything.
-        misread: whether a name shows that the grammar took the text for another one.
-    """
-
-    scopes: list[NameScope]
-    words: list[bytes]
+    scopes: list[NameScope]  # all scopes, outer ones first
+    words: list[bytes]  # the distinct words that are used
+    # [n, 3], word (its place in `words`), row and scope of each use; each once, in document order
     uses: IntArray
-    bindings: list[tuple[bytes, int, int, str]]
-    wildcards: list[int]
-    misread: bool = False
+    bindings: list[tuple[bytes, int, int, str]]  # name, row, scope and role of each binding
+    wildcards: list[int]  # rows of imports that may bind anything
+    misread: bool = False  # whether a name shows that the grammar took the text for another one
 
 
 @cache  # one entry a column of a language
@@ -202,8 +187,7 @@ def _scopes(captures: dict[str, IntArray], names: Names) -> Callable[[IntArray],
 def _captures(source: ParsedText, query: tree_sitter.Query) -> dict[str, IntArray]:
     """Start and end of each node that the query captures, int [n, 2] by the capture's name, in no particular order.
 
-    Very long rows are left out: nobody reads their names, and there are many.
-    """
+    Very long rows are left out: nobody reads their names, and there are many."""
     root = source.tree.root_node
     long = np.flatnonzero(source.rows[:, 1] - source.rows[:, 0] > _LONG_ROW)
     edges = np.concatenate(([0], source.rows[long].ravel(), [len(source.data)])).reshape(-1, 2)
@@ -234,8 +218,7 @@ def bounded_captures(
     tree-sitter's `captures` is quick, but to keep document order it holds ended matches back until all earlier ones
     end, and those count against the limit. Its `matches` takes 3.7 times as long and holds none back; the limit makes
     it drop the outermost open matches, such as the quoted annotations of the outer ones of hundreds of nested calls. So
-    a text goes in sections, and only those that meet the limit take the slow way.
-    """
+    a text goes in sections, and only those that meet the limit take the slow way."""
     first = 0
     for section in _sections(root, between):
         cursor = _bounded_cursor(query, section)

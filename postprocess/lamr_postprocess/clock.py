@@ -34,21 +34,14 @@ def is_over() -> bool:
 
 
 def look() -> None:
-    """Go on, unless the moment has come.
-
-    Raises:
-        OutOfTimeError: it has.
-    """
+    """Go on, unless the moment has come. Raises `OutOfTimeError`: it has."""
     if is_over():
         raise OutOfTimeError("the moment by which the work had to be done has come")
 
 
 def in_time(items: Iterable[_T], every: int = _EVERY) -> Iterator[_T]:
-    """Yield items for a loop, and look before the first of every so many.
-
-    Raises:
-        OutOfTimeError: see `look`.
-    """
+    """Yield items for a loop, and look before the first of every so many. Raises `OutOfTimeError`: see
+    `look`."""
     for at, item in enumerate(items):
         if at % every == 0:
             look()

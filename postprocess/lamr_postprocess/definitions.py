@@ -2,8 +2,7 @@
 
 A language's `definitions` query captures the names. A definition is the node that the query captures as `@function` or
 `@type`, else the node around the name. Where a grammar makes a signature and its body neighbours, both are the
-definition.
-"""
+definition."""
 
 import re
 from bisect import bisect_left
@@ -47,29 +46,20 @@ class _Found:
 
 @dataclass(frozen=True, slots=True)
 class DefinitionSpan:
-    """One function or type; rows count from 0.
+    """One function or type; rows count from 0."""
 
-    Attributes:
-        first, last: its rows, both included.
-        head: the row of its name.
-        depth: in how many other definitions it lies.
-        is_function: whether it is a function, a method or a property.
-        name: its name.
-    """
-
-    first: int
+    first: int  # first, last: its rows, both included
     last: int
-    head: int
-    depth: int
-    is_function: bool
-    name: str
+    head: int  # the row of its name
+    depth: int  # in how many other definitions it lies
+    is_function: bool  # whether it is a function, a method or a property
+    name: str  # its name
 
 
 def definition_spans(text: str, language: Language) -> list[DefinitionSpan]:
     """The definitions of a text in the order of its rows; none where there is no grammar, or parsing takes too long.
 
-    A text with syntax errors gives the definitions that the parser could make out.
-    """
+    A text with syntax errors gives the definitions that the parser could make out."""
     if not language.grammar or not text:
         return []
     try:
@@ -103,8 +93,8 @@ def spans_in(source: ParsedText) -> list[DefinitionSpan]:
 def _definitions(captures: Mapping[str, Sequence[tree_sitter.Node]], language: Language) -> Iterator[_Found]:
     """Yield the definition of each captured name.
 
-    The name of a captured definition is the first one in it, since those of inner definitions come behind it.
-    """
+    The name of a captured definition is the first one in it, since those of inner definitions come behind
+    it."""
     names = sorted(captures.get("name", []), key=_START)
     starts = [name.start_byte for name in names]
     whole = {
@@ -166,24 +156,17 @@ _INTRODUCTION, _SEPARATOR, _MORE = ": ", ", ", " \u2026"
 
 @dataclass(frozen=True, eq=False)
 class Definitions:
-    """The n definitions of a file, in document order.
+    """The n definitions of a file, in document order."""
 
-    Attributes:
-        rows: int [n], the row of each name, 0-based and rising.
-        names: the names; empty where none can be shown.
-        depths: int [n], the indentation of each name's row; a class stands less deep than its methods.
-    """
-
-    rows: IntArray
-    names: tuple[str, ...]
-    depths: IntArray
+    rows: IntArray  # [n], the row of each name, 0-based and rising
+    names: tuple[str, ...]  # the names; empty where none can be shown
+    depths: IntArray  # [n], the indentation of each name's row; a class stands less deep than its methods
 
     def label(self, first: int, last: int) -> str:
         """What a marker says about the definitions from row `first` to row `last`; empty where none begins there.
 
         At most `MOST_TOKENS` tokens and `MOST_CHARACTERS` characters: outer definitions go before inner ones, and those
-        that are named stand in document order.
-        """
+        that are named stand in document order."""
         start, stop = np.searchsorted(self.rows, (first, last + 1)).tolist()
         order = (start + np.argsort(self.depths[start:stop], kind="stable")[:_LOOKED_AT]).tolist()
         candidates = dict.fromkeys(
@@ -205,12 +188,8 @@ class Definitions:
 
 
 def definitions_of(source: ParsedText, indents: IntArray) -> Definitions | None:
-    """The definitions of a parsed file; None where the language's table has no query for them.
-
-    Args:
-        source: the parsed text.
-        indents: int [L], characters of leading white space of each row.
-    """
+    """The definitions of a parsed file; None where the language's table has no query for them. `indents`: int [L],
+    characters of leading white space of each row."""
     queried = [(each, each.grammar.definitions) for each in source.all]
     if all(query is None for _, query in queried):
         return None
@@ -234,8 +213,7 @@ def definitions_of(source: ParsedText, indents: IntArray) -> Definitions | None:
 def _shown(name: str) -> str:
     """A name as a marker says it: in quotes where it is words, so that nothing in them looks like lamr's own.
 
-    It ends before what could end a comment or isn't printable: `operator<` is `operator\u2026`.
-    """
+    It ends before what could end a comment or isn't printable: `operator<` is `operator\u2026`."""
     shown = "".join(takewhile(lambda each: each.isprintable() and each not in "*/-<>", name))[:LONGEST_NAME]
     shown = visible(shown if shown in ("", name) else shown[: LONGEST_NAME - 1].rstrip() + "\u2026")
     return shown if _WORD.fullmatch(shown) else '"' + _SPEAKING.sub("\u2026", shown) + '"'

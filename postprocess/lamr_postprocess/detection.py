@@ -3,8 +3,7 @@
 An ending that several languages share is settled by the content (`languages.contested`): by signs that only one of them
 has, and in doubt by parsing, where the language wins of whose grammar less of the text is broken. A name may carry
 another (`Dockerfile.dev`, `settings.yaml.example`, `nginx.conf.j2`); what is left of it then tells, and a template's
-engine comes with the language (`languages.templates`).
-"""
+engine comes with the language (`languages.templates`)."""
 
 import dataclasses
 import re
@@ -23,12 +22,13 @@ from lamr_postprocess.languages.templates import (
     TEMPLATE_SUFFIXES,
     template_in,
 )
+from lamr_postprocess.lines import BOM
 from lamr_postprocess.outputs import without_blocks
 from lamr_postprocess.syntax import CostlySyntaxError, MissingGrammarError, broken_share, parse
 
 _SAMPLE = 16_384
 _LONG_SAMPLE = 65_536  # characters, where a licence and guards may stand before the first sign
-_SHEBANGS = expression(r"\ufeff?((?:#!.*\n?)+)")  # of nix-shell, the second line names the interpreter
+_SHEBANGS = expression(r"((?:#!.*\n?)+)")  # of nix-shell, the second line names the interpreter
 _ENOUGH = 2  # signs that must match for a guess from the content
 _BEGINS = r"\A"  # a hint of how a text begins decides alone
 _MODELINE = expression(
@@ -50,6 +50,7 @@ def detect_language(text: str, path: str | None = None) -> Language:
         text: the file's content.
         path: its path or name, if known; no such file need exist.
     """
+    text = text.removeprefix(BOM)
     name = PurePath(path.replace("\\", "/")).name if path else ""
     language, template = _by_name(text, name) if name else (None, None)
     if language is None:
@@ -99,8 +100,7 @@ def _by_name(text: str, name: str) -> tuple[Language | None, Template | None]:
 def _names() -> tuple[dict[str, Language], dict[str, Language]]:
     """The languages by file name, and by suffix in lower case; the first of several languages with the same one.
 
-    A name that is a suffix alone (`.dockerignore`) may end other names (`web.Dockerfile.dockerignore`).
-    """
+    A name that is a suffix alone (`.dockerignore`) may end other names (`web.Dockerfile.dockerignore`)."""
     last_to_first = LANGUAGES[::-1]
     filenames = {name: language for language in last_to_first for name in language.filenames}
     suffixes = {name.lower(): language for name, language in filenames.items() if name.startswith(".")}
@@ -115,7 +115,7 @@ def _settled(ending: str, text: str, suffixes: dict[str, Language]) -> Language:
         return suffixes[ending]
     if not text:
         return language_named(contest.default)
-    told = _by_modeline(text)
+    told = _by_modeline(text) or _by_shebang(text[:200])
     return told if told and told.name in {contest.default, *contest.signs} else _winner(ending, text)
 
 
@@ -123,8 +123,7 @@ def _settled(ending: str, text: str, suffixes: dict[str, Language]) -> Language:
 def _winner(ending: str, text: str) -> Language:
     """The language that most signs speak for; in doubt, the one of whose text less is broken.
 
-    One sign alone leaves a doubt, and so do signs in parts that only another language may read.
-    """
+    One sign alone leaves a doubt, and so do signs in parts that only another language may read."""
     contest, sample = CONTESTED[ending], text[:_LONG_SAMPLE]
     votes = contest.votes(sample)
     if max(votes.values(), default=0) >= _ENOUGH:

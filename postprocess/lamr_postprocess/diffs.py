@@ -1,8 +1,7 @@
 """What the lines of a diff need: a change its hunk, the hunk its file, the file its commit.
 
 A hunk's header says how many lines it has, so lines in it that look like headers are none. A hunk is kept whole: half
-of a change says something else. `git log -p`, `git show`, `git diff` and `diff -u` write such texts.
-"""
+of a change says something else. `git log -p`, `git show`, `git diff` and `diff -u` write such texts."""
 
 import re
 from collections.abc import Sequence
@@ -27,12 +26,8 @@ _ABOUT = expression(r"(?:Author|AuthorDate|Commit|CommitDate|Date|Merge|Subject|
 
 
 def diff_frames(lines: Sequence[str], blank: BoolArray) -> Frames:
-    """The frames of a diff.
-
-    Args:
-        lines: the L lines.
-        blank: bool [L], lines of white space alone; a diff's own empty context may be such.
-    """
+    """The frames of a diff. `blank`: bool [L], lines of white space alone; a diff's own empty context may be
+    such."""
     above, opening = np.full(len(lines), _NONE, dtype=np.int64), np.full(len(lines), _NONE, dtype=np.int64)
     heads: list[tuple[int, int]] = []  # (rank, row), ranks rising
     row, told = 0, _NONE  # the last line of what is told about a commit

@@ -1,8 +1,7 @@
 """Where a text's tree parts what its brackets and end words hold together.
 
 A tree that has errors says nothing of the rows around them, and one without may be another text's: a grammar that
-doesn't know `time {` takes the brace for an argument. There, the two ends of a pair need each other.
-"""
+doesn't know `time {` takes the brace for an argument. There, the two ends of a pair need each other."""
 
 import re
 from collections.abc import Iterator
@@ -32,19 +31,14 @@ _LONGEST_WORD = 64  # bytes of a word that opens or closes a block
 
 @dataclass(frozen=True, eq=False)
 class Disputes:
-    """What a text's pairs say that its tree doesn't.
+    """What a text's pairs say that its tree doesn't."""
 
-    Attributes:
-        closures: pairs of rows that need each other.
-        scopes: pairs of rows of which the first needs the second, which opens the block around.
-        told: the first and the last row of each block that only its pair holds together.
-        broken: the rows that errors are in.
-    """
-
-    closures: tuple[tuple[int, int], ...] = ()
+    closures: tuple[tuple[int, int], ...] = ()  # pairs of rows that need each other
+    # pairs of rows of which the first needs the second, which opens the block around
     scopes: tuple[tuple[int, int], ...] = ()
+    # the first and the last row of each block that only its pair holds together
     told: tuple[tuple[int, int], ...] = ()
-    broken: frozenset[int] = frozenset()
+    broken: frozenset[int] = frozenset()  # the rows that errors are in
 
 
 def disputes_of(source: SourceFile, outline: Outline, tree: ParsedText) -> Disputes:
@@ -96,6 +90,8 @@ def _ends(scan: Scan) -> re.Pattern[bytes] | None:
     """An expression of how the end of a block is written, where that is no bracket."""
     words = [each for each in dict.fromkeys(scan.pairs.values()) if each not in _BRACKETS]
     before = r"\n[ \t]*" if words and words[0].isalpha() else ""
+    if not scan.pairs:  # of a tag alone in its row
+        return re.compile(rb"\n[ \t]*</[\w:.-]+>[ \t\r]*$", re.MULTILINE)
     return re.compile(rf"{before}(?:{'|'.join(words)})\b".encode()) if words else None
 
 
@@ -105,7 +101,9 @@ def _is_sign(tree: ParsedText, at: int) -> bool:
     if node is None or node.child_count:
         return False
     size = node.end_byte - node.start_byte  # of a text without signs, one node may be all of it
-    return size <= 2 or (size <= _LONGEST_WORD and (node.text or b"").isalpha())  # `${`
+    if size <= 2:  # `${`, or what a grammar takes for a word
+        return not node.is_named or tree.data[at - 1 : at].isspace()
+    return size <= _LONGEST_WORD and (node.text or b"").isalpha()
 
 
 class _Comparison:
@@ -121,29 +119,31 @@ class _Comparison:
     def disputes(self) -> Disputes:
         """Find what the tree doesn't hold together."""
         pairs = self._pairs
-        parted = [pair for pair in pairs.pairs if self._parts(*pair[:2]) and self._counts(pair)]
+        owner = self._owner
+        parted = [
+            pair
+            for pair in pairs.pairs
+            if owner[pair.first] != owner[pair.last]
+            and NOBODY not in (owner[pair.first], owner[pair.last])
+            and self._counts(pair)
+        ]
         texts = [each for each in pairs.texts if each[0] in self._broken]
         if not (parted or self._broken):
             return Disputes()
-        openings = {pair.first for pair in parted}
         closures = [pair[:2] for pair in parted]
         if self._tree.grammar.language.filled:
             closures += [(pair.first, row) for pair in parted for row in self._filling(pair)]
         for first, last in in_time((*texts, *self._whole())):
             owned = [row for row in range(first, last + 1) if self._owner[row] != NOBODY]
             closures += pairwise(owned)
-        scopes = [
-            (row, opening)
-            for row, opening in enumerate(pairs.around.tolist())
-            if opening in openings or (opening >= 0 and row in self._broken)
-        ]
+        opens = np.zeros(pairs.rows + 1, np.bool_)  # the last one for rows without a block around
+        opens[[pair.first for pair in parted]] = True
+        held = opens[pairs.around]
+        held[[row for row in self._broken if row < pairs.rows]] = True
+        held &= pairs.around >= 0
+        scopes = zip(np.flatnonzero(held).tolist(), pairs.around[held].tolist(), strict=True)
         told = tuple(pair[:2] for pair in parted if not self._broken.intersection(pair[:2]))
         return Disputes(tuple(closures), tuple(scopes), told, self._broken)
-
-    def _parts(self, first: int, last: int) -> bool:
-        """Whether the tree parts two rows."""
-        one, other = self._owner[first], self._owner[last]
-        return bool(one != other and NOBODY not in (one, other))
 
     def _counts(self, pair: Pair) -> bool:
         """Whether a pair is to be believed: where brackets are missing, none is but what its indentation bears out."""

@@ -1,8 +1,8 @@
 """A text made ready for pruning: its lines, its language, and the rules of its repair.
 
 One `Document` serves any number of selections of the same text, which is what a search for a token budget needs. Lines
-of a text without a tree may be in another language, and a marker there takes that one's comments (`markup_of`).
-"""
+of a text without a tree may be in another language, and a marker there takes that one's comments
+(`markup_of`)."""
 
 import re
 from collections.abc import Sequence
@@ -61,17 +61,11 @@ _NONE = -1
 
 @dataclass(frozen=True, eq=False)
 class Markup:
-    """The comment syntax of each of R rows.
+    """The comment syntax of each of R rows."""
 
-    Attributes:
-        rows: int [R], an index into `comments`; -1 for the language's own.
-        around: int [R], the row in which begins what stands around each; -1 for nothing.
-        comments: the comment syntaxes of the parts.
-    """
-
-    rows: IntArray
-    around: IntArray
-    comments: tuple[Comment, ...] = ()
+    rows: IntArray  # [R], an index into `comments`; -1 for the language's own
+    around: IntArray  # [R], the row in which begins what stands around each; -1 for nothing
+    comments: tuple[Comment, ...] = ()  # the comment syntaxes of the parts
 
 
 def no_markup(rows: int) -> Markup:
@@ -82,8 +76,8 @@ def no_markup(rows: int) -> Markup:
 def markup_of(text: str, spans: IntArray, language: Language) -> Markup:
     """Find the parts that the language's table describes, in a text whose rows have the offsets `spans`, int [R, 2].
 
-    A part that nothing closes is none. Parts are looked for one after the other, so that none lies in another one.
-    """
+    A part that nothing closes is none. Parts are looked for one after the other, so that none lies in another
+    one."""
     markup = no_markup(spans.shape[0])
     if not language.parts:
         return markup
@@ -121,21 +115,14 @@ _UNPARSED = {
 
 @dataclass(frozen=True, eq=False)
 class Fillers:
-    """The n lists of a file that must not be empty.
+    """The n lists of a file that must not be empty."""
 
-    Attributes:
-        text: each list's filler.
-        first_row: int [n], the row of each list's first item, where the filler goes if the list is emptied.
-        items: int, the rows of all items, list after list.
-        bounds: int [n + 1]; list i has `items[bounds[i]:bounds[i + 1]]`.
-        owner_row: int [n], a row of the frame that needs the list.
-    """
-
-    text: tuple[str, ...]
+    text: tuple[str, ...]  # each list's filler
+    # [n], the row of each list's first item, where the filler goes if the list is emptied
     first_row: IntArray
-    items: IntArray
-    bounds: IntArray
-    owner_row: IntArray
+    items: IntArray  # int, the rows of all items, list after list
+    bounds: IntArray  # [n + 1]; list i has `items[bounds[i]:bounds[i + 1]]`
+    owner_row: IntArray  # [n], a row of the frame that needs the list
 
     def needed(self, kept: BoolArray) -> dict[int, str]:
         """The row and filler of every list whose frame is kept and whose items are all cut, for `kept` bool [L]."""
@@ -148,58 +135,36 @@ class Fillers:
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """A text of L lines, ready for any number of selections.
+    """A text of L lines, ready for any number of selections."""
 
-    Attributes:
-        text: the text as it was given.
-        language: its language.
-        spans: int [L, 2], character offsets of the lines.
-        body: the code without line prefixes (see `listing`), which is the text where it has none.
-        body_spans: int [L, 2], character offsets of the body's lines.
-        numbers: int [L], the numbers that people know the lines by.
-        told: int [L], the numbers that markers say; 0 where nobody knows them, as of a search in several files.
-        margin: the white space that stands before a marker.
-        blank: bool [L], lines of white space alone.
-        indents: int [L], characters of leading white space.
-        starts: bool [L], rows where a unit begins; all rows with ink where the text is pruned line by line.
-        markup: int [L], the index into `comments` of the syntax that a marker takes where a cut's ink begins; -1 for
-            the language's own.
-        comments: the comment syntaxes that parts of the text bring.
-        around: int [L], the row in which begins what stands around each; -1 for nothing.
-        pieces: int [L], the function or paragraph of each (see `pieces`).
-        rules: what repair needs.
-        fillers: what rendering needs.
-        definitions: what named cuts hide; None where cuts aren't to be named or there is no syntax tree.
-        note: what was not done as usual, in words; None when all was.
-    """
-
-    text: str
-    language: Language
-    spans: IntArray
-    body: str
-    body_spans: IntArray
-    numbers: IntArray
+    text: str  # the text as it was given
+    language: Language  # its language
+    spans: IntArray  # [L, 2], character offsets of the lines
+    body: str  # the code without line prefixes (see `listing`), which is the text where it has none
+    body_spans: IntArray  # [L, 2], character offsets of the body's lines
+    numbers: IntArray  # [L], the numbers that people know the lines by
+    # [L], the numbers that markers say; 0 where nobody knows them, as of a search in several files
     told: IntArray
-    margin: str
-    blank: BoolArray
-    indents: IntArray
+    margin: str  # the white space that stands before a marker
+    blank: BoolArray  # [L], lines of white space alone
+    indents: IntArray  # [L], characters of leading white space
+    # [L], rows where a unit begins; all rows with ink where the text is pruned line by line
     starts: BoolArray
+    # [L], the index into `comments` of the syntax that a marker takes where a cut's ink begins; -1 for the language's
+    # own
     markup: IntArray
-    comments: tuple[Comment, ...]
-    around: IntArray
-    pieces: IntArray
-    rules: Rules
-    fillers: Fillers
+    comments: tuple[Comment, ...]  # the comment syntaxes that parts of the text bring
+    around: IntArray  # [L], the row in which begins what stands around each; -1 for nothing
+    pieces: IntArray  # [L], the function or paragraph of each (see `pieces`)
+    rules: Rules  # what repair needs
+    fillers: Fillers  # what rendering needs
+    # what named cuts hide; None where cuts aren't to be named or there is no syntax tree
     definitions: Definitions | None
-    note: str | None
+    note: str | None  # what was not done as usual, in words; None when all was
 
     def repair(self, selected: BoolArray, bare: BoolArray | None = None) -> Codes:
-        """Close a selection under the rules; returns codes int8 [L], indices into `repair.REASONS`.
-
-        Args:
-            selected: bool [L].
-            bare: bool [L], lines that are selected as well and bring only what they need to parse.
-        """
+        """Close a selection under the rules; returns codes int8 [L], indices into `repair.REASONS`. `selected`: bool
+        [L]. `bare`: bool [L], lines that are selected as well and bring only what they need to parse."""
         look()
         codes = np.zeros(selected.shape[0], dtype=np.int8)
         if selected.any():
@@ -219,8 +184,7 @@ class Document:
         """The comment syntax of a marker for these rows, where the rows bool [L] are kept.
 
         It is that of the first row with ink, since blank ones are no units, or of what stands around it and isn't kept:
-        a blank line may be kept without the script that it stands in.
-        """
+        a blank line may be kept without the script that it stands in."""
         row = self._inked(first, last)
         while 0 <= (outer := int(self.around[row])) < row and not kept[outer]:
             row = outer
@@ -261,12 +225,10 @@ def analyse(
     """Find the repair rules of a text. A text that can't be parsed is pruned line by line, never refused.
 
     Args:
-        source: the text.
         repair: whether there are rules; without them every selection is its own closure.
         named: whether cuts are to name the definitions that they hide; this needs the syntax tree, and so it needs
             `repair`.
-        least_cut: see `LEAST_CUT`; 0 fills no gaps but blank lines.
-    """
+        least_cut: see `LEAST_CUT`; 0 fills no gaps but blank lines."""
     return source.once(
         "analysis", (repair, named, least_cut), lambda: _analysed(source, repair, named, least_cut)
     )
@@ -322,19 +284,12 @@ class _Structure:
 
 @dataclass(frozen=True, eq=False)
 class _Space:
-    """What of L lines is white space and what isn't.
+    """What of L lines is white space and what isn't."""
 
-    Attributes:
-        blank: bool [L], lines of white space alone.
-        indents: int [L], characters of leading white space.
-        costs: int [L], the other characters.
-        least_cut: how many of these the smallest cut between kept lines has.
-    """
-
-    blank: BoolArray
-    indents: IntArray
-    costs: IntArray
-    least_cut: int
+    blank: BoolArray  # [L], lines of white space alone
+    indents: IntArray  # [L], characters of leading white space
+    costs: IntArray  # [L], the other characters
+    least_cut: int  # how many of these the smallest cut between kept lines has
 
 
 def _by_line(source: SourceFile, space: _Space, why: str | None) -> _Structure:
@@ -445,8 +400,7 @@ def _lines(runs: Sequence[tuple[int, int]]) -> str:
 def _told(listing: Listing, rows: IntArray) -> IntArray:
     """What markers say of a listing whose numbers aren't one after the other, int [L]; 0 for nothing.
 
-    Where only blank lines have no number, all lines of a file are there, and their rows are its numbers.
-    """
+    Where only blank lines have no number, all lines of a file are there, and their rows are its numbers."""
     if listing.places is None or listing.files > 1:
         return np.zeros_like(rows)
     found = listing.places.number[listing.places.number > 0]

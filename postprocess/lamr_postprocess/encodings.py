@@ -2,8 +2,7 @@
 
 Bytes that are UTF-8 cost one decoding; for others a page is guessed by the characters that most of a text in its
 language is written with. A reading counts only if it gives the same bytes back, so kept lines are the file's own, byte
-for byte, whatever the guess. What gives no text is binary.
-"""
+for byte, whatever the guess. What gives no text is binary."""
 
 import codecs
 import re
@@ -50,23 +49,15 @@ _AS_FITTING = 0.15
 
 @dataclass(frozen=True)
 class _Pairs:
-    """A page of two bytes a character.
+    """A page of two bytes a character."""
 
-    Attributes:
-        name: as Python calls it.
-        common: what the common characters look like, where they aren't between letters of a Latin word.
-        least: the least share of the bytes that aren't ASCII which these must have.
-        least_bytes: in this many bytes at least; fewer could be another page's.
-        telling: those that no other page has as common ones.
-        high: whether both bytes are above ASCII, so that these come in even numbers.
-    """
-
-    name: str
+    name: str  # as Python calls it
+    # what the common characters look like, where they aren't between letters of a Latin word
     common: re.Pattern[bytes]
-    least: float = 0.8
-    least_bytes: int = 2
-    telling: re.Pattern[bytes] = expression(b"")
-    high: bool = True
+    least: float = 0.8  # the least share of the bytes that aren't ASCII which these must have
+    least_bytes: int = 2  # in this many bytes at least; fewer could be another page's
+    telling: re.Pattern[bytes] = expression(b"")  # those that no other page has as common ones
+    high: bool = True  # whether both bytes are above ASCII, so that these come in even numbers
 
 
 def _not_within_a_word(pair: bytes) -> re.Pattern[bytes]:
@@ -94,11 +85,8 @@ _MOST_ODD = 0.1  # of the runs of a text of such pairs
 
 
 def likely_pages(data: bytes) -> Iterator[str]:
-    """Yield names of encodings that a text may be in, the likeliest first.
-
-    Args:
-        data: the text, which isn't UTF-8 and has no NUL.
-    """
+    """Yield names of encodings that a text may be in, the likeliest first. `data`: the text, which isn't UTF-8 and
+    has no NUL."""
     yield from _said(data[:_HEAD_BYTES])
     sample = b" ".join(_words(data))
     yield from (page.name for page in _PAIRS if _fits(page, sample))
@@ -194,8 +182,8 @@ class Encoding:
         name: as Python calls it.
         mark: the bytes before the text that say how it is encoded, which aren't part of it. UTF-8's are: they are the
             text's first character.
-        strays: whether some bytes aren't UTF-8. They are the private characters U+F780 to U+F7FF of the text.
-    """
+        strays: whether some bytes aren't UTF-8. They are the private characters U+F780 to U+F7FF of the
+            text."""
 
     name: str = "utf-8"
     mark: bytes = b""
@@ -207,11 +195,7 @@ class Encoding:
         return not self.name.startswith(("utf-16", "utf-32"))
 
     def decode(self, data: bytes) -> str:
-        """Return the text.
-
-        Raises:
-            ValueError: the bytes aren't in this encoding.
-        """
+        """Return the text. Raises `ValueError`: the bytes aren't in this encoding."""
         if self.strays:
             return _moved(_SURROGATES, data.decode("utf-8", "surrogateescape"), _TO_PRIVATE)
         return data[len(self.mark) :].decode(self.name)

@@ -2,8 +2,7 @@
 
 A line stands under the last line before it that is indented less: the keys above a setting, the class around a method.
 A line that closes or goes on with a block, as the table of its language says (`}`, `fi`, `else`), and the line before
-it at its indentation need each other.
-"""
+it at its indentation need each other."""
 
 import re
 from collections.abc import Sequence, Set
@@ -23,14 +22,10 @@ _MOST_SIBLINGS = 1000  # between two tags, so that a file of closing tags takes 
 
 @dataclass(frozen=True, eq=False)
 class Frames:
-    """What the L lines of a text need.
+    """What the L lines of a text need."""
 
-    Attributes:
-        above: int [L], the row that each line stands under, negative for none.
-        opening: int [L], for a line that closes or goes on with a block the row that begins it, negative for none.
-    """
-
-    above: IntArray
+    above: IntArray  # [L], the row that each line stands under, negative for none
+    # [L], for a line that closes or goes on with a block the row that begins it, negative for none
     opening: IntArray
 
 
@@ -50,13 +45,11 @@ def frames_of(  # noqa: PLR0913, PLR0917  # what is known of the lines
     """Return the frames of a text.
 
     Args:
-        lines: the L lines.
         indents: int [L], how far each is indented.
         blank: bool [L], lines of white space alone, and others whose indentation says nothing; they need nothing.
         closing: a regular expression of how a line begins that closes or goes on with a block.
         items: of how one begins that stands under the line before it at its own indentation.
-        remarks: rows that no other row stands under.
-    """
+        remarks: rows that no other row stands under."""
     above, opening = np.full(len(lines), _NONE, dtype=np.int64), np.full(len(lines), _NONE, dtype=np.int64)
     closes, item = re.compile(closing), re.compile(items)
     # The lines that the next one may stand under, each with its depth and its rows at that depth so far.

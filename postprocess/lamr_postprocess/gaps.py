@@ -1,8 +1,7 @@
 """Filling the gaps between kept rows where a marker would hardly cost less than the rows that it stands for.
 
 A gap is a run of cut rows between two kept ones. A small one is filled if all that its rows need is kept or filled as
-well. Filling is monotone: where more is kept, a small gap falls into smaller ones, which need no more.
-"""
+well. Filling is monotone: where more is kept, a small gap falls into smaller ones, which need no more."""
 
 from collections import deque
 
@@ -17,20 +16,13 @@ _NO_RUN = -1
 
 @dataclass(frozen=True, eq=False)
 class Gaps:
-    """What filling needs to know of a file with G groups, of which N rows are owned.
+    """What filling needs to know of a file with G groups, of which N rows are owned."""
 
-    Attributes:
-        owner: int [N], the group of each owned row, in the order of the file.
-        cost: int [N + 1], what all owned rows before each cost, in any unit.
-        users, needed: int [P], the pairs of groups of which the first needs the second.
-        least_cut: what the rows of a cut cost at least; a gap that costs less is filled.
-    """
-
-    owner: IntArray
-    cost: IntArray
-    users: IntArray
+    owner: IntArray  # [N], the group of each owned row, in the order of the file
+    cost: IntArray  # [N + 1], what all owned rows before each cost, in any unit
+    users: IntArray  # users, needed: [P], the pairs of groups of which the first needs the second
     needed: IntArray
-    least_cut: int
+    least_cut: int  # what the rows of a cut cost at least; a gap that costs less is filled
 
     def filled(self, kept: BoolArray) -> IntArray:
         """The groups whose rows fill gaps, ascending, for the groups bool [G] that are kept."""
@@ -63,8 +55,7 @@ class Gaps:
             run: int [N], the number of each row's gap.
             cut: bool [N], the rows that aren't kept.
             groups: int [G], the number of a gap of each group.
-            kept: bool [G], the groups that are kept.
-        """
+            kept: bool [G], the groups that are kept."""
         rows = np.flatnonzero(cut & (run != groups[self.owner]))
         elsewhere = groups[
             self.owner[rows]
@@ -100,7 +91,6 @@ def gaps_of(owner: IntArray, cost: IntArray, users: IntArray, needed: IntArray, 
         owner: int [R], the group of each row, `NOBODY` where a row stands for itself.
         cost: int [R], what each row costs.
         users, needed: int [P], the pairs of groups of which the first needs the second.
-        least_cut: what the rows of a cut cost at least; a gap that costs less is filled.
-    """
+        least_cut: what the rows of a cut cost at least; a gap that costs less is filled."""
     rows = np.flatnonzero(owner != NOBODY)
     return Gaps(owner[rows], np.concatenate(([0], np.cumsum(cost[rows]))), users, needed, least_cut)

@@ -3,8 +3,7 @@
 A block that doesn't parse by itself is opened: if its frame parses, the damage is in one of the blocks inside. Each is
 tried in the frames around it, half of a run of blocks at a time, so that what is parsed in all grows with the text and
 the number of faults. A frame that doesn't parse gets the end that it lacks, or a plain header in place of its own; the
-rows inside keep their structure then. What no attempt mends is blanked: it belongs to no tree.
-"""
+rows inside keep their structure then. What no attempt mends is blanked: it belongs to no tree."""
 
 from collections.abc import Iterator
 from dataclasses import field, replace
@@ -35,17 +34,11 @@ _DEEPEST = 16
 
 @dataclass(frozen=True, eq=False)
 class Mending:
-    """What makes a damaged text parse.
+    """What makes a damaged text parse."""
 
-    Attributes:
-        blanked: the rows that were blanked.
-        edited: the rows that have another text, with that text.
-        appended: what is added to the end of a row.
-    """
-
-    blanked: set[int] = field(default_factory=set)
-    edited: dict[int, bytes] = field(default_factory=dict)
-    appended: dict[int, bytes] = field(default_factory=dict)
+    blanked: set[int] = field(default_factory=set)  # the rows that were blanked
+    edited: dict[int, bytes] = field(default_factory=dict)  # the rows that have another text, with that text
+    appended: dict[int, bytes] = field(default_factory=dict)  # what is added to the end of a row
 
     def apply(self, rows: list[bytes]) -> None:
         """Mend the text's rows in place; they stay as many."""
@@ -85,23 +78,15 @@ def isolate(blocks: Blocks, grammar: Grammar, span: Span, head: bytes) -> Mendin
 
 @dataclass(frozen=True, eq=False)
 class _Frame:
-    """A block's frame: the rows from `first` to `stop` but for the runs inside, with what was mended of it.
-
-    Attributes:
-        header: the row after the header.
-        runs: the runs of rows inside.
-        edited: rows with another text.
-        blanked: rows that are left out.
-        ending: the end that it lacks.
-    """
+    """A block's frame: the rows from `first` to `stop` but for the runs inside, with what was mended of it."""
 
     first: int
     stop: int
-    header: int
-    runs: list[Span]
-    edited: dict[int, bytes] = field(default_factory=dict)
-    blanked: frozenset[int] = frozenset()
-    ending: bytes = b""
+    header: int  # the row after the header
+    runs: list[Span]  # the runs of rows inside
+    edited: dict[int, bytes] = field(default_factory=dict)  # rows with another text
+    blanked: frozenset[int] = frozenset()  # rows that are left out
+    ending: bytes = b""  # the end that it lacks
 
 
 class _Isolation:
@@ -119,8 +104,7 @@ class _Isolation:
     def find(self, spans: list[Span], before: bytes, after: bytes, *, known: bool = False) -> bool:
         """Mend a run of blocks that stands between two texts; returns whether there was anything to mend.
 
-        Where it is known that there is, nothing is tried.
-        """
+        Where it is known that there is, nothing is tried."""
         if not spans or not (known or self._fails(before, self._text(spans[0][0], spans[-1][1]), after)):
             return False
         if self._allowance.left < 0:

@@ -1,7 +1,6 @@
 """`LineLayout`: the lines of a text, their indentation, the blocks they form, and how bad a cut before each would be.
 
-Everything here is an array operation over the text's characters. `lines` says where lines end.
-"""
+Everything here is an array operation over the text's characters. `lines` says where lines end."""
 
 from functools import cached_property
 from typing import Any
@@ -56,27 +55,18 @@ _BLOCK_COLUMNS = 4
 
 @dataclass(frozen=True, eq=False)
 class LineLayout:
-    """The L lines of one text; an empty text has none.
+    """The L lines of one text; an empty text has none."""
 
-    Attributes:
-        points: unsigned [c], the text's characters (see `code_points`).
-        inked: bool [c], which of them are ink.
-        spans: int64 [L, 2], first and one-past-last character of each line, its newline included.
-        blank: bool [L], whether the line is blank (see `lines`).
-        cut_cost: int64 [L], how bad a cut just before the line is; lower is better.
-        columns: int64 [L], the line's indentation, which counts four times if it begins with a tab.
-        first: int64 [L], the line's first character that isn't white space; its end or later if it is blank.
-        opening: bool [L], whether the line may head what is below it: its first character that isn't white space is a
-            letter, a digit, `_` or `@`.
-    """
-
-    points: NDArray[Any]
-    inked: NDArray[np.bool_]
-    spans: NDArray[np.int64]
-    blank: NDArray[np.bool_]
-    cut_cost: NDArray[np.int64]
-    columns: NDArray[np.int64]
+    points: NDArray[Any]  # unsigned [c], the text's characters (see `code_points`)
+    inked: NDArray[np.bool_]  # [c], which of them are ink
+    spans: NDArray[np.int64]  # [L, 2], first and one-past-last character of each line, its newline included
+    blank: NDArray[np.bool_]  # [L], whether the line is blank (see `lines`)
+    cut_cost: NDArray[np.int64]  # [L], how bad a cut just before the line is; lower is better
+    columns: NDArray[np.int64]  # [L], the line's indentation, which counts four times if it begins with a tab
+    # [L], the line's first character that isn't white space; its end or later if it is blank
     first: NDArray[np.int64]
+    # [L], whether the line may head what is below it: its first character that isn't white space is a letter, a
+    # digit, `_` or `@`
     opening: NDArray[np.bool_]
 
     @cached_property
@@ -122,13 +112,9 @@ def line_layout(text: str) -> LineLayout:
 def token_lines(offsets: NDArray[np.int64], layout: LineLayout) -> NDArray[np.int64]:
     """Return the line that each token belongs to where it can be only one, int64 [n].
 
-    It is the line of the token's first ink. A token of white space alone belongs to the line of its last character, so
-    a line end with its indentation belongs to the line that it opens.
-
-    Args:
-        offsets: int64 [n, 2], first and one-past-last character of each token.
-        layout: the text's lines.
-    """
+    It is the line of the token's first ink. A token of white space alone belongs to the line of its last character,
+    so a line end with its indentation belongs to the line that it opens. `offsets`: int64 [n, 2], first and
+    one-past-last character of each token."""
     inked, (first, last) = layout.inked, offsets.T
     held = np.append(np.zeros(1, np.int64), np.cumsum(inked))
     place = np.where(inked[np.minimum(first, len(inked) - 1)] if len(inked) else False, first, last - 1)

@@ -2,8 +2,7 @@
 
 A line ends at LF, CRLF or CR and at nothing else: form feeds, vertical tabs, `\x1c`-`\x1e`, `\x85` and U+2028 are
 ordinary characters (unlike in `str.splitlines`). Text that ends without a newline still has a last line; empty text has
-none. All functions take linear time and hold a few arrays of the text's length.
-"""
+none. All functions take linear time and hold a few arrays of the text's length."""
 
 from io import StringIO
 from typing import Any
@@ -75,8 +74,7 @@ class TokenLines:
     A token that spans lines counts in each of them with its characters there. Blank lines, and lines that no token
     covers, take the smaller score of their two scored neighbours (at an end of the text, the score of the
     only one), so a blank line is selected exactly when both its neighbours are. Without any scored line all scores are
-    0.
-    """
+    0."""
 
     def __init__(self, offsets: ArrayLike, points: NDArray[Any], spans: IntArray) -> None:
         """Find the lines of the tokens.
@@ -87,8 +85,7 @@ class TokenLines:
             spans: int64 [L, 2], its lines.
 
         Raises:
-            ValueError: an offset lies outside the text.
-        """
+            ValueError: an offset lies outside the text."""
         begin, end = np.asarray(offsets, dtype=np.int64).reshape(-1, 2).T
         length, lines = points.shape[0], spans.shape[0]
         if begin.size and (min(begin.min(), end.min()) < 0 or max(begin.max(), end.max()) > length):
@@ -110,13 +107,8 @@ class TokenLines:
 
     def means(self, scores: ArrayLike) -> FloatArray:
         """The mean score of each line, float32 [L], over the characters that tokens cover (paper section 3.4).
-
-        Args:
-            scores: float [n], one score a token.
-
-        Raises:
-            ValueError: there is another number of scores, or one of them isn't finite.
-        """
+        `scores`: float [n], one score a token. Raises `ValueError`: there is another number of scores, or one of them
+        isn't finite."""
         values = self._checked(scores)
         if not self._known.shape[0]:
             return np.zeros(self._lines, dtype=np.float32)
@@ -142,8 +134,7 @@ class TokenLines:
         """The sum of weight times characters in each line, float64 [L].
 
         Memory is O(tokens + lines) however many lines the tokens span: the first and last line of a token are added one
-        by one, and the whole lines between them through a difference array.
-        """
+        by one, and the whole lines between them through a difference array."""
         sums = np.asarray(np.bincount(self._first, weights * self._head, self._lines), np.float64)
         sums = sums[: self._lines]
         if self._crossing.shape[0]:
@@ -159,8 +150,7 @@ class CharacterMeans(TokenLines):
     """Which lines the tokens lie in, for means over characters alone, as SWE-Pruner takes them.
 
     A line's newline doesn't count. A line of white space has the mean of its own characters, and one without a
-    character that a token covers scores 0, whatever its neighbours score.
-    """
+    character that a token covers scores 0, whatever its neighbours score."""
 
     def __init__(self, offsets: ArrayLike, points: NDArray[Any], spans: IntArray) -> None:
         """Find the lines; the arguments are those of `TokenLines`."""

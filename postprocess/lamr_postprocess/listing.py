@@ -4,8 +4,7 @@ A table says what each tool puts before a line: `cat -n`, `nl`, `bat`, `grep`, `
 grep`, `git blame`. The code after the prefixes is judged and analysed without them, and kept lines come back with them.
 A text is one tool's listing as a whole or none at all: paths look like files, numbers rise within each, and a line that
 the tool wouldn't print ends the attempt. So logs, whose lines begin with a time, and messages of compilers are no
-listings.
-"""
+listings."""
 
 import re
 from collections.abc import Container, Sequence
@@ -51,8 +50,7 @@ NUMBERS = (
 """What stands before a line, by the tools that put it there; the first group is the line's number.
 
 A text has one of them on all its lines. A mark with a space goes before the same mark without one, so that a space is
-taken off where all lines have it, and never from the indentation of some.
-"""
+taken off where all lines have it, and never from the indentation of some."""
 NUMBERED_BLANK = expression(r"[ \t]*(\d+)[ \t→|│.:]*(?=[\r\n]*$)")
 """A blank line with its number, the white space at its end taken off or not."""
 _REVISION = r"\^?[0-9a-f]{7,64}\*?"
@@ -94,38 +92,24 @@ _PROBED = 20  # lines that the first look covers, in lines of 200 characters
 
 @dataclass(frozen=True, eq=False)
 class ListingPlaces:
-    """Where the L lines of a listing stand in their files.
+    """Where the L lines of a listing stand in their files."""
 
-    Attributes:
-        paths: the files, in their order.
-        file: int [L], index into `paths`; -1 where none is named.
-        number: int [L], the line's number in its file; 0 where none is given.
-    """
-
-    paths: tuple[str, ...]
-    file: IntArray
-    number: IntArray
+    paths: tuple[str, ...]  # the files, in their order
+    file: IntArray  # [L], index into `paths`; -1 where none is named
+    number: IntArray  # [L], the line's number in its file; 0 where none is given
 
 
 @dataclass(frozen=True, eq=False)
 class Listing:
-    """A text of L lines with prefixes.
+    """A text of L lines with prefixes."""
 
-    Attributes:
-        body: the text without the prefixes, of L lines too.
-        numbers: int [L], the numbers that the lines carry; None where these have gaps or count no blank lines.
-        margin: white space as wide as a prefix, for markers.
-        path: the file's path, where the prefixes name exactly one file.
-        files: how many files the prefixes name; 0 when they name none.
-        places: where each line stands; None where the lines are the text's own.
-    """
-
-    body: str
+    body: str  # the text without the prefixes, of L lines too
+    # [L], the numbers that the lines carry; None where these have gaps or count no blank lines
     numbers: IntArray | None
-    margin: str
-    path: str | None
-    files: int
-    places: ListingPlaces | None = None
+    margin: str  # white space as wide as a prefix, for markers
+    path: str | None  # the file's path, where the prefixes name exactly one file
+    files: int  # how many files the prefixes name; 0 when they name none
+    places: ListingPlaces | None = None  # where each line stands; None where the lines are the text's own
 
     @property
     def first(self) -> int | None:
@@ -138,8 +122,8 @@ def read_listing(text: str) -> Listing | None:
 
     In a numbered listing every line has a number, which is one more than that of the line before; `nl` counts no blank
     lines. In what a search prints, every line has a path, or a number in the file above, or both, except for what
-    stands between groups. Colours are taken off first, and alone where nothing else stands before the lines.
-    """
+    stands between groups. Colours are taken off first, and alone where nothing else stands before the
+    lines."""
     plain = _without_colours(text) if "\x1b" in text else text
     begin = plain[: 200 * _PROBED].lstrip()
     first = _FIRST.match(begin)
@@ -203,15 +187,10 @@ class _Parts:
 
 @dataclass(frozen=True)
 class _Numbered:
-    """A tool that puts a number before every line of one file.
+    """A tool that puts a number before every line of one file."""
 
-    Attributes:
-        prefix: what stands before a line.
-        frame: a line that the tool draws itself; it may name the file.
-    """
-
-    prefix: re.Pattern[str]
-    frame: re.Pattern[str] | None = None
+    prefix: re.Pattern[str]  # what stands before a line
+    frame: re.Pattern[str] | None = None  # a line that the tool draws itself; it may name the file
 
     def may_begin(self, line: str) -> bool:
         """Whether a listing may begin with a line."""
@@ -255,14 +234,10 @@ class _Hit:
 
 @dataclass(frozen=True)
 class _Search:
-    """A tool that prints matches in files, each under its path or all under a heading.
+    """A tool that prints matches in files, each under its path or all under a heading."""
 
-    Attributes:
-        match: what stands before a match.
-        heading: a line that names the file of those below it; None where each line names its own, or none does.
-    """
-
-    match: re.Pattern[str]
+    match: re.Pattern[str]  # what stands before a match
+    # a line that names the file of those below it; None where each line names its own, or none does
     heading: re.Pattern[str] | None = None
 
     def may_begin(self, line: str) -> bool:
@@ -324,8 +299,7 @@ class _Search:
 
 def _beside(line: str, paths: Container[str | None]) -> _Hit | None:
     """What stands before a line that a search shows beside a match. The path is one of the matches', so that it is sure
-    where the path ends.
-    """
+    where the path ends."""
     for found in _BESIDE.finditer(line):
         if line[: found.start()] in paths:
             return _Hit(found.end(), line[: found.start()], int(found["number"]))

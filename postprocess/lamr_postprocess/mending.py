@@ -3,8 +3,7 @@
 What can't be read is blanked, or replaced by what may be meant, and the rest is parsed as if nothing were wrong: macros
 of C's family, the other side of a conflict, a branch of the preprocessor that opens what it doesn't close, the few rows
 that don't parse. Each step is taken only if it leaves less damage. No row is added or lost, so that rows of the tree
-are those of the text; the blanked ones belong to no tree and are cut by lines and indentation.
-"""
+are those of the text; the blanked ones belong to no tree and are cut by lines and indentation."""
 
 from __future__ import annotations
 
@@ -26,6 +25,7 @@ from lamr_postprocess.extent import Extent, error_rows, extent_of, whole_texts
 from lamr_postprocess.frames import Frames, frames_of, no_frames
 from lamr_postprocess.isolation import blank, isolate
 from lamr_postprocess.languages import Language
+from lamr_postprocess.languages.table import NEVER
 from lamr_postprocess.syntax import (
     CostlySyntaxError,
     Damage,
@@ -45,10 +45,7 @@ _FEWEST_NODES = 8
 
 def parse_mended(text: str, language: Language) -> ParsedText:
     """Parse a text of a language that has a grammar; where it is damaged, the damage is kept as small as it can be.
-
-    Raises:
-        CostlySyntaxError: see `lamr_postprocess.syntax.parse`.
-    """
+    Raises `CostlySyntaxError`: see `lamr_postprocess.syntax.parse`."""
     data = parser_text(text)
     source = parse_bytes(data, grammar_of(language))
     broken = source.tree.root_node.has_error
@@ -75,19 +72,12 @@ def _patterns(language: Language) -> tuple[tuple[re.Pattern[bytes], bytes], ...]
 
 @dataclass(frozen=True)
 class _Change:
-    """What was done to a text.
+    """What was done to a text."""
 
-    Attributes:
-        blanked: rows that belong to no tree.
-        bonds: see `Damage`.
-        told: rows to be told of.
-        marks: rows that tell versions apart, which no row stands under.
-    """
-
-    blanked: frozenset[int] = frozenset()
-    bonds: tuple[tuple[int, int], ...] = ()
-    told: frozenset[int] = frozenset()
-    marks: frozenset[int] = frozenset()
+    blanked: frozenset[int] = frozenset()  # rows that belong to no tree
+    bonds: tuple[tuple[int, int], ...] = ()  # see `Damage`
+    told: frozenset[int] = frozenset()  # rows to be told of
+    marks: frozenset[int] = frozenset()  # rows that tell versions apart, which no row stands under
 
     def and_(self, other: _Change) -> _Change:
         """Both changes."""
@@ -162,9 +152,10 @@ class _Mender:
 
     def _continued(self, mended: frozenset[int]) -> Iterator[tuple[int, int]]:
         """The pairs of a mended row that goes on in the next one, and that one, both ways."""
-        end = self._language.continuation.encode()
-        for row in sorted(mended) if end else ():
-            if row + 1 < len(self._own) and self._own[row].rstrip(b"\r\n").endswith(end):
+        goes_on, sign = self._language.goes_on or NEVER, re.escape(self._language.continuation) or NEVER
+        end = re.compile(f"{goes_on}|{sign}$".encode())
+        for row in sorted(mended):
+            if row + 1 < len(self._own) and end.search(self._own[row].rstrip(b"\r\n")):
                 yield row, row + 1
                 yield row + 1, row
 

@@ -1,8 +1,7 @@
 """Texts that weren't written by lines, such as a program in one line of 160,000 characters: what they are, and parts of
 them around what is looked for.
 
-No line of such a text can be chosen, and reading it would take a model minutes.
-"""
+No line of such a text can be chosen, and reading it would take a model minutes."""
 
 import math
 import re
@@ -27,10 +26,7 @@ _RARE = 200
 
 def minified(spans: IntArray) -> str:
     """Say what a text is whose characters are mostly in lines too long to be chosen; empty for any other text.
-
-    Args:
-        spans: int [L, 2], the lines that count.
-    """
+    `spans`: int [L, 2], the lines that count."""
     lengths = spans[:, 1] - spans[:, 0]
     long, total = lengths[lengths > LONGEST_LINE], int(lengths.sum())
     if 2 * int(long.sum()) <= total:
@@ -52,8 +48,7 @@ def parts_around(
         spans: int [L, 2], its lines.
         words: what is looked for, in any case of letters.
         comment: the text's syntax of comments.
-        fits: whether an answer isn't too long.
-    """
+        fits: whether an answer isn't too long."""
     wanted = [re.escape(word) for word in dict.fromkeys(map(str.lower, words))][:_MOST_WORDS]
     if not wanted:
         return ""

@@ -1,8 +1,7 @@
 """Which rows bind the names that other rows use.
 
 `requirements_of` resolves every use to bindings in the same file, scope by scope: a name is looked up once in each
-scope that uses it, and then all of its uses there are resolved together.
-"""
+scope that uses it, and then all of its uses there are resolved together."""
 
 from functools import cached_property
 
@@ -32,8 +31,8 @@ def requirements_of(names: Names, outline: Outline, language: Language) -> IntAr
     makes itself.
 
     Returns:
-        int [n, 3]: a group of `Outline.owner` that uses what the second group binds, and the kind of the binding.
-    """
+        int [n, 3]: a group of `Outline.owner` that uses what the second group binds, and the kind of the
+        binding."""
     bindings = _bind(names)
     rows, looked_up = _looked_up(names, language)
     number, local, around, declared, wild = looked_up.T
@@ -62,19 +61,13 @@ def requirements_of(names: Names, outline: Outline, language: Language) -> IntAr
 
 @dataclass(frozen=True, eq=False)
 class _Bindings:
-    """The bindings of names in the scopes that they belong to, together for each name of each scope.
+    """The bindings of names in the scopes that they belong to, together for each name of each scope."""
 
-    Attributes:
-        row: int [b], the row of each; those of a name are ascending.
-        kind: int [b], DEFINITION, IMPORT or PRIVATE.
-        native: bool [b], whether the scope's own code makes it, and not a function that declares the name global.
-        starts: int [B + 1], where the bindings of each name of a scope begin.
-    """
-
-    row: IntArray
-    kind: IntArray
+    row: IntArray  # [b], the row of each; those of a name are ascending
+    kind: IntArray  # [b], DEFINITION, IMPORT or PRIVATE
+    # [b], whether the scope's own code makes it, and not a function that declares the name global
     native: BoolArray
-    starts: IntArray
+    starts: IntArray  # [B + 1], where the bindings of each name of a scope begin
 
     @cached_property
     def number(self) -> IntArray:
@@ -116,8 +109,7 @@ class _Bindings:
 
         Returns:
             uses and the bindings that each needs, int [2, n] each, nearer ones first; and the uses of what only their
-            own statement binds.
-        """
+            own statement binds."""
         row, stride = rows[use], len(outline.owner) + 1
         after = np.searchsorted(self.number * stride + self.row, number * stride + row, side="right")
         first, statement, bound_in = self.starts[number], outline.statement[row], outline.statement[self.row]
@@ -177,8 +169,7 @@ def _looked_up(names: Names, language: Language) -> tuple[IntArray, IntArray]:
         the row of each use, int [u]; and int [u, 5]: the number of the bindings that it sees, whether the code that
         makes them runs together with it, that of the bindings around a class in whose body it stands, the row that
         declares the name to be another scope's, and whether it needs all imports that may bind it. A number or row
-        that there isn't is negative.
-    """
+        that there isn't is negative."""
     scopes, builtins = names.scopes, encoded(language.builtins)
     anywhere = {name for scope in scopes for name in scope.bound}
     private = {name for name, _, _, role in names.bindings if _KINDS.get(role) == PRIVATE}
@@ -223,8 +214,7 @@ def _lookup(scopes: list[NameScope], name: bytes, scope: int, members_visible: b
 def _declarations(names: Names) -> IntArray:
     """The row of each binding of a name that its scope declares to be another scope's, and the declaration, int [n, 3].
 
-    Without the declaration the name would be local.
-    """
+    Without the declaration the name would be local."""
     declared = (
         (row, names.scopes[scope].declared[name][1], DEFINITION)
         for name, row, scope, _ in names.bindings

@@ -1,8 +1,7 @@
 """Whether a text is nested deeper than parsers stand, found before one reads it.
 
 Scanners keep what is open in a state of fixed size, and end a process where that overruns; and what a parser holds
-open when it looks for a repair costs it the square of its depth. People write neither.
-"""
+open when it looks for a repair costs it the square of its depth. People write neither."""
 
 import re
 
@@ -27,13 +26,9 @@ _MARK = expression(rb"[-?:][ \t]+")
 def is_too_deep(
     data: bytes, *, angles: bool, rows: int = DEEPEST_ROWS, brackets: int = DEEPEST_BRACKETS
 ) -> bool:
-    """Whether a text has more open at once than is allowed.
-
-    Args:
-        data: the text.
-        angles: whether `<` opens something that belongs to a statement (the arguments of a type).
-        rows, brackets: how many levels of indentation and how many brackets may be.
-    """
+    """Whether a text has more open at once than is allowed. `angles`: whether `<` opens something that belongs to a
+    statement (the arguments of a type). `rows`, `brackets`: how many levels of indentation and how many brackets may
+    be."""
     if re.search(_FAR % rows, b"\n" + data) and _levels(data) > rows:
         return True
     signs = (_BRACKETS, _ANGLES) if angles else (_BRACKETS,)

@@ -1,18 +1,16 @@
 """Lines of a tool's output that say how it ended: summaries, failures, exit codes.
 
 They are kept before anything is ranked, since no question about a run is answered by its passing lines alone.
-`data/outcomes.toml` is the table of tools. One that no row knows is told by words of failure, and by its end.
-"""
+`data/outcomes.toml` is the table of tools. One that no row knows is told by words of failure, and by its
+end."""
 
 import re
-import sys
 from collections.abc import Sequence
 from functools import lru_cache
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from lamr_base.expressions import expression
+from lamr_base.lazy import toml_parser
 from lamr_base.records import dataclass
 
 from lamr_postprocess.clock import in_time
@@ -59,18 +57,13 @@ _RAISED = expression(r"(?:\w+\.)*[A-Z]\w*(?::|$)")
 
 @dataclass(frozen=True)
 class OutcomeRows:
-    """The rows of an output that say how it ended.
+    """The rows of an output that say how it ended."""
 
-    Attributes:
-        totals: rows that count what passed and failed, and the last one, which may tell an exit code; those that count
-            failures first, those that tell times last, and of each the last first.
-        failures: the head of each failure, ascending.
-        end: the last rows, ascending, whatever they are.
-    """
-
+    # rows that count what passed and failed, and the last one, which may tell an exit code; those that count failures
+    # first, those that tell times last, and of each the last first
     totals: tuple[int, ...] = ()
-    failures: tuple[int, ...] = ()
-    end: tuple[int, ...] = ()
+    failures: tuple[int, ...] = ()  # the head of each failure, ascending
+    end: tuple[int, ...] = ()  # the last rows, ascending, whatever they are
 
     @property
     def order(self) -> tuple[int, ...]:
@@ -81,7 +74,7 @@ class OutcomeRows:
 @lru_cache(maxsize=1)
 def tools() -> dict[str, dict[str, list[str]]]:
     """The columns of each tool; see the head of the table."""
-    toml: Any = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    toml = toml_parser()
     text = (Path(__file__).parent / "data" / "outcomes.toml").read_text(encoding="utf-8")
     for name, part in toml.loads(text)["parts"].items():
         text = text.replace(f"<{name}>", part)

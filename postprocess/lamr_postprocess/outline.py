@@ -6,8 +6,7 @@ the brackets that span lines, but not the rows of the statements inside. A frame
 the same row can't be parted and form one *group*. A cut of whole groups leaves text that parses, if every list that
 must not be empty keeps an item or gets its filler; everything in `repair` rests on that.
 
-This module turns what `walk.py` finds into arrays by row.
-"""
+This module turns what `walk.py` finds into arrays by row."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,43 +24,27 @@ __all__ = ["NOBODY", "Outline", "outline_of"]
 
 @dataclass(frozen=True, eq=False)
 class Outline:
-    """The units of a file of R rows, by row.
+    """The units of a file of R rows, by row."""
 
-    Attributes:
-        owner: int [R], the group that owns the row; `NOBODY` for blank rows between units.
-        companion: bool [R], the row belongs to a clause that accompanies another (`else:`).
-        starts: bool [R], a unit begins on the row.
-        groups: the number of groups.
-        unit_group: int [units], the group of each unit.
-        unit_parent: int [units], the unit around each unit, or `NOBODY`.
-        unit_row: int [units], the row in which each unit begins.
-        lists: the lists that have items.
-        followers: pairs of units of which the first can't stand without the second, the item before it.
-        meanings: pairs of units of which the second says what the first means.
-        remarked: pairs of a comment and the unit that it stands right above.
-        list_end: int [R], the last row of the innermost list around the unit that owns the row.
-        statement: int [R], a number for the statement around the row; elements of a literal have the literal's.
-        around: int [R], the row in which the unit around the row's unit begins; `NOBODY` for none.
-        markup: int [R], the comment syntax inside the row's list, as an index into `comments`; -1 for the language's.
-        comments: the comment syntaxes that lists bring.
-    """
-
-    owner: IntArray
-    companion: BoolArray
-    starts: BoolArray
-    groups: int
-    unit_group: IntArray
-    unit_parent: IntArray
-    unit_row: IntArray
-    lists: list[ItemList]
+    owner: IntArray  # [R], the group that owns the row; `NOBODY` for blank rows between units
+    companion: BoolArray  # [R], the row belongs to a clause that accompanies another (`else:`)
+    starts: BoolArray  # [R], a unit begins on the row
+    groups: int  # the number of groups
+    unit_group: IntArray  # [units], the group of each unit
+    unit_parent: IntArray  # [units], the unit around each unit, or `NOBODY`
+    unit_row: IntArray  # [units], the row in which each unit begins
+    lists: list[ItemList]  # the lists that have items
+    # pairs of units of which the first can't stand without the second, the item before it
     followers: list[tuple[int, int]]
-    meanings: list[tuple[int, int]]
-    remarked: list[tuple[int, int]]
-    list_end: IntArray
+    meanings: list[tuple[int, int]]  # pairs of units of which the second says what the first means
+    remarked: list[tuple[int, int]]  # pairs of a comment and the unit that it stands right above
+    list_end: IntArray  # [R], the last row of the innermost list around the unit that owns the row
+    # [R], a number for the statement around the row; elements of a literal have the literal's
     statement: IntArray
-    around: IntArray
+    around: IntArray  # [R], the row in which the unit around the row's unit begins; `NOBODY` for none
+    # [R], the comment syntax inside the row's list, as an index into `comments`; -1 for the language's
     markup: IntArray
-    comments: tuple[Comment, ...]
+    comments: tuple[Comment, ...]  # the comment syntaxes that lists bring
 
 
 def outline_of(source: ParsedText, language: Language) -> Outline:

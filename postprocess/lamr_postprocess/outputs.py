@@ -2,8 +2,7 @@
 
 The lines of one are kept whole or cut whole, because half of a traceback says nothing, and messages of one file stand
 under the line that names it (`KINDS` is the table). Lines may begin with what logs and containers put before
-them. The module knows forms of output; it knows no scores.
-"""
+them. The module knows forms of output; it knows no scores."""
 
 from __future__ import annotations
 
@@ -21,27 +20,16 @@ from lamr_postprocess.lines import BoolArray, split_lines
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of block. All columns are regular expressions of how a line begins.
+    """A kind of block. All columns are regular expressions of how a line begins."""
 
-    Attributes:
-        begins: its first line.
-        goes_on: the lines after it; blank ones may stand between them.
-        ends: one line more that belongs to it after those, and begins a message that may take several.
-        until: in place of `goes_on`, the line that ends it; all before that belong to it.
-        under: the line before it that it stands under.
-        headed: whether the line before the first belongs to it, too.
-        rows_more: how many lines after the first belong to it, whatever they are.
-        fails: whether it says that something failed.
-    """
-
-    begins: str
-    goes_on: str = ""
-    ends: str = ""
-    until: str = ""
-    under: str = ""
-    headed: bool = False
-    rows_more: int = 0
-    fails: bool = True
+    begins: str  # its first line
+    goes_on: str = ""  # the lines after it; blank ones may stand between them
+    ends: str = ""  # one line more that belongs to it after those, and begins a message that may take several
+    until: str = ""  # in place of `goes_on`, the line that ends it; all before that belong to it
+    under: str = ""  # the line before it that it stands under
+    headed: bool = False  # whether the line before the first belongs to it, too
+    rows_more: int = 0  # how many lines after the first belong to it, whatever they are
+    fails: bool = True  # whether it says that something failed
 
 
 _FILE = r"(?:[A-Za-z]:)?[^\s:()][^:()\r\n]{0,300}?"
@@ -139,17 +127,11 @@ _BEFORE = expression(
 
 @dataclass(frozen=True)
 class Block:
-    """Rows that belong together.
+    """Rows that belong together."""
 
-    Attributes:
-        rows: those that aren't blank, at most `MOST_ROWS`.
-        fails: whether they say that something failed.
-        under: the row that they stand under; negative for none.
-    """
-
-    rows: tuple[int, ...]
-    fails: bool
-    under: int = _NONE
+    rows: tuple[int, ...]  # those that aren't blank, at most `MOST_ROWS`
+    fails: bool  # whether they say that something failed
+    under: int = _NONE  # the row that they stand under; negative for none
 
 
 @dataclass(frozen=True)
@@ -181,12 +163,8 @@ def output_blocks(lines: Sequence[str]) -> list[Block]:
 
 
 def output_frames(lines: Sequence[str], blank: BoolArray) -> Frames:
-    """What the L lines of a command's output need: the rest of their block, and what it stands under.
-
-    Args:
-        lines: the L lines.
-        blank: bool [L], lines of white space alone.
-    """
+    """What the L lines of a command's output need: the rest of their block, and what it stands under. `blank`: bool
+    [L], lines of white space alone."""
     above, opening = np.full(len(lines), _NONE, dtype=np.int64), np.full(len(lines), _NONE, dtype=np.int64)
     for block in output_blocks(lines):
         above[block.rows[0]] = block.under

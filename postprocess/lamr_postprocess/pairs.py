@@ -2,16 +2,17 @@
 
 A grammar is older than the code that people write. What it can't read, or takes for something else, must not part a
 bracket from its other half. A table (`lamr_postprocess.languages.scans`) tells brackets and words from texts and
-comments; in formats without a grammar `lamr_postprocess.wholes` does. One stack pairs them all.
-"""
+comments; in formats without a grammar `lamr_postprocess.wholes` does. One stack pairs them all."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
+from lamr_base.expressions import expression
 from lamr_base.records import dataclass
 
 from lamr_postprocess.atomic import Found, found_in, masked
@@ -24,6 +25,7 @@ _FAR, _NEAR = 100, 30
 _MOST_OPEN = 200
 """What is open where a preprocessor's branch begins: a bound on the time taken."""
 _NONE = -1
+_NAME = expression(r"[\w:.-]+")
 
 OPENS, GOES_ON, CLOSES = "opens", "goes on", "closes"
 _IF, _ELSE, _ENDIF = "if", "else", "endif"
@@ -34,8 +36,10 @@ _NOTHING = Scan("")
 Token = tuple[str, str, int, int, str]
 """What opens a block, goes on with it or closes it: which of these, what closes the block, row, offset, and the sign.
 
-Other roles part branches of a preprocessor, of which each may open the same block.
-"""
+Other roles part branches of a preprocessor, of which each may open the same block."""
+
+_Open = tuple[str, int, int, str, list[int]]
+"""A block that isn't closed: what closes it, the opening's row, offset and sign, and the rows of its branches."""
 
 
 class Pair(NamedTuple):
@@ -50,18 +54,13 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """The pairs of R rows.
+    """The pairs of R rows."""
 
-    Attributes:
-        rows: R.
-        pairs: each block over several rows, in order of the first row and then of the last, downwards.
-        balanced: whether each bracket and word has its other half.
-        texts: the first and the last row of each text that a line above it begins (a here-document), in order.
-    """
-
-    rows: int
+    rows: int  # R
+    # each block over several rows, in order of the first row and then of the last, downwards
     pairs: tuple[Pair, ...] = ()
-    balanced: bool = True
+    balanced: bool = True  # whether each bracket and word has its other half
+    # the first and the last row of each text that a line above it begins (a here-document), in order
     texts: tuple[tuple[int, int], ...] = ()
 
     @cached_property
@@ -97,11 +96,13 @@ def pairs_in(text: str, spans: IntArray, scan: Scan, wholes: tuple[AtomicSpan, .
         text: the text.
         spans: the offsets of its rows.
         scan: its language's table.
-        wholes: its language's texts and comments.
-    """
+        wholes: its language's texts and comments."""
     text = text.replace("\r\n", " \n").replace("\r", "\n")  # expressions know one end of a line; offsets stay
-    below = tuple(each for each in wholes if each.waits)
-    texts = list(found_in(text, below)) if "<<" in text else []
+    if any("{indent}" in each.closing for each in wholes):  # which one expression can't say
+        below, wholes = wholes, ()
+    else:
+        below = tuple(each for each in wholes if each.waits) if "<<" in text else ()
+    texts = list(found_in(text, below))
     text = masked(text, texts, " ")
     pattern = scan.tokens(wholes)
     number = pattern.groupindex["token"]
@@ -112,7 +113,7 @@ def pairs_in(text: str, spans: IntArray, scan: Scan, wholes: tuple[AtomicSpan, .
         **{opening: (OPENS, closing) for opening, closing in scan.pairs.items()},
     }
     tokens = [
-        (*(roles.get(sign) or (_branch(sign), "")), row, at, sign)
+        (*(roles.get(sign) or _other(sign)), row, at, sign)
         for (at, sign), row in zip(found, rows, strict=True)
         if sign not in scan.led or _leads(text[max(at - _FAR, 0) : at].rstrip(" \t"), scan)
     ]
@@ -131,9 +132,12 @@ def _leads(before: str, scan: Scan) -> bool:
     return behind.search(before, max(len(before) - _NEAR, 0)) is not None
 
 
-def _branch(sign: str) -> str:
-    """What a line of a preprocessor does."""
-    return _ENDIF if sign.endswith("endif") else _IF if sign.endswith("if") else _ELSE
+def _other(sign: str) -> tuple[str, str]:
+    """What a tag does, and its name; or what a line of a preprocessor does."""
+    if sign.startswith("<"):
+        name = _NAME.search(sign)
+        return CLOSES if sign[1] == "/" else OPENS, name[0].lower() if name else ""
+    return _ENDIF if sign.endswith("endif") else _IF if sign.endswith("if") else _ELSE, ""
 
 
 def tags_in(text: str, found: Sequence[Found], spans: IntArray, template: Template) -> list[Token]:
@@ -158,41 +162,41 @@ def paired(
 ) -> Pairs:
     """Pair tokens, in the order of a text of so many rows. What closes nothing or isn't closed is in no pair."""
     scan = scan or _NOTHING
-    opened: list[
-        tuple[str, Token, list[int]]
-    ] = []  # what closes it, what it is, and the rows of its branches
-    waiting, states = Counter[str](), list[list[tuple[str, Token, list[int]]]]()
+    opened: list[_Open] = []
+    waiting, states = Counter[str](), list[list[_Open]]()
     pairs: list[Pair] = []
     lone = 0
-    for token in in_time(tokens):
-        role, name, row, at, sign = token
+    for role, name, row, at, sign in in_time(tokens):
         if role == OPENS:
-            if sign in scan.headed and opened and opened[-1][1][4] in scan.heads and opened[-1][1][2] == row:
+            if sign in scan.headed and opened and opened[-1][3] in scan.heads and opened[-1][1] == row:
                 continue
-            opened.append((name, token, []))
+            opened.append((name, row, at, sign, []))
             waiting[name] += 1
         elif role == CLOSES:
             last = opened[-1][0] if opened else ""
             if last and scan.loose.get(name) == last:
                 continue
-            name = last if name == _ANY else name
-            lone += not waiting[name]
-            while waiting[name]:
-                closing, (_, _, first, opening, _), branches = opened.pop()
+            wanted = last if name == _ANY else name
+            lone += not waiting[wanted] and wanted not in scan.optional
+            while waiting[wanted]:
+                closing, first, opening, _, branches = opened.pop()
                 waiting[closing] -= 1
-                if closing == name:
+                if closing == wanted:
                     if first < row:
                         pairs.append(Pair(first, row, opening, at, tuple(branches)))
                     break
-                lone += 1
+                lone += closing not in scan.optional
         elif role == GOES_ON and opened:
-            opened[-1][2].append(row)
+            opened[-1][4].append(row)
         elif role == _IF:
             states.append(opened[-_MOST_OPEN:])
         elif role == _ENDIF and states:
             states.pop()
         elif role == _ELSE and states:  # what the branch before it has opened is opened by this one
             opened = list(states[-1])
-            waiting = Counter(name for name, _, _ in opened)
-    pairs.sort(key=lambda pair: (pair.first, -pair.last))
-    return Pairs(rows, tuple(pairs), not (lone or opened), texts)
+            waiting = Counter(each[0] for each in opened)
+    pairs.sort(key=itemgetter(1), reverse=True)
+    pairs.sort(key=itemgetter(0))
+    return Pairs(
+        rows, tuple(pairs), not (lone or [each for each in opened if each[0] not in scan.optional]), texts
+    )

@@ -1,8 +1,7 @@
 """Searches lines for regular expressions of strangers, in time and memory that no expression can blow up.
 
 The engine is RE2, whose time is linear in the text; what it can't do so, it refuses. Expressions are Python's: RE2's
-own classes (`\\d`, `\\w`, `\\s`) hold ASCII alone, and some of Python's signs have other names there.
-"""
+own classes (`\\d`, `\\w`, `\\s`) hold ASCII alone, and some of Python's signs have other names there."""
 
 from __future__ import annotations
 
@@ -68,8 +67,7 @@ def for_re2(pattern: str, *, ascii_only: bool) -> str:
         ascii_only: whether the lines have nothing but ASCII, which makes for a much smaller program.
 
     Raises:
-        ExpressionError: an escape means something to RE2 alone.
-    """
+        ExpressionError: an escape means something to RE2 alone."""
     classes = _ASCII if ascii_only else _UNICODE
     written, place = ["(?m)"], 0
     while match := _TOKEN.match(pattern, place):
@@ -204,8 +202,8 @@ class LineSearch:
         seconds: shared with other searches of the same call; None for a call of its own.
 
     Raises:
-        InvalidInputError: it isn't an expression, is too long, or has what takes more than linear time or much memory.
-    """
+        InvalidInputError: it isn't an expression, is too long, or has what takes more than linear time or much
+            memory."""
 
     def __init__(self, pattern: str, argument: str, seconds: SearchTime | None = None) -> None:
         self._pattern, self._argument = pattern, argument
@@ -219,11 +217,8 @@ class LineSearch:
         self._programs = {True: self._compiled(ascii_only=True)}
 
     def found(self, lines: Sequence[str]) -> Iterator[int]:
-        """Yield the places of the lines that it is found in, in order; lines may have their ends.
-
-        Raises:
-            InvalidInputError: the time is over, or a line is too long for the expression.
-        """
+        """Yield the places of the lines that it is found in, in order; lines may have their ends. Raises
+        `InvalidInputError`: the time is over, or a line is too long for the expression."""
         if not lines:
             return
         data = "\n".join([line.rstrip("\r\n") for line in lines]).encode("utf-8", "surrogatepass")
@@ -277,11 +272,8 @@ class LineSearch:
 
 
 def check_expressions(patterns: Iterable[str], argument: str) -> None:
-    """Refuse what no call may search for.
-
-    Raises:
-        InvalidInputError: there are too many expressions, or one can't be searched for.
-    """
+    """Refuse what no call may search for. Raises `InvalidInputError`: there are too many expressions, or one can't be
+    searched for."""
     given = list(islice(patterns, MOST_EXPRESSIONS + 1))
     if len(given) > MOST_EXPRESSIONS:
         raise InvalidInputError(

@@ -1,8 +1,7 @@
 """The pieces of a file that answer as one: its innermost functions, and paragraphs between them.
 
 Questions are answered by functions more often than by single lines. So a line is worth what it scores, what the lines
-beside it score, and what its piece does (docs/lab/selection.md).
-"""
+beside it score, and what its piece does (docs/lab/selection.md)."""
 
 from collections.abc import Iterable
 
@@ -21,12 +20,8 @@ _AROUND = 2
 
 
 def pieces_of(blank: BoolArray, spans: Iterable[DefinitionSpan]) -> IntArray:
-    """The number of each row's piece, int [L].
-
-    Args:
-        blank: bool [L], rows of white space alone.
-        spans: the definitions of the file, outer ones before those inside.
-    """
+    """The number of each row's piece, int [L]. `blank`: bool [L], rows of white space alone. `spans`: the definitions
+    of the file, outer ones before those inside."""
     begins = ~blank & np.concatenate(([True], blank[:-1]))
     pieces: IntArray = np.cumsum(begins)
     last = len(blank)
@@ -41,8 +36,7 @@ def values_of(scores: Float64Array, pieces: IntArray, blank: BoolArray) -> Float
     Args:
         scores: float [L]; what has 0 stays there, such as encoded data inside of a piece that answers.
         pieces: int [L], see `pieces_of`.
-        blank: bool [L], rows of white space alone.
-    """
+        blank: bool [L], rows of white space alone."""
     inked = np.flatnonzero(~blank)
     own, of_row = scores[inked].astype(np.float64), pieces[inked]
     count = int(pieces.max(initial=-1)) + 1

@@ -1,7 +1,6 @@
 """`prune_lines` turns line scores into code that stands up. It is the package's main entry.
 
-Each step is a module of its own.
-"""
+Each step is a module of its own."""
 
 import gc
 from collections.abc import Iterator, Sequence
@@ -41,8 +40,7 @@ def without_collections() -> Iterator[None]:
 
     Python's search for garbage walks over all objects anew, which takes a fourth of the time of a file of 100,000
     lines. What isn't in a circle goes at once, as ever. The pause holds for the whole process. Of several threads the
-    first that is done ends the pause, which costs the others no more than time.
-    """
+    first that is done ends the pause, which costs the others no more than time."""
     pauses = gc.isenabled()
     gc.disable()
     try:
@@ -123,8 +121,7 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
         BudgetError: the smallest valid output has more than `max_tokens` (a ValueError, with both numbers).
         ValueError: the language or the marker style is unknown, there is another number of scores or one isn't finite,
             or a range, an expression, the ratio or a number of tokens can't be used.
-        BrokenOffError: memory or the stack ran out, or a library panicked, over this text.
-    """
+        BrokenOffError: memory or the stack ran out, or a library panicked, over this text."""
     style = Style(markers, line_numbers, repair)
     count = count_tokens or approximate_tokens
     text = code if isinstance(code, str) else code.text
@@ -182,12 +179,9 @@ class _Budget:
         """The best selection, its tokens, and the style that it has: names of cuts give way where they don't fit.
 
         Args:
-            document: the text.
             scores: float [L].
             wanted: bool [L], lines that are kept whatever they cost.
-            first: rows that go before all others, in their order.
-            style: how the text is to be written.
-        """
+            first: rows that go before all others, in their order."""
         ranking, answers = self._ranked(document, scores, wanted, style.repaired)
         lines = _shown_lines(document, style.line_numbers)
         prices = [self.count(line) for line in lines] if self.price_lines is None else self.price_lines(lines)
@@ -222,11 +216,8 @@ def _shown_lines(document: Document, line_numbers: bool) -> list[str]:
 
 
 def _overrun(used: int, limit: int, max_tokens: int | None) -> str | None:
-    """The note for a smallest output that is above the ratio's limit.
-
-    Raises:
-        BudgetError: the output is above `max_tokens`.
-    """
+    """The note for a smallest output that is above the ratio's limit. Raises `BudgetError`: the output is above
+    `max_tokens`."""
     if max_tokens is not None and used > max_tokens:
         raise BudgetError(used, max_tokens)
     return (
@@ -238,15 +229,10 @@ def _overrun(used: int, limit: int, max_tokens: int | None) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class _Marks:
-    """What the caller said about lines.
+    """What the caller said about lines."""
 
-    Attributes:
-        wanted: bool [L], lines that were asked for with `keep`.
-        dependency: bool [L] or None, lines whose reason is `dependency` where they are selected.
-    """
-
-    wanted: BoolArray
-    dependency: BoolArray | None
+    wanted: BoolArray  # [L], lines that were asked for with `keep`
+    dependency: BoolArray | None  # [L] or None, lines whose reason is `dependency` where they are selected
 
 
 def _limit(code: str, ratio: float | None, max_tokens: int | None, count: CountTokens) -> int | None:

@@ -6,8 +6,7 @@ the cut empties a body, the filler statement comes before it. In `named` style t
 that begin inside the cut, `# ... 155-326 pruned: get, put_nowait …`, where the document knows them. In `swe-pruner`
 style the marker is the bare `(filtered 12 lines)`, which is no comment, so that the result may not parse; without
 repair the whole text is then SWE-Pruner's (`filtered_text`). A marker ends as the last line of its cut
-does.
-"""
+does."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -37,8 +36,7 @@ def filtered_text(lines: Sequence[str], kept: BoolArray, heads: Sequence[str] | 
     Args:
         lines: L lines, with or without their newlines.
         kept: bool [L], closed under `single_gaps`.
-        heads: what to write before each line, such as its number; nothing if None.
-    """
+        heads: what to write before each line, such as its number; nothing if None."""
     texts = [line.rstrip("\r\n") for line in lines]
     inked = np.fromiter((bool(text.strip()) for text in texts), np.bool_, len(texts))
     sizes = np.fromiter(map(len, texts), np.int64, len(texts))
@@ -53,8 +51,8 @@ def _shown(texts: Sequence[str], rows: IntArray, characters: IntArray) -> Iterat
     Args:
         texts: L lines without newlines.
         rows: int64 [r], the rows that are shown, ascending.
-        characters: int64 [L + 1], how many characters of lines that aren't blank there are before each row.
-    """
+        characters: int64 [L + 1], how many characters of lines that aren't blank there are before each
+            row."""
     for before, row in pairwise([-1, *rows.tolist()]):
         first = before + 1
         if row > first and characters[row] - characters[first] > _SHOWN_CHARACTERS:
@@ -82,8 +80,7 @@ class Style:
         repaired: whether the selection was repaired.
 
     Raises:
-        ValueError: the marker style is unknown.
-    """
+        ValueError: the marker style is unknown."""
 
     markers: str = COMMENT
     line_numbers: bool = False
@@ -195,8 +192,7 @@ def _indent(document: Document, row: int) -> str:
 def _shallowest(document: Document, cuts: IntArray) -> list[int]:
     """For each cut the row whose indentation its marker takes: the least indented one, and the first of equals.
 
-    Rows in which a unit begins go before other rows with ink, and those before blank rows.
-    """
+    Rows in which a unit begins go before other rows with ink, and those before blank rows."""
     rows = document.blank.shape[0]
     if not cuts.shape[0]:
         return []

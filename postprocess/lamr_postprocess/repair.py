@@ -11,8 +11,7 @@ Repair is the closure of a selection under rules of the form "if these lines are
 
 Rules never say "unless", so repair is monotone (selecting more never loses a line) and idempotent (the closure of a
 closure is itself). It is computed by propagation, in time linear in rules and lines for each time that gaps are filled,
-which is seldom more than twice.
-"""
+which is seldom more than twice."""
 
 from __future__ import annotations
 
@@ -67,20 +66,14 @@ _BOUND = np.array([DEFINED, IMPORTED, MEANING])  # by the kind of a binding: see
 
 @dataclass(frozen=True, eq=False)
 class Extras:
-    """Groups that are kept when that costs nothing more, because all that they need is kept anyway.
+    """Groups that are kept when that costs nothing more, because all that they need is kept anyway."""
 
-    Attributes:
-        group: the group of each extra.
-        reason: the reason of each extra.
-        needs: how many conditions each extra waits for: each group that it needs, and one for the groups that offer it.
-        waiting: for a group, the extras that need it.
-        offered: for a group, the extras that it offers; of the groups that offer an extra, one must be kept.
-    """
-
-    group: list[int]
-    reason: list[int]
+    group: list[int]  # the group of each extra
+    reason: list[int]  # the reason of each extra
+    # how many conditions each extra waits for: each group that it needs, and one for the groups that offer it
     needs: list[int]
-    waiting: dict[int, list[int]]
+    waiting: dict[int, list[int]]  # for a group, the extras that need it
+    # for a group, the extras that it offers; of the groups that offer an extra, one must be kept
     offered: dict[int, list[int]]
 
     def add(self, group: int, reason: int, needs: set[int], offered_by: set[int]) -> None:
@@ -97,26 +90,17 @@ class Extras:
 
 @dataclass(frozen=True, eq=False)
 class Needs:
-    """Which of G groups need which others, P pairs in the order of the groups that need.
+    """Which of G groups need which others, P pairs in the order of the groups that need."""
 
-    Attributes:
-        user, needed, why: int [P], the two groups of each pair, and the reason.
-        starts: int [G + 1], where each group's pairs begin.
-    """
-
-    user: IntArray
+    user: IntArray  # user, needed, why: [P], the two groups of each pair, and the reason
     needed: IntArray
     why: IntArray
-    starts: IntArray
+    starts: IntArray  # [G + 1], where each group's pairs begin
 
     @classmethod
     def of(cls, groups: int, *triples: IntArray | Sequence[tuple[int, int, int]]) -> Needs:
-        """The needs of so many groups.
-
-        Args:
-            groups: G.
-            triples: int [n, 3] each, a group, what it needs, and why; what comes first of a group stays first.
-        """
+        """The needs of so many groups. `triples`: int [n, 3] each, a group, what it needs, and why; what comes first
+        of a group stays first."""
         table = np.concatenate([np.array(each, np.int64).reshape(-1, 3) for each in ((), *triples)])
         user, needed, why = table[np.argsort(table[:, 0], kind="stable")].T
         return cls(user, needed, why, np.searchsorted(user, np.arange(groups + 1)))
@@ -138,25 +122,17 @@ class Needs:
 
 @dataclass(frozen=True, eq=False)
 class Rules:
-    """The rules of one file of R rows and G groups.
+    """The rules of one file of R rows and G groups."""
 
-    Attributes:
-        owner: int [R], the group of each row, `NOBODY` where a row stands for itself.
-        companion: bool [R], the row belongs to a clause that accompanies another.
-        needs: which groups need which others.
-        extras: groups that are kept only if all that they need is kept.
-        gaps: what is known of gaps; None where none are filled.
-        singles: int [3, n], rows that are kept when the rows before and after each are, which come with them.
-        blanks: int [3, n], rows that nobody owns, and the nearest owned rows before and after each. A blank row is kept
-            when both these rows are.
-    """
-
-    owner: IntArray
-    companion: BoolArray
-    needs: Needs
-    extras: Extras
-    gaps: Gaps | None
+    owner: IntArray  # [R], the group of each row, `NOBODY` where a row stands for itself
+    companion: BoolArray  # [R], the row belongs to a clause that accompanies another
+    needs: Needs  # which groups need which others
+    extras: Extras  # groups that are kept only if all that they need is kept
+    gaps: Gaps | None  # what is known of gaps; None where none are filled
+    # [3, n], rows that are kept when the rows before and after each are, which come with them
     singles: IntArray
+    # [3, n], rows that nobody owns, and the nearest owned rows before and after each. A blank row is kept when both
+    # these rows are.
     blanks: IntArray
 
     @cached_property
@@ -186,8 +162,7 @@ def rules_without_tree(  # noqa: PLR0913, PLR0917  # what is known of a text's r
         frames: which rows need which.
         wholes: which rows stand together.
         more: further pairs of rows of which the first needs the second.
-        least_cut: what the rows of a cut cost at least; a gap that costs less is filled.
-    """
+        least_cut: what the rows of a cut cost at least; a gap that costs less is filled."""
     rows, head = cost.shape[0], wholes.head
     owner = np.where(blank, NOBODY, head)
     needs = [(frames.above, SCOPE), (wholes.around, SCOPE), (wholes.inside, SCOPE), (frames.opening, CLOSURE)]
@@ -313,8 +288,7 @@ def _blanks(owner: IntArray) -> IntArray:
     """The rows without an owner, with the owned rows before and after each (see `Rules.blanks`).
 
     Those outside all owned rows have the nearest one on both sides: a marker for the blank lines at a text's end would
-    cost more than they do, and in a format without comments (JSON) it would have no place.
-    """
+    cost more than they do, and in a format without comments (JSON) it would have no place."""
     owned = np.flatnonzero(owner != NOBODY)
     blank = np.flatnonzero(owner == NOBODY)
     if not (owned.size and blank.size):
@@ -377,8 +351,7 @@ class _Closure:
         """Keep groups and all that they need, each need for the rule that asked first.
 
         Extras are taken up when nothing else is left to follow, so that a row has the reason of what needs it, if
-        anything needs it.
-        """
+        anything needs it."""
         marks, extras = self.marks, self._rules.extras
         starts, needed_by, reasons = self._rules.needs.lists
         for group in groups:

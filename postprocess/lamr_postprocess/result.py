@@ -32,8 +32,8 @@ class PrunedCode:
         cuts: what was removed, in order.
         language: the language's normalized name.
         note: what was not done as usual (a file that doesn't parse is pruned line by line, say), or None.
-        failures: of a tool's output, how many lines that say that something failed are shown, and how many there are.
-    """
+        failures: of a tool's output, how many lines that say that something failed are shown, and how many there
+            are."""
 
     text: str
     kept_lines: tuple[int, ...]
@@ -58,8 +58,7 @@ def restore(pruned: PrunedCode, original_cuts: Sequence[str]) -> str:
         original_cuts: the removed text of each of `pruned.cuts`, in order (see `cut_texts`).
 
     Raises:
-        ValueError: there is another number of cut texts than cuts, or the text was edited.
-    """
+        ValueError: there is another number of cut texts than cuts, or the text was edited."""
     if len(original_cuts) != len(pruned.cuts):
         raise ValueError(f"{len(original_cuts)} texts for {len(pruned.cuts)} cuts; give one a cut, in order")
     output = split_lines(pruned.text)

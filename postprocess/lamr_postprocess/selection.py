@@ -1,8 +1,7 @@
 """Which lines to keep: those that the caller asks for, those that likely answer, or as many as a token budget allows.
 
 A budget is searched with repair in the loop, and near its end with rendering, because the tokens of the finished text
-count.
-"""
+count."""
 
 from __future__ import annotations
 
@@ -48,8 +47,7 @@ class BudgetError(InvalidInputError):
 
     Attributes:
         needed: the tokens of the smallest valid output.
-        max_tokens: the budget.
-    """
+        max_tokens: the budget."""
 
     def __init__(self, needed: int, max_tokens: int) -> None:
         super().__init__(
@@ -65,14 +63,9 @@ class BudgetError(InvalidInputError):
 
 
 def keep_list(keep: Iterable[Keep]) -> tuple[Keep, ...]:
-    """What a caller wants kept, as a tuple of its parts.
-
-    Args:
-        keep: line numbers, (first, last) ranges and regular expressions.
-
-    Raises:
-        InvalidInputError: it is one part in place of a list of parts, can be read in two ways, or has another part.
-    """
+    """What a caller wants kept, as a tuple of its parts. `keep`: line numbers, (first, last) ranges and regular
+    expressions. Raises `InvalidInputError`: it is one part in place of a list of parts, can be read in two ways, or
+    has another part."""
     if isinstance(keep, (str, re.Pattern, SupportsIndex)) or not isinstance(keep, Iterable):
         meant = f"; write keep=[{keep!r:.80}]" if isinstance(keep, (str, int, re.Pattern)) else ""
         raise InvalidInputError(f"{_KEEP_TAKES}, not {type(keep).__name__}{meant}", argument="keep")
@@ -106,14 +99,13 @@ def kept_by_request(document: Document, keep: Iterable[Keep]) -> BoolArray:
     """The lines that the caller asks for, bool [L].
 
     Args:
-        document: the text, of L lines.
         keep: line numbers, ranges (1-based, inclusive, clipped to the file), and regular expressions, which are
             searched in each line without its newline.
 
     Raises:
         InvalidInputError: see `keep_list`.
-        ValueError: a range starts before 1 or ends before it starts, or an expression is invalid or searches too long.
-    """
+        ValueError: a range starts before 1 or ends before it starts, or an expression is invalid or searches too
+            long."""
     seconds = SearchTime.of_a_call()
     mask = np.zeros(document.spans.shape[0], dtype=np.bool_)
     for each in keep_list(keep):
@@ -146,11 +138,7 @@ def highest_thresholds(document: Document, scores: Float64Array) -> Float64Array
     The more is kept already, the likelier a line must be: the odds of its value (`values_of`) must reach those of the
     threshold times the tokens of all better lines and its own, in 900s, and three quarters at the least. So a small
     answer is kept whole, and a large file doesn't give all that looks a little like one (docs/lab/selection.md).
-
-    Args:
-        document: the text, of L lines.
-        scores: float [L], in [0, 1].
-    """
+    `scores`: float [L], in [0, 1]."""
     values = np.clip(values_of(scores, document.pieces, document.blank), 0, 1)
     ranking = np.argsort(-values, kind="stable")
     ranking = ranking[~document.blank[ranking]]
@@ -168,29 +156,18 @@ class BudgetSearch:
 
     Lines are bought best first, each with what it needs to parse. When those that may answer are all there, what binds
     their names follows, that of the best lines first, and then the lines below. So a larger budget keeps what a smaller
-    one kept, unless that was too small for the best lines.
+    one kept, unless that was too small for the best lines."""
 
-    Attributes:
-        document: the text to prune.
-        ranking: int [n], the rows with ink that may be taken, the best first.
-        answers: how many of them may answer; names are bound for these alone.
-        forced: bool [L], lines that are kept whatever they cost.
-        prices: float [L], about how many tokens each line has.
-        marker: about how many tokens a marker has.
-        measure: a function from a closed selection to the tokens of the finished text.
-        always: rows that are kept beside every selection, without what they stand under.
-        exact: whether each selection is measured, and none is judged by its price.
-    """
-
-    document: Document
-    ranking: IntArray
-    answers: int
-    forced: BoolArray
-    prices: Float64Array
-    marker: float
+    document: Document  # the text to prune
+    ranking: IntArray  # [n], the rows with ink that may be taken, the best first
+    answers: int  # how many of them may answer; names are bound for these alone
+    forced: BoolArray  # [L], lines that are kept whatever they cost
+    prices: Float64Array  # [L], about how many tokens each line has
+    marker: float  # about how many tokens a marker has
+    # a function from a closed selection to the tokens of the finished text
     measure: Callable[[BoolArray], int]
-    always: Sequence[int] = ()
-    exact: bool = False
+    always: Sequence[int] = ()  # rows that are kept beside every selection, without what they stand under
+    exact: bool = False  # whether each selection is measured, and none is judged by its price
 
     def keep_always(self, rows: Sequence[int], limit: int) -> None:
         """Keep rows beside every selection, as many from the first on as at most `limit` tokens hold."""
@@ -224,8 +201,7 @@ class BudgetSearch:
         """The lines with those of more that fit, and whether the last one was reached.
 
         A line that needs more than there is left is stepped over with all that can't be parted from it, as long as much
-        is left.
-        """
+        is left."""
         owner = self.document.rules.owner
         for _ in range(_MOST_STEPS):
             count = self._most(limit, len(more), lambda n: self._codes(np.append(lines, more[:n]), bound))  # noqa: B023
@@ -238,8 +214,7 @@ class BudgetSearch:
     def _most(self, limit: int, count: int, codes_of: Callable[[int], Codes]) -> int:
         """The largest number up to `count` whose codes fit, found by halves; 0 if none does.
 
-        The steps are the same for every limit, so that a larger one never gives a smaller number.
-        """
+        The steps are the same for every limit, so that a larger one never gives a smaller number."""
         low, high = 0, count + 1
         while high - low > 1:
             middle = (low + high) // 2

@@ -2,8 +2,7 @@
 
 Whoever takes a text in makes one, and scoring, selection, repair, packs and hooks all read it. `SourceFiles` keeps the
 last ones, because agents ask about the same file again and again. The module knows texts and languages; it knows no
-query and no scores.
-"""
+query and no scores."""
 
 import threading
 from collections import OrderedDict
@@ -17,7 +16,7 @@ from lamr_base.records import dataclass
 from lamr_postprocess.detection import detect_language
 from lamr_postprocess.languages import Language
 from lamr_postprocess.layout import LineLayout, line_layout
-from lamr_postprocess.lines import IntArray, line_spans, split_lines
+from lamr_postprocess.lines import BOM, IntArray, line_spans, split_lines
 from lamr_postprocess.listing import Listing, read_listing
 from lamr_postprocess.outputs import output_frames
 from lamr_postprocess.pairs import Pairs, pairs_in
@@ -39,8 +38,8 @@ class SourceFile:
         text: the text as it was given.
         path: its path or name, which tells the language; empty where it isn't known.
         given_language: the language that the caller names; None where the path and the content tell it.
-        listed: whether the text may be what a tool printed, under numbers or paths; False for a file's own.
-    """
+        listed: whether the text may be what a tool printed, under numbers or paths; False for a file's
+            own."""
 
     text: str
     path: str = ""
@@ -75,8 +74,9 @@ class SourceFile:
 
     @cached_property
     def body_lines(self) -> list[str]:
-        """The lines of the body with their newlines."""
-        return self.lines if self.listing is None else split_lines(self.body)
+        """The lines of the body with their newlines, without a mark of the byte order."""
+        lines = self.lines if self.listing is None else split_lines(self.body)
+        return [*(line.removeprefix(BOM) or line for line in lines[:1]), *lines[1:]]
 
     @cached_property
     def language(self) -> Language:
@@ -97,8 +97,7 @@ class SourceFile:
         """Whether the text is what a command printed, or a log, rather than the text of a file of a language.
 
         Its own path and content tell that. A language that the caller names, and a path in a listing, only say how the
-        lines between are written.
-        """
+        lines between are written."""
         language = self.language
         if self.given_language is not None or (
             self.listing is not None and self.listing.path and not self.path
@@ -109,8 +108,7 @@ class SourceFile:
     def once(self, what: str, key: Hashable, make: Callable[[], T]) -> T:
         """Return what `make` gives, which isn't called again until the same is asked for with another key.
 
-        One value of each kind is kept, because an analysis takes ten times as much memory as its text.
-        """
+        One value of each kind is kept, because an analysis takes ten times as much memory as its text."""
         last, value = self._last.get(what, (None, None))
         if what not in self._last or last != key:
             value = make()
@@ -126,11 +124,8 @@ class SourceFiles:
     """The texts that were asked about last. Safe to share between threads."""
 
     def __init__(self, most_chars: int = MOST_CHARS) -> None:
-        """Begin with none.
-
-        Args:
-            most_chars: the most characters of all texts, each with `EXTRA_CHARS`; a longer text isn't kept.
-        """
+        """Begin with none. `most_chars`: the most characters of all texts, each with `EXTRA_CHARS`; a longer text
+        isn't kept."""
         self._most = most_chars
         self._chars = 0
         self._kept: OrderedDict[tuple[str, str, Language | None, bool], SourceFile] = OrderedDict()

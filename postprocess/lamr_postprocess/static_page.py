@@ -1,7 +1,6 @@
 """HTML pages that are read and not used: numbered lines in lists that open, and no script.
 
-Such a page is self-contained; it runs nothing and loads nothing, and its policy forbids both.
-"""
+Such a page is self-contained; it runs nothing and loads nothing, and its policy forbids both."""
 
 from html import escape
 
@@ -36,13 +35,8 @@ _FOOT = "</body>\n</html>\n"
 
 
 def static_page(title: str, style: str, body: str) -> str:
-    """A whole page.
-
-    Args:
-        title: plain text.
-        style: the rules that this page has beside the common ones, whose colours are variables such as `--cut`.
-        body: HTML whose texts are escaped (see `shown`).
-    """
+    """A whole page. `style`: the rules that this page has beside the common ones, whose colours are variables such as
+    `--cut`. `body`: HTML whose texts are escaped (see `shown`)."""
     return _HEAD.format(title=shown(title), style=style) + body + _FOOT
 
 

@@ -1,8 +1,7 @@
 """Source text to syntax tree: the grammar of a language, and text in the form that its parser needs.
 
 Rows of the tree are the lines of `lines.py`. tree-sitter ends a row at LF only, so it gets an LF for each lone CR; both
-are one byte, and offsets stay. A NUL would end its input, so it gets a space instead.
-"""
+are one byte, and offsets stay. A NUL would end its input, so it gets a space instead."""
 
 from __future__ import annotations
 
@@ -72,29 +71,22 @@ class MissingGrammarError(InvalidInputError):
 
 @dataclass(frozen=True, eq=False)
 class Grammar:
-    """A language's table in terms of its grammar's numbers.
+    """A language's table in terms of its grammar's numbers."""
 
-    Attributes:
-        parser: the grammar itself.
-        lists: for each kind id, the specification by the parent's kind id; the key -1 stands for any parent.
-        comments, companions, prefixes, labels, padded, opaque: the kind ids in the table's columns of these names; an
-            error is a prefix, too.
-        plain: the kind ids that no column names, of which the tree has most.
-        names: the name of each kind id.
-        language: the table.
-    """
-
-    parser: tree_sitter.Language
+    parser: tree_sitter.Language  # the grammar itself
+    # for each kind id, the specification by the parent's kind id; the key -1 stands for any parent
     lists: dict[int, dict[int, ListKind]]
+    # comments, companions, prefixes, labels, padded, opaque: the kind ids in the table's columns of these names; an
+    # error is a prefix, too
     comments: frozenset[int]
     companions: frozenset[int]
     prefixes: frozenset[int]
     labels: frozenset[int]
     padded: frozenset[int]
     opaque: frozenset[int]
-    plain: frozenset[int]
-    names: dict[int, str]
-    language: Language
+    plain: frozenset[int]  # the kind ids that no column names, of which the tree has most
+    names: dict[int, str]  # the name of each kind id
+    language: Language  # the table
 
     @cached_property
     def joiners(self) -> bytes:
@@ -120,8 +112,8 @@ class Grammar:
     def meanings(self) -> re.Pattern[bytes] | None:
         """How lines begin that say what others mean, with the line end before them; the groups are the table's columns.
 
-        None where there are none. What begins with a line end is found four times as quickly as what `^` begins.
-        """
+        None where there are none. What begins with a line end is found four times as quickly as what `^`
+        begins."""
         language = self.language
         names = ("directives", "sections", "remarks", "documents", "asides")
         columns = {name: getattr(language, name) for name in names}
@@ -134,23 +126,16 @@ class Grammar:
 
 @dataclass(frozen=True, eq=False)
 class ParsedText:
-    """A parsed text.
+    """A parsed text."""
 
-    Attributes:
-        tree: its syntax tree.
-        data: the bytes that were parsed.
-        rows: int [L, 2], byte offsets of the rows.
-        grammar: the grammar that parsed it.
-        embedded: the parsed parts in other languages, by the byte in which the node begins that holds each. Their trees
-            have the text's own offsets and rows.
-        damage: what belongs to no tree, or was mended to be parsed; None where nothing was.
-    """
-
-    tree: tree_sitter.Tree
-    data: bytes
-    rows: IntArray
-    grammar: Grammar
+    tree: tree_sitter.Tree  # its syntax tree
+    data: bytes  # the bytes that were parsed
+    rows: IntArray  # [L, 2], byte offsets of the rows
+    grammar: Grammar  # the grammar that parsed it
+    # the parsed parts in other languages, by the byte in which the node begins that holds each. Their trees have the
+    # text's own offsets and rows.
     embedded: Mapping[int, ParsedText] = field(default_factory=dict)
+    # what belongs to no tree, or was mended to be parsed; None where nothing was
     damage: Damage | None = None
 
     @property
@@ -161,18 +146,13 @@ class ParsedText:
 
 @dataclass(frozen=True, eq=False)
 class Damage:
-    """The rows of a text that its grammar couldn't read as they are.
+    """The rows of a text that its grammar couldn't read as they are."""
 
-    Attributes:
-        rows: those that belong to no tree.
-        frames: which rows those stand under, by indentation.
-        bonds: pairs of rows of which the first needs the second (a row of a conflict, and the conflict's marks).
-        told: the rows to be named where the damage is told of, first and last row of each run.
-    """
-
-    rows: tuple[int, ...]
-    frames: Frames
+    rows: tuple[int, ...]  # those that belong to no tree
+    frames: Frames  # which rows those stand under, by indentation
+    # pairs of rows of which the first needs the second (a row of a conflict, and the conflict's marks)
     bonds: tuple[tuple[int, int], ...]
+    # the rows to be named where the damage is told of, first and last row of each run
     told: tuple[tuple[int, int], ...]
 
 
@@ -186,11 +166,8 @@ def spelled_out(query: str) -> str:
 @cache  # one entry a language: compiled queries are costly, and don't change
 def grammar_of(language: Language) -> Grammar:
     """Load a language's grammar wheel and put its table into numbers; its queries are compiled when they are used.
-
-    Raises:
-        ValueError: the table names a kind that the grammar doesn't have.
-        MissingGrammarError: the wheel isn't installed.
-    """
+    Raises `ValueError`: the table names a kind that the grammar doesn't have. Raises `MissingGrammarError`: the wheel
+    isn't installed."""
     module, function = language.grammar.split(":")
     try:
         wheel = importlib.import_module(module)
@@ -243,14 +220,17 @@ def parse(text: str, language: Language) -> ParsedText:
         CostlySyntaxError: the text is too large, is nested too deeply, or takes the parser too many operations. They
             are counted rather than timed, so that every machine parses the same texts; the clock ends only what takes
             many times as long as other texts.
-        OutOfTimeError: see `clock`.
-    """
+        OutOfTimeError: see `clock`."""
     return parse_bytes(parser_text(text), grammar_of(language))
 
 
 def parser_text(text: str) -> bytes:
-    """A text in the form that parsers need."""
+    """A text in the form that parsers need.
+
+    Its last line ends, since a scanner may look for that alone (tree-sitter-kotlin 1.1.0) and never come back.
+    """
     data = text.encode("utf-8", "surrogatepass")
+    data += b"\n" * (text[-1:] not in ("", "\n", "\r"))
     if b"\r" in data:
         points = np.frombuffer(data, dtype=np.uint8).copy()
         lone = points == 13
@@ -274,16 +254,8 @@ class Allowance:
 
 
 def parse_bytes(data: bytes, grammar: Grammar, allowance: Allowance | None = None) -> ParsedText:
-    """Parse a text in the form that `parser_text` gives, and its parts in other languages.
-
-    Args:
-        data: the text.
-        grammar: its grammar.
-        allowance: what is left of it is less afterwards; None for one of the text's own.
-
-    Raises:
-        CostlySyntaxError: see `parse`.
-    """
+    """Parse a text in the form that `parser_text` gives, and its parts in other languages. `allowance`: what is left
+    of it is less afterwards; None for one of the text's own. Raises `CostlySyntaxError`: see `parse`."""
     tree = tree_of(data, grammar, allowance or Allowance(len(data)))
     whole = ParsedText(tree, data, spans_of(np.frombuffer(data, dtype=np.uint8)), grammar)
     return whole if grammar.embedded is None else replace(whole, embedded=_embedded(whole, grammar.embedded))
@@ -331,8 +303,8 @@ def tree_of(
 ) -> tree_sitter.Tree:
     """The tree of a text or of a part of it, or CostlySyntaxError when the allowance is used up.
 
-    With `until_error`, an error may end it as well: what takes the most time is the search for its likeliest repair.
-    """
+    With `until_error`, an error may end it as well: what takes the most time is the search for its likeliest
+    repair."""
     look()
     own = data if part is None else data[part.start_byte : part.end_byte]
     if len(data) > MOST_BYTES:

@@ -1,13 +1,16 @@
 """A parse that can die alone: where others are served, another process parses unusual texts first.
 
 A grammar's own code can end its process or take what memory there is, and nothing inside of it stops that. Texts are
-unusual that are larger or nested deeper than what people write; the rest is parsed once, as ever.
-"""
+unusual that are larger or nested deeper than what people write; the rest is parsed once, as ever. If such a parse never
+comes back, the system ends the process, so that whoever watches over it can start it again."""
 
 from __future__ import annotations
 
+import faulthandler
 import os
+import signal
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 from lamr_postprocess.clock import look
@@ -23,7 +26,11 @@ CPU_SECONDS, MEMORY = 60, 2 << 30
 """What one trial may take; bytes of address space, which macOS doesn't bound."""
 PARSED, COSTLY, DIED = range(3)
 """How a trial ends."""
+HELD_SECONDS = 30
+"""CPU seconds for which a parse or another call may keep all threads from running Python."""
 _LOOK_SECONDS = 0.02
+_BEAT_SECONDS = 1.0
+_STDERR = 2
 
 
 class Trials:
@@ -35,11 +42,8 @@ class Trials:
         self._pipe: Connection | None = None
 
     def run(self, *parse: Any) -> int:
-        """Try a parse, by the arguments of `trial_process.parses`, and return how that ended.
-
-        Raises:
-            OutOfTimeError: see `clock`.
-        """
+        """Try a parse, by the arguments of `trial_process.parses`, and return how that ended. Raises
+        `OutOfTimeError`: see `clock`."""
         while not self._lock.acquire(timeout=_LOOK_SECONDS):
             look()
         try:
@@ -95,9 +99,24 @@ _trials = list[Trials]()
 
 
 def try_first() -> None:
-    """Have another process try unusual texts from now on: for a process that serves others, and not on Windows."""
+    """Have another process try unusual texts from now on: for a process that serves others, and not on Windows.
+
+    The system ends this one by SIGPROF, with a traceback on standard error, when it has used `HELD_SECONDS` of CPU time
+    and none of its threads could run Python.
+    """
     if not _trials and os.name == "posix":
         _trials.append(Trials())
+        faulthandler.register(signal.SIGPROF, file=_STDERR, chain=True)
+        threading.Thread(target=_beat, name="lamr-beat", daemon=True).start()
+
+
+def _beat() -> None:
+    limit = HELD_SECONDS + 2 * _BEAT_SECONDS * (
+        os.cpu_count() or 1
+    )  # other threads may use all CPUs between two
+    while True:
+        signal.setitimer(signal.ITIMER_PROF, limit)
+        time.sleep(_BEAT_SECONDS)
 
 
 def trial_of(data: bytes, *, angles: bool) -> Trials | None:

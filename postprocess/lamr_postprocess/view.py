@@ -2,8 +2,7 @@
 
 They show the original with what became of each line; the pruned text itself is `PrunedCode.text`. Code may
 hold escape sequences, which a terminal shows as pictures and never receives. This module formats results and decides
-nothing.
-"""
+nothing."""
 
 import json
 from itertools import pairwise
@@ -23,8 +22,7 @@ def render_json(code: str, pruned: PrunedCode, line_scores: ArrayLike | None = N
     """Runs of lines with the same fate, as JSON: `language`, `note`, `lines`, `kept`, and `spans`.
 
     A span has `start` and `end` (1-based, inclusive), `kept`, `reason` (null where there is none), `text`, and the mean
-    `score` where scores are given.
-    """
+    `score` where scores are given."""
     lines = split_lines(code)
     scores = None if line_scores is None else np.asarray(line_scores, dtype=np.float64)
     kept = set(pruned.kept_lines)
@@ -59,8 +57,7 @@ def render_heat(code: str, pruned: PrunedCode, line_scores: ArrayLike, *, color:
         code: the original.
         pruned: the result of pruning it.
         line_scores: float [L], one score a line.
-        color: whether escape sequences may be written; without them there is no background.
-    """
+        color: whether escape sequences may be written; without them there is no background."""
     scores = np.asarray(line_scores, dtype=np.float64)
     low, high = (float(scores.min()), float(scores.max())) if scores.size else (0.0, 0.0)
     levels = (

@@ -1,8 +1,7 @@
 """The walk over a syntax tree that finds units, their frames and the lists that they stand in.
 
 `outline.py` defines these words. The walk goes through the tree once, without recursion, so that
-depth has no limit, and enters only nodes that span rows. To it, rows are numbers.
-"""
+depth has no limit, and enters only nodes that span rows. To it, rows are numbers."""
 
 from __future__ import annotations
 
@@ -30,33 +29,19 @@ _MOST_JOINED = 6
 
 @dataclass(eq=False, slots=True)
 class ItemList:
-    """A list node.
+    """A list node."""
 
-    Attributes:
-        owner: the unit that the list stands in.
-        kind: the list's specification.
-        statement: the statement that its items belong to, or `NOBODY` where each is one.
-        markup: the comment syntax of its items.
-        items: the list's units in order, without comments.
-        last_kind: the name of the last item's kind.
-        counted: the last item that has its value by others, or `NOBODY`.
-        chained: up to which of the items each needs the one before it.
-        has_values: whether an item has a value of its own.
-        core: the last item that the others are nothing without, or `NOBODY`.
-        beside: those others.
-    """
-
-    owner: int
-    kind: ListKind
-    statement: int
-    markup: int
-    items: list[int] = field(default_factory=list)
-    last_kind: str = ""
-    counted: int = NOBODY
-    chained: int = 1
-    has_values: bool = False
-    core: int = NOBODY
-    beside: list[int] = field(default_factory=list)
+    owner: int  # the unit that the list stands in
+    kind: ListKind  # the list's specification
+    statement: int  # the statement that its items belong to, or `NOBODY` where each is one
+    markup: int  # the comment syntax of its items
+    items: list[int] = field(default_factory=list)  # the list's units in order, without comments
+    last_kind: str = ""  # the name of the last item's kind
+    counted: int = NOBODY  # the last item that has its value by others, or `NOBODY`
+    chained: int = 1  # up to which of the items each needs the one before it
+    has_values: bool = False  # whether an item has a value of its own
+    core: int = NOBODY  # the last item that the others are nothing without, or `NOBODY`
+    beside: list[int] = field(default_factory=list)  # those others
 
 
 class _Place:
@@ -75,8 +60,7 @@ class _Place:
         remark: a comment that belongs to the next item.
         documents: comments that are nothing without the next item.
         outer: the place around.
-        column: the first column of the innermost list around, if that list goes by columns.
-    """
+        column: the first column of the innermost list around, if that list goes by columns."""
 
     items: ItemList | None = None
     last_item = NOBODY
@@ -107,19 +91,13 @@ class _Place:
 
 @dataclass(eq=False, slots=True)
 class _CommentAbove:
-    """The last comment that begins a row.
+    """The last comment that begins a row."""
 
-    Attributes:
-        first: the first row of the comments that it goes on with.
-        last, column, parent: its last row, its first column, and the unit around it.
-        run: the units of the comments right above one another that it ends; its own is the last.
-    """
-
-    first: int
-    last: int
+    first: int  # the first row of the comments that it goes on with
+    last: int  # last, column, parent: its last row, its first column, and the unit around it
     column: int
     parent: int
-    run: list[int]
+    run: list[int]  # the units of the comments right above one another that it ends; its own is the last
 
     def stands_on(self, row: int, column: int, parent: int) -> bool:
         """Whether what begins there begins right below the comment."""
@@ -136,8 +114,7 @@ class Walk:
         units: of each unit `UNIT_COLUMNS` numbers: the unit around it, its first row, the last row of the list around,
             the unit of its statement, and its comment syntax.
         segments: of each segment `SEGMENT_COLUMNS` numbers: its first and last row, its unit, and whether it belongs to
-            a clause that accompanies another.
-    """
+            a clause that accompanies another."""
 
     def __init__(self, source: ParsedText) -> None:
         self.grammar = source.grammar
@@ -517,8 +494,7 @@ def _fields(node: tree_sitter.Node) -> dict[int, str]:
 def _inked_rows(node: tree_sitter.Node, row: int) -> tuple[int, int]:
     """The first and last row of a node's text without the white space around it.
 
-    A node of white space alone has a first row that is greater than its last.
-    """
+    A node of white space alone has a first row that is greater than its last."""
     text = node.text or b""
     inner = text.lstrip()
     first = row + text[: len(text) - len(inner)].count(b"\n")

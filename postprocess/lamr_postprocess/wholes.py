@@ -2,8 +2,8 @@
 
 The `wholes` expressions of a language's table say what stands together whatever its indentation: a block comment, a
 here-document, a text over several lines, a front matter. A line that its end says goes on (`goes_on`) stands with the
-next one. A template adds its tags, and the blocks that they open and close; a language's words may do so, too.
-"""
+next one. A template adds its tags, and the blocks that they open and close; a language's words may do so,
+too."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -18,7 +18,7 @@ from lamr_postprocess.atomic import Found, found_in, masked
 from lamr_postprocess.clock import in_time
 from lamr_postprocess.languages import Language
 from lamr_postprocess.languages.table import NEVER, Scan
-from lamr_postprocess.lines import BoolArray, IntArray
+from lamr_postprocess.lines import BOM, BoolArray, IntArray
 from lamr_postprocess.pairs import Pairs, paired, pairs_in, tags_in
 from lamr_postprocess.source_file import SourceFile
 
@@ -32,32 +32,26 @@ _BEGINS_BODY = expression(r"\{|(?i:begin|is|as|then|do|loop)")
 
 @dataclass(frozen=True, eq=False)
 class Wholes:
-    """What of R rows stands together.
+    """What of R rows stands together."""
 
-    Attributes:
-        head: int [R], the first row of what each row belongs to; its own number where it stands by itself.
-        around: int [R], the row whose tag or word opens the block that each row lies in, negative for none.
-        inside: int [R], the row whose bracket is open where each row begins, negative for none.
-        together: rows of tags or words that need each other: those of one block.
-        tags: rows that begin with a tag of a block, whose indentation says nothing.
-        remarks: rows of comments or of a template's tags alone, which no other row stands under.
-        code: the rows with comments blanked out and other texts made quotes.
-    """
-
-    head: IntArray
+    head: IntArray  # [R], the first row of what each row belongs to; its own number where it stands by itself
+    # [R], the row whose tag or word opens the block that each row lies in, negative for none
     around: IntArray
-    inside: IntArray
+    inside: IntArray  # [R], the row whose bracket is open where each row begins, negative for none
+    # rows of tags or words that need each other: those of one block
     together: tuple[tuple[int, ...], ...] = ()
-    tags: tuple[int, ...] = ()
+    tags: tuple[int, ...] = ()  # rows that begin with a tag of a block, whose indentation says nothing
+    # rows of comments or of a template's tags alone, which no other row stands under
     remarks: tuple[int, ...] = ()
-    code: tuple[str, ...] = ()
+    code: tuple[str, ...] = ()  # the rows with comments blanked out and other texts made quotes
 
 
 def wholes_of(source: SourceFile) -> Wholes:
     """Find what stands together in a text; its language's table says what to look for."""
     lines, spans, language = source.body_lines, source.layout.spans, source.language
     rows = len(lines)
-    text = source.body.replace("\r\n", " \n").replace("\r", "\n")  # expressions know one end; offsets stay
+    # Expressions know one end of a line, and no mark of the byte order; offsets stay.
+    text = source.body.replace("\r\n", " \n").replace("\r", "\n").replace(BOM, " ")
     found = list(found_in(text, language.wholes))
     inked = masked(text, found, '"')
     pairs = source.pairs or _brackets(inked, spans, language)

@@ -3,8 +3,7 @@
     from lamr_repositories import pack
     print(pack("path/to/repository", "How are retries limited?", 16_000).text)
 
-Importing this package loads no model; a pack loads the line model.
-"""
+Importing this package loads no model; a pack loads the line model."""
 
 from lamr_base.cache import default_cache_file
 

@@ -2,8 +2,7 @@
 
 Lines compete by score. What they cost is what their file's part grows by, with repair and markers, so a line whose file
 is open already is cheaper than the same line elsewhere. Costs are sums over lines, which were counted once; whoever
-writes the parts counts the whole again.
-"""
+writes the parts counts the whole again."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -123,8 +122,8 @@ class Allocation:
     def fill(self, limit: int, on_progress: Callable[[int, int], None] | None = None) -> None:
         """Take lines in falling order of score, as long as all parts together cost no more than a limit.
 
-        Items that don't fit are passed over, and have another chance when `fill` is called with a larger limit.
-        """
+        Items that don't fit are passed over, and have another chance when `fill` is called with a larger
+        limit."""
         misses = 0
         left: list[_Item] = []
         for place, item in enumerate(self._items):

@@ -9,8 +9,7 @@ class RepositoryError(InvalidInputError):
     """A repository, or a list of its files, can't be used as it is.
 
     Attributes:
-        path: the folder or file at fault, if it is one.
-    """
+        path: the folder or file at fault, if it is one."""
 
     def __init__(self, message: str, *, path: str | PathLike[str] | None = None) -> None:
         super().__init__(message)

@@ -4,8 +4,7 @@ A repository's configuration, hooks, attributes and objects are its author's. So
 settings that take the place of the repository's, no transport unless the user named a URL, and bounds on what it takes:
 time without a word, memory, and the length of its lists. The user's own configuration counts as ever, `safe.directory`
 among it, and so does git's refusal of what belongs to somebody else. No other module starts git, and this one knows
-nothing of what git is asked.
-"""
+nothing of what git is asked."""
 
 import contextlib
 import os
@@ -97,8 +96,7 @@ def run_git(  # noqa: PLR0913  # what, where, with what, and what of it is an er
     Raises:
         GitError: the command failed and `check` is set.
         SlowGitError: it took too long.
-        RepositoryError: git isn't installed.
-    """
+        RepositoryError: git isn't installed."""
     pipe = subprocess.PIPE
     with git_process(
         *arguments, place=place, folder=folder, url=url, stdin=pipe, stdout=pipe, stderr=pipe
@@ -127,8 +125,8 @@ def list_rows(
     Raises:
         GitError: the command failed.
         SlowGitError: git said nothing for too long.
-        RepositoryError: git isn't installed, or there are more than `MOST_NAMES` rows or `MOST_LIST_BYTES` bytes.
-    """
+        RepositoryError: git isn't installed, or there are more than `MOST_NAMES` rows or `MOST_LIST_BYTES`
+            bytes."""
     parts, rows, size = [], 0, 0
     pipe, where = subprocess.PIPE, place or folder
     with git_process(*arguments, place=place, folder=folder, stdout=pipe, stderr=pipe) as git:

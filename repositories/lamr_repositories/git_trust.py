@@ -3,8 +3,7 @@
 git follows a `.git` that is a file or a link, a `commondir`, and links in place of its own files, wherever they lead.
 Whoever wrote them would choose what of the user's a pack shows. What git itself makes so points back: a work tree's
 folder names the `.git` that leads to it, and so does a submodule's. This module reads git's folder, and starts git only
-to ask for a setting.
-"""
+to ask for a setting."""
 
 import itertools
 import os

@@ -34,8 +34,7 @@ class PackOptions:
         tokenizer: what counts tokens: a name or a file (`lamr_model.counters.token_counter`); None for its default.
 
     Raises:
-        InvalidInputError: a value can't be used.
-    """
+        InvalidInputError: a value can't be used."""
 
     max_tokens: int = 32_000
     revision: str | None = None

@@ -1,8 +1,7 @@
 """Fetches one revision of a repository by its URL into a temporary bare repository.
 
 Nothing is checked out, so no filter, hook, submodule or link of the repository can take effect; only git's own
-transports are allowed, because others run programs that a URL names.
-"""
+transports are allowed, because others run programs that a URL names."""
 
 import contextlib
 import io
@@ -67,8 +66,7 @@ def fetched(url: str, revision: str | None, on_progress: OnProgress) -> Iterator
         a bare repository, and what the revision is called in it.
 
     Raises:
-        RepositoryError: git isn't installed, or it can't fetch the revision.
-    """
+        RepositoryError: git isn't installed, or it can't fetch the revision."""
     if revision is not None and not _REVISION.fullmatch(revision):
         raise RepositoryError(
             f"{revision!r} is no branch, tag or whole commit hash, which are what URLs have"

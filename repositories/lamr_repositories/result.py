@@ -22,8 +22,7 @@ class PackedFile:
         reasons: why each was kept: `semantic` or `repair:<kind>`.
         cuts: the removed runs of lines.
         score: the best score of the file's lines.
-        tokens: what the file's part costs in the pack.
-    """
+        tokens: what the file's part costs in the pack."""
 
     path: str
     language: str
@@ -63,8 +62,7 @@ class PackCounts:
         ranked: files that compete.
         pieces: the pieces that they were cut into.
         lines: their lines.
-        cached_files: how many indexes came from the cache.
-    """
+        cached_files: how many indexes came from the cache."""
 
     files: int = 0
     left_out: Mapping[str, int] = field(default_factory=dict)
@@ -88,8 +86,7 @@ class PackResult:
         tokens_in: about how many tokens the files that compete have, by their bytes.
         counts, seconds: what was seen, and how long it took.
         unseen: how many lines in it have invisible characters; they are as they were.
-        notes: what was not done as usual, in sentences.
-    """
+        notes: what was not done as usual, in sentences."""
 
     text: str
     query: str

@@ -1,8 +1,8 @@
 """`SafeRoot`: a folder whose files are reached by name, so that no name leads out of it, whoever gave the name.
 
 An index, a tree or a list can name `../secret`, an absolute path or a file behind a link, and a folder can become a
-link between listing and reading. So each folder on the way is opened in the one before it, and no link is followed.
-"""
+link between listing and reading. So each folder on the way is opened in the one before it, and no link is
+followed."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class SafeRoot:
     """The files below a root. It is a context manager, which closes what it has opened.
 
     Names have slashes, and are quickest in an order that stays in a folder. Its methods raise NotBelowError where a
-    name leads out or a folder on the way is a link, and OSError where nothing is there or the system refuses.
-    """
+    name leads out or a folder on the way is a link, and OSError where nothing is there or the system
+    refuses."""
 
     def __init__(self, root: Path) -> None:
         """Open the root, which may be a link."""

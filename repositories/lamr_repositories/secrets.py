@@ -4,8 +4,7 @@ What is looked for has a form of its own, so that code which only speaks of keys
 private key with its data, and tokens with the prefixes that their vendors gave them so that they are found. Entropy and
 names of variables would find more, and take much code for secrets; they are heeded only in files whose name says that
 they are for secrets, or that they may hold some. One pass by an automaton finds all forms, in time linear in the file,
-whatever is in it. This module knows bytes and forms; it returns a verdict, and never a value.
-"""
+whatever is in it. This module knows bytes and forms; it returns a verdict, and never a value."""
 
 import base64
 import enum

@@ -6,11 +6,11 @@
         print(server.addresses.grpc)
 
 Each name is loaded when it is used, because the processes that run the models import this package too and need little
-of it.
-"""
+of it."""
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from lamr_base.lazy import lazily
 
 if TYPE_CHECKING:
     from lamr_serving.errors import ModelRepositoryError, ServerStartError
@@ -22,21 +22,13 @@ if TYPE_CHECKING:
 __all__ = ["ModelRepositoryError", "ServerOptions", "ServerStartError", "TritonServer", "check_repository"]
 __all__ += ["LocalStatus", "ModelStatus", "ServerStatus", "local_status", "serve", "server_status"]
 
-_HOMES = {
-    "errors": ("ModelRepositoryError", "ServerStartError"),
-    "launcher.server": ("TritonServer", "serve"),
-    "launcher.server_options": ("ServerOptions",),
-    "repository_check": ("check_repository",),
-    "status": ("LocalStatus", "ModelStatus", "ServerStatus", "local_status", "server_status"),
-}
-
-
-def __getattr__(name: str) -> Any:
-    home = next((module for module, names in _HOMES.items() if name in names), None)
-    if home is None:
-        raise AttributeError(f"module 'lamr_serving' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"lamr_serving.{home}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "lamr_serving.errors": "ModelRepositoryError ServerStartError",
+        "lamr_serving.launcher.server": "TritonServer serve",
+        "lamr_serving.launcher.server_options": "ServerOptions",
+        "lamr_serving.repository_check": "check_repository",
+        "lamr_serving.status": "LocalStatus ModelStatus ServerStatus local_status server_status",
+    },
+)

@@ -1,8 +1,7 @@
 """Chooses the execution provider and precision for a machine, and gives the reasons.
 
 `lamr status` shows the choice for this machine, and `lamr export --precision` writes a row into a model's
-`config.pbtxt`, in Triton's terms.
-"""
+`config.pbtxt`, in Triton's terms."""
 
 import json
 from collections.abc import Collection, Iterable

@@ -5,8 +5,7 @@ ServerStartError (a ServerError)              the server did not come up, or thi
 FrontError (a LamrError)
 ├── TenantsFileError                          the file can't be used; it names the line
 ├── FrontStartError                           HAProxy is missing, or refuses to start
-└── FrontNotRunningError                      no front of this file runs here
-"""
+└── FrontNotRunningError                      no front of this file runs here"""
 
 from os import PathLike, fspath
 

@@ -1,8 +1,7 @@
 """The check of a model repository before Triton sees it: it must be complete, readable and of one model.
 
 Triton would find many of these faults too, some after half a minute and some at the first request, but never a decoder
-or tokenizer of another model. Whether graphs and programs are whole is left to it.
-"""
+or tokenizer of another model. Whether graphs and programs are whole is left to it."""
 
 import hashlib
 import json
@@ -29,8 +28,7 @@ def check_repository(repository: Path) -> ModelSpec | CausalSpec:
         the spec of the model in it; of both, the pruner's.
 
     Raises:
-        ModelRepositoryError: a file is missing, unreadable or of another model; the message names it.
-    """
+        ModelRepositoryError: a file is missing, unreadable or of another model; the message names it."""
     if not repository.is_dir():
         raise ModelRepositoryError(
             f"{repository} is not a folder; name a model repository written by `lamr export`", path=repository

@@ -104,8 +104,7 @@ def server_status(  # noqa: PLR0913  # keyword-only, each with a default
         AccessDeniedError: a front doesn't know the key.
         ServerUnavailableError: nothing answers there.
         DeadlineExceededError: an answer did not come in time.
-        ServerError: something answers, but not as Triton does.
-    """
+        ServerError: something answers, but not as Triton does."""
     from tritonclient import grpc  # noqa: PLC0415  # takes a while to import
 
     connection = parse_connection(address, api_key=api_key, ca=ca, cert=cert, key=key)

@@ -1,7 +1,6 @@
 """Stands in for OpenHands' packages, which ask for a later Python: the names that lamr takes from them, and no more.
 
-What they hold are records of a real conversation. `tests/agents/hosts` has the tests with the host itself.
-"""
+What they hold are records of a real conversation. `tests/agents/hosts` has the tests with the host itself."""
 
 import json
 import sys

@@ -1,7 +1,6 @@
 """Calls as hosts' hooks send them, and their sessions' logs, without what nobody reads: one `Recorded` a host.
 
-They were written down from what the programs of `make test-hosts` sent, with a file of our own.
-"""
+They were written down from what the programs of `make test-hosts` sent, with a file of our own."""
 
 import json
 from collections.abc import Callable, Mapping

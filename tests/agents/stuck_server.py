@@ -1,7 +1,6 @@
 """A local server whose model never answers: `python -m tests.agents.stuck_server SOCKET STORE ASKED`.
 
-It makes the file ASKED when the model is asked, so that a test knows when to kill it.
-"""
+It makes the file ASKED when the model is asked, so that a test knows when to kill it."""
 
 import sys
 import threading

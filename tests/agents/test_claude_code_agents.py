@@ -1,7 +1,7 @@
 """Sub-agents, forked and compacted sessions, other folders: whose words a read follows, and what was shown before.
 
-Payloads and lines of transcripts are those that Claude Code 2.1.330 writes, without the fields that nobody reads here.
-"""
+Payloads and lines of transcripts are those that Claude Code 2.1.330 writes, without the fields that nobody reads
+here."""
 
 import json
 import os

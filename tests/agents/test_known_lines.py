@@ -1,8 +1,7 @@
 """A result names lines only where the model's request holds them, whatever became of the session before.
 
 Sessions are made up step by step, in the form of each host whose logs tell what a request holds: with reads, edits,
-rewinds, cleared results and compactions. Beside the log, `Told` keeps what the request holds.
-"""
+rewinds, cleared results and compactions. Beside the log, `Told` keeps what the request holds."""
 
 import json
 import random

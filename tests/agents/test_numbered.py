@@ -1,7 +1,6 @@
 """What hosts and commands print with numbers before the lines: judged as the bare code, shown with its numbers.
 
-The numbered texts are those of the commands themselves, and of the hosts as their logs hold them.
-"""
+The numbered texts are those of the commands themselves, and of the hosts as their logs hold them."""
 
 import re
 import subprocess

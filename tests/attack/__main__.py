@@ -3,8 +3,7 @@
     python -m tests.attack [--area AREA ...] [--only WORD] [--quick] [--json]
 
 Everything is tried on loopback and in temporary folders, and bounded in time. The exit code is 1 if something did not
-hold. Some cases need root, to be another user of the machine; they say so.
-"""
+hold. Some cases need root, to be another user of the machine; they say so."""
 
 import argparse
 import json

@@ -1,8 +1,7 @@
 """The table of all cases, gathered from the modules that try one area each.
 
 A module of an area has `CASES`; cases of one module run in their order and may share a server that the module starts
-(a `contextmanager` named `setting`, entered before the first of them).
-"""
+(a `contextmanager` named `setting`, entered before the first of them)."""
 
 import importlib
 import tempfile

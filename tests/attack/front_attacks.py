@@ -1,7 +1,6 @@
 """What strangers and tenants do to a front to be in others' way: each attack once, bounded to a few seconds.
 
-The campaign tries each and looks after the others.
-"""
+The campaign tries each and looks after the others."""
 
 import contextlib
 import gzip

@@ -20,8 +20,7 @@ class Hostile:
     """A repository `r` in a place, with a file `a.py` in one commit, and a secret beside it.
 
     Attributes:
-        root, git: the work tree, and git's folder in it.
-    """
+        root, git: the work tree, and git's folder in it."""
 
     def __init__(self, place: Place) -> None:
         self.place = place

@@ -83,8 +83,7 @@ class Place:
         """Run git to prepare a repository, and return what it printed.
 
         Raises:
-            RuntimeError: git failed.
-        """
+            RuntimeError: git failed."""
         who = {f"GIT_{role}_{what}": "a@b" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
         ran = self.run("git", *arguments, cwd=cwd, send=send, variables=who)
         if ran.code:

@@ -1,8 +1,7 @@
 """A front that tenants share: what one may not use can't be reached, and nobody is in another's way.
 
 Replicas are small servers that speak Triton's protocol, so that what reaches one is known. The victim is a tenant with
-an open connection, and comes anew from another address than the attacker's, too.
-"""
+an open connection, and comes anew from another address than the attacker's, too."""
 
 import contextlib
 import itertools

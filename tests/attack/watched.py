@@ -1,7 +1,6 @@
 """A command that is watched: which names it looks up, where it connects to, and what it leaves in a fresh home.
 
-The watch is a small library that is preloaded, built by the C compiler that every machine with `make` has.
-"""
+The watch is a small library that is preloaded, built by the C compiler that every machine with `make` has."""
 
 import atexit
 import functools
@@ -25,8 +24,7 @@ def library() -> Path:
     """The watching library, built once.
 
     Raises:
-        RuntimeError: there is no C compiler.
-    """
+        RuntimeError: there is no C compiler."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         raise RuntimeError("no C compiler")

@@ -101,6 +101,22 @@ def test_a_planted_fault_is_found(form, text, result, found):
 
 
 @pytest.mark.parametrize(
+    ("name", "text", "first", "found"),
+    [
+        ("a.c", 'int f() {\n  g("{");  // }\n}\n', 3, {8}),
+        ("a.c", 'int f() {\n  g("{");  // }\n}\n', 2, {8}),
+        ("a.c", 'int f() {\n  g("{");  // }\n}\n', 1, set()),
+        ("a.c", "int f() {\n  g();\n}}\n", 3, set()),  # nobody knows which
+        ("a.zzz", "{\n  a\n}\n", 3, set()),
+    ],
+)
+def test_half_of_a_pair_of_brackets_is_found(name, text, first, found):
+    outcome = Outcome("planted", cut(text, first, 3, f"// ... {first}-3 pruned"))
+    violations = Checked(text, format_named("c"), name).violations(outcome)
+    assert {each.invariant for each in violations} - {2} == found
+
+
+@pytest.mark.parametrize(
     ("outcome", "found"),
     [
         (Outcome("x", CODE, budget=9, tokens=10), {(4, "over budget")}),

@@ -1,7 +1,7 @@
 """A real small model, SmolLM2-135M as a GGUF file: read by transformers, served by the real llama.cpp, and by a script.
 
-All choose the same code. llama.cpp rounds what weights are multiplied with, so that its numbers differ a little.
-"""
+All choose the same code. llama.cpp rounds what weights are multiplied with, so that its numbers differ a
+little."""
 
 import importlib.util
 import subprocess

@@ -24,8 +24,7 @@ class Script:
         key: the key that it wants.
         failures: status codes of the next answers.
         spoil: changes an answer before it is sent.
-        asked: path and body of each request.
-    """
+        asked: path and body of each request."""
 
     def __init__(self, scorer: TorchScorer, kind: str) -> None:
         self.scorer, self.kind = scorer, kind

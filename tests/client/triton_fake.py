@@ -21,8 +21,7 @@ class FakeTriton(service_pb2_grpc.GRPCInferenceServiceServicer):
 
     `faults` are pairs of status and message that are answered one by one before anything else. Inference waits until
     `hold` is set. `drop` names outputs to leave out. `wire_deadlines` and `queue_timeouts` hold what each inference
-    came with: the seconds of gRPC's own deadline, and Triton's `timeout` parameter.
-    """
+    came with: the seconds of gRPC's own deadline, and Triton's `timeout` parameter."""
 
     def __init__(
         self, spec: ModelSpec | None, *, batched: bool = False, faults=(), drop=(), port: int = 0

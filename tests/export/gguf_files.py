@@ -70,8 +70,7 @@ def write_gguf(file: Path, model: Qwen2ForCausalLM, tokenizer: Tokenizer, rule: 
         file: where to.
         model: in float32.
         tokenizer: its tokenizer, byte-level.
-        rule: the name of how it cuts words.
-    """
+        rule: the name of how it cuts words."""
     config: Qwen2Config = model.config
     writer = GGUFWriter(file, "qwen2")
     writer.add_name("tiny")

@@ -172,8 +172,7 @@ def test_decoder_agrees_with_pytorch_heads(exported, kind):
 
 def test_residual_sums_are_fused_where_that_helps(exported, tmp_path):
     """onnxruntime joins a residual sum with its LayerNorm where the file says the shapes; int8, for CPUs, keeps
-    them apart, since the joint operator is slower there.
-    """
+    them apart, since the joint operator is slower there."""
     for precision in ("fp32", "int8"):
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3

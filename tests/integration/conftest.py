@@ -15,8 +15,7 @@ STDLIB = Path(sysconfig.get_path("stdlib"))
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TritonServer]:
     """A server as `lamr serve` runs it: a model process that a busy machine halts for 0.7 s is the end of a server.
 
-    Its log is a file of its own, because `TritonServer.log` has only what the latest start wrote.
-    """
+    Its log is a file of its own, because `TritonServer.log` has only what the latest start wrote."""
     log = tmp_path_factory.mktemp("triton") / "triton.log"
     with TritonServer(bundled_repository(), ServerOptions(restart=True, log_file=log)) as running:
         yield running

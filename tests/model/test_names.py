@@ -21,8 +21,7 @@ NAMES = {value for key, value in vars(names).items() if key.isupper() and isinst
 def spelled_in(path: Path) -> list[ast.Constant]:
     """The constants of a module, but for the names of Python's own arguments that errors carry, and for types.
 
-    A type checker takes no `Literal` of an imported name.
-    """
+    A type checker takes no `Literal` of an imported name."""
     nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
     arguments = {id(node.value) for node in nodes if isinstance(node, ast.keyword) and node.arg == "argument"}
     types = [

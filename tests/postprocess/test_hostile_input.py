@@ -23,6 +23,7 @@ from lamr_postprocess import (
 )
 from lamr_postprocess.languages import language_named
 from lamr_postprocess.nesting import is_too_deep
+from lamr_postprocess.syntax import parser_text
 
 
 def halves(code: str) -> np.ndarray:
@@ -155,8 +156,8 @@ def timed(code: str, scores: np.ndarray, language: str = "python") -> tuple[Prun
 def grows_linearly(taken: float, small: tuple, large: tuple) -> bool:
     """Whether a text of 16 times the size takes less than 64 times the CPU time, by the best of three tries each.
 
-    With a time that grows with the square, it takes 256 times as long. `taken` is what the large text's first try took.
-    """
+    With a time that grows with the square, it takes 256 times as long. `taken` is what the large text's first try
+    took."""
     most = 64 * min(timed(*small)[1] for _ in range(3)) + LITTLE
     return taken < most or any(timed(*large)[1] < most for _ in range(2))
 
@@ -195,8 +196,7 @@ NESTED = {
 def test_nesting_of_any_kind_costs_no_more_than_its_length(language: str) -> None:
     """What is nested 4,000 deep, right or wrong in a language, takes 1 to 25 times as long as 4,000 plain lines.
 
-    Unbounded, Java's `arrows` take thousands of times as long, Python's `backslashes` hundreds.
-    """
+    Unbounded, Java's `arrows` take thousands of times as long, Python's `backslashes` hundreds."""
     lines = "x = 1;\n" * 4_000
     plain = min(timed(lines, halves(lines), language)[1] for _ in range(3))
     for name, nested in NESTED.items():
@@ -381,3 +381,10 @@ def test_parts_in_other_languages_are_looked_through_once(monkeypatch: pytest.Mo
     prune_lines(text, [1.0] * text.count("\n"), path="a.html")
     assert len(seen) > 100
     assert sum(seen) <= 3 * len(text)
+
+
+@pytest.mark.parametrize("text", ["", "a", "a\n", "a\r", "a\r\n", "a\n\n"])
+def test_a_parser_gets_whole_lines(text: str) -> None:
+    whole = parser_text(text)
+    assert whole.endswith((b"\n", b"\r")) == bool(text)
+    assert len(whole.splitlines()) == len(text.splitlines())

@@ -16,7 +16,18 @@ _TABLE = (Path(__file__).parent / "newest.txt").read_text(encoding="utf-8")
 SNIPPETS = [tuple(each.split("\n", 1)) for each in re.split(r"^=== ", _TABLE, flags=re.MULTILINE)[1:]]
 _SELECTIONS = 12
 _CLOSING = {")": "(", "]": "[", "}": "{"}
-_COMMENTS = {"py": "#", "sh": "#", "rb": "#", "ex": "#", "toml": "#", "tf": "#", "lua": "--", "css": "/*"}
+_COMMENTS = {
+    "py": "#",
+    "yaml": "#",
+    "sh": "#",
+    "rb": "#",
+    "ex": "#",
+    "toml": "#",
+    "tf": "#",
+    "lua": "--",
+    "css": "/*",
+}
+_COUNTED = {"svelte": (r"\{#\w", r"\{/\w"), "html": (r"<[a-z]", r"</[a-z]")}
 _TRIPLES = {"kt", "cs", "java", "swift", "scala", "dart", "ex", "toml"}
 _WORDS = {
     "rb": r"^\s*(?:def (?!.*\) = )|class |case |while |begin\b)|= if |\bdo \|",
@@ -32,6 +43,7 @@ def _bare(text: str, ending: str) -> str:
     kinds += [r'"""[\s\S]*?"""'] if ending in _TRIPLES else []
     kinds += [r'R"x\(.*?\)x"', r'r?#".*?"#', r"\\\\[^\n]*"]
     kinds += [r"~r/[^/]*/", r"/\[\{\(\]\\/v/v", r"%w\[[^\]]*\]"]
+    kinds += [r"(?m:^  - \|\n(?: {4}.*\n)+)", r"f\(x", r"'(?:[^'\n]|'')*'"] if ending == "yaml" else []
     kinds += [r"<<-EOT[\s\S]*?EOT"] if ending == "tf" else []
     kinds += [r"`[^`]*`"] if ending in {"go", "lua", "js", "ts"} else []
     kinds += [r'"(?:[^"\\\n]|\\.)*"', r"'(?:[^'\\\n]|\\.)'", r"'\w*'(?!\w)"]
@@ -61,8 +73,8 @@ def _fault(text: str, ending: str) -> str:
         except (tokenize.TokenError, IndentationError) as error:
             return str(error)
         return _unbalanced("".join(each.string for each in tokens if each.string in {*"()[]{}"}))
-    if ending == "svelte":
-        opened, closed = (len(re.findall(sign, text)) for sign in (r"\{#\w", r"\{/\w"))
+    if signs := _COUNTED.get(ending):
+        opened, closed = (len(re.findall(sign, text)) for sign in signs)
         return "" if opened == closed else f"{opened} blocks opened, {closed} closed"
     bare = _bare(text, ending)
     if (words := _WORDS.get(ending)) is not None:

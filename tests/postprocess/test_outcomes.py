@@ -1,7 +1,6 @@
 """What a tool's output says of how its run ended stays, whatever is asked and however little may be shown.
 
-Samples are as the tools print them. In front of a line, `s` marks a summary and `f` the head of a failure.
-"""
+Samples are as the tools print them. In front of a line, `s` marks a summary and `f` the head of a failure."""
 
 # ruff: noqa: RUF001 - signs are the tools' own
 from __future__ import annotations

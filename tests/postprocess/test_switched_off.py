@@ -1,8 +1,7 @@
 """A kept line of code that is switched off shows that it is: the lines that begin and end the block stay with it.
 
 `switched_off.txt` has a row for each way of each language: conditions that never hold, comments over several lines,
-texts that hold code.
-"""
+texts that hold code."""
 
 from __future__ import annotations
 

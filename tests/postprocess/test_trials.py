@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from time import monotonic
 
@@ -89,3 +92,27 @@ def test_a_trial_ends_with_the_time_of_its_caller() -> None:
     with ending_at(monotonic() + 0.05), pytest.raises(OutOfTimeError):
         pruned(LARGE)
     assert pruned(LARGE).note is None
+
+
+def test_a_process_that_is_held_ends() -> None:
+    held = "from lamr_postprocess import trials; trials.HELD_SECONDS = 0.5; trials._BEAT_SECONDS = 0.1;"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{held} trials.try_first(); sum(range(10**12))"],
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    assert done.returncode == -signal.SIGPROF
+    assert b"<module>" in done.stderr
+
+
+def test_a_process_that_only_works_long_goes_on() -> None:
+    works = "from lamr_postprocess import trials; trials.HELD_SECONDS = 0.1; trials._BEAT_SECONDS = 0.01;"
+    loop = "while time.process_time() < 1: sum(range(100))"
+    subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            f"import os, time; {works} os.cpu_count = lambda: 5; trials.try_first()\n{loop}",
+        ],
+        check=True,
+    )

@@ -1,8 +1,8 @@
 """A model repository small enough to build in milliseconds, whose every output can be computed by hand.
 
 The encoder is a real packed ONNX graph: a token's features depend on its id and its position *within its own
-sequence*, and the relevance on the sequence's sum, so that any mix-up between requests shows in the numbers.
-"""
+sequence*, and the relevance on the sequence's sum, so that any mix-up between requests shows in the
+numbers."""
 
 import hashlib
 import importlib.util
@@ -29,8 +29,7 @@ def packed_encoder(table: np.ndarray) -> onnx.ModelProto:
     """A graph from ids `[T]`, cu_seqlens `[B + 1]` and max_len `[L]` to fused `[T, D]` and relevance `[B, 1]`.
 
     fused_t = table[id_t] + position of t in its sequence / 100, and zero where the position is not below L;
-    relevance = sigmoid(mean of the sequence's first features).
-    """
+    relevance = sigmoid(mean of the sequence's first features)."""
     constants = {
         "table": table.astype(np.float32),
         "zero": np.array(0, np.int64),

@@ -21,8 +21,8 @@ def words() -> Vocabulary:
 def single_thread() -> Iterator[None]:
     """Compute as the processes do that tests start.
 
-    Several threads also wait for each other at every operation, which takes many times as long on a busy machine.
-    """
+    Several threads also wait for each other at every operation, which takes many times as long on a busy
+    machine."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield

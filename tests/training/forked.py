@@ -1,7 +1,7 @@
 """Processes that have imported what training needs: forked from one that imports it once, which takes seven seconds.
 
-They begin as processes do that are started anew: with none of the test's own objects, threads or open files.
-"""
+They begin as processes do that are started anew: with none of the test's own objects, threads or open
+files."""
 
 import os
 import resource
@@ -40,8 +40,7 @@ def training(folder: Path, settings: TrainingSettings, most: int = 0) -> BasePro
     """Start a process that trains a folder's `start` on its `data.npz`.
 
     Args:
-        most: how many bytes a file may have at most, if not 0.
-    """
+        most: how many bytes a file may have at most, if not 0."""
     process = forked().Process(target=_train, args=(folder, settings, most))
     process.start()
     return process

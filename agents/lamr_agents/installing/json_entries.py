@@ -1,8 +1,7 @@
 """Puts lamr's entry into a JSON file of settings and takes it out, and leaves every other character as it stands.
 
 The file may have comments, and a comma after the last part. It is read with the place of each part; nothing is written
-again from what was read.
-"""
+again from what was read."""
 
 from __future__ import annotations
 

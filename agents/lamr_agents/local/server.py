@@ -1,8 +1,7 @@
 """Answers hooks on a socket: one call a connection, a thread each, with one warm pruner behind them all.
 
 The socket lies in a folder where nobody else can put anything, and calls of other users aren't heard. A lock beside it
-makes sure that one server listens; it ends after a time without calls.
-"""
+makes sure that one server listens; it ends after a time without calls."""
 
 import contextlib
 import json

@@ -1,8 +1,7 @@
 """The record of decisions about tool results: which session saw which file, what was saved, what was read again.
 
 One SQLite file of the user's; old rows go. It holds no code. Each cut has a row in the table `cuts`, with the hidden
-lines' numbers and what later reads showed of them.
-"""
+lines' numbers and what later reads showed of them."""
 
 import contextlib
 import hashlib

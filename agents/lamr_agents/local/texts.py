@@ -1,8 +1,7 @@
 """The originals of what was pruned and lies in no file, such as a command's output, so that a range can be shown again.
 
 One SQLite file of the user's, limited in age and size; old texts go first. A text's key is made of its content, so that
-the same text always has the same key.
-"""
+the same text always has the same key."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Tools of the Model Context Protocol: read a file for a question, pack many, expand a cut, outline, search, prune.
 
 What a tool answers is text for a model, with the file's own line numbers. Errors that a caller can mend are answered as
-such.
-"""
+such."""
 
 from __future__ import annotations
 
@@ -75,8 +74,7 @@ def create_server(
         reach: the folders whose files may be read.
         make_pruner: gives the pruner; called in a thread, when a tool first needs it.
         using: which model ranks files of packs, and what keeps their indexes, as for `lamr_repositories.pack`.
-        effort, within: of each pruning, see `lamr_client.Pruner.prune`.
-    """
+        effort, within: of each pruning, see `lamr_client.Pruner.prune`."""
     warm = _Warm(make_pruner)
 
     @asynccontextmanager
@@ -194,8 +192,7 @@ class _Tools:
         Args:
             path: the file.
             question: what you want to know from it.
-            task: what the question serves, such as the issue you work on.
-        """
+            task: what the question serves, such as the issue you work on."""
         code = await asyncio.to_thread(self._reach.workspace(roots).read, path)
         result = await self._pruned(
             question,
@@ -226,8 +223,7 @@ class _Tools:
             question: what you want to know.
             max_tokens: of the answer.
             paths: files or folders to look in; everything without any.
-            task: what the question serves.
-        """
+            task: what the question serves."""
         workspace = self._reach.workspace(roots)
         using: Using = {**self._using, "task": task}
         return await asyncio.to_thread(packed, workspace, using, question, max_tokens, paths)
@@ -239,8 +235,7 @@ class _Tools:
         Args:
             path: the file.
             first: the first line, from 1.
-            last: the last line.
-        """
+            last: the last line."""
         code = await asyncio.to_thread(self._reach.workspace(roots).read, path)
         if not 1 <= first <= last:
             raise ToolError(f"lines {first}-{last}: lines count from 1, and a range goes upwards")
@@ -253,8 +248,7 @@ class _Tools:
         """Show the headers of a file's definitions, with comments for what is between them.
 
         Args:
-            path: the file.
-        """
+            path: the file."""
         code = await asyncio.to_thread(self._reach.workspace(roots).read, path)
         return (await asyncio.to_thread(outline_of, SourceFile(code, path, listed=False)))[0]
 
@@ -264,8 +258,7 @@ class _Tools:
 
         Args:
             pattern: the regular expression.
-            path: a file or folder; everything without one.
-        """
+            path: a file or folder; everything without one."""
         found, more = await asyncio.to_thread(self._reach.workspace(roots).search, pattern, path)
         lines = [f"{visible(each.path)}:{each.line}:{each.text}\n" for each in found]
         lines += [MORE_MATCHES] if more else []
@@ -278,8 +271,7 @@ class _Tools:
         Args:
             text: code, a log, or any other text.
             question: what you want to know from it.
-            path: a file name that tells the text's language.
-        """
+            path: a file name that tells the text's language."""
         result = await self._pruned(question, text, path=path or None)
         if isinstance(result, LamrError):
             return _not_pruned(result) + text

@@ -1,7 +1,6 @@
 """The files that a client's tools may read: those under the given folders, within the client's own roots.
 
-Links are followed before it is asked where a file lies.
-"""
+Links are followed before it is asked where a file lies."""
 
 import errno
 from collections.abc import Iterator, Sequence

@@ -1,8 +1,7 @@
 """Replays recorded sessions: what pruning would have saved, and what it would have cost.
 
 `recorded` finds and reads logs, `session` cuts the results of one and counts what came of it, `bill` turns tokens into
-money by a price table, and `report` writes a table, JSON and one HTML page.
-"""
+money by a price table, and `report` writes a table, JSON and one HTML page."""
 
 from lamr_agents.replay.bill import PriceError, PriceTable, bundled_prices, read_prices
 from lamr_agents.replay.recorded import LogError, NoSessionError, Recorded, Result, find_logs, record_of

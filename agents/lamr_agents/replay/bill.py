@@ -1,13 +1,11 @@
 """Turns tokens into money by a price table: what a session cost, and a text in its context from its first request on.
 
 A text is paid for once as new input and again, at the cache's price, in every later request, until the context is
-compacted. Only what the log itself says of its requests counts: a log without accounts has an empty bill.
-"""
+compacted. Only what the log itself says of its requests counts: a log without accounts has an empty bill."""
 
 from __future__ import annotations
 
 import importlib.resources
-import sys
 from bisect import bisect_right
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -15,15 +13,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from lamr_base.lazy import toml_parser
 from lamr_base.records import dataclass
 from lamr_client import InvalidInputError
 
 from lamr_agents.sessions import Request
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 COMPACTED = 0.5  # a request with less than this share of the context before it begins a new context
 CALL_OUTPUT = 150  # tokens that a model writes to ask for a range of a file
@@ -66,10 +60,10 @@ def bundled_prices() -> PriceTable:
 
 def read_prices(path: Path) -> PriceTable:
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = toml_parser().loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise PriceError(f"{path}: can't be read ({error.strerror or error})") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:  # of UTF-8 or TOML
         raise PriceError(f"{path}: not TOML ({error})") from error
     rows = table.get("price", [])
     if not isinstance(rows, list) or not rows:

@@ -2,8 +2,7 @@
 
 Nothing here depends on how a result is cut. As for hosts, a file counts as shown before if an earlier result that is
 still in the context showed it, and not just a range of it. Nothing is made up for a log that doesn't account for its
-requests: it has an empty bill, and one context from its beginning to its end.
-"""
+requests: it has an empty bill, and one context from its beginning to its end."""
 
 import contextlib
 import json

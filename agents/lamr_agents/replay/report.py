@@ -1,7 +1,6 @@
 """Writes a replay as a table for a terminal, as JSON, and as an HTML page on which each read can be opened.
 
-The interval of the net share draws whole sessions, with the logs of their sub-agents.
-"""
+The interval of the net share draws whole sessions, with the logs of their sub-agents."""
 
 import json
 import math

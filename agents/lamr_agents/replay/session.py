@@ -3,8 +3,8 @@
 *Regret* are lines that were cut and that the session later edited, quoted, or read again by range. Costs are counted as
 they would arise: where a later event needs lines that were cut and that nothing has shown since, the agent makes one
 more request just before it, which fetches the cuts that hold all lines that one request needs. From then on these are
-in the context, too. Nothing is fetched after the context was compacted, since the text would be gone anyway.
-"""
+in the context, too. Nothing is fetched after the context was compacted, since the text would be gone
+anyway."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace

@@ -3,8 +3,7 @@
 `events` reads a log by one of the tables of `formats`; `about` has a log's text, names its session and counts the
 tokens of each request. `tools` knows what tools and shell commands do to files, `shown` what their results show of one,
 and `notices` what hosts write around texts. `reads` finds the big reads of a session, with what was said and seen
-before each, and `uses` the lines of each that the session later needed.
-"""
+before each, and `uses` the lines of each that the session later needed."""
 
 from lamr_agents.sessions.about import About, Request, about_of, is_conversation, read_log, requests_of
 from lamr_agents.sessions.events import Event, LogFormat, events_of, read_events, read_records, recognize

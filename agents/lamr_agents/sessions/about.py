@@ -1,8 +1,7 @@
 """Reads the text of a log, and what it says of its session: name, folder, and the tokens of each request.
 
 What differs between hosts is a row of `ABOUT` and a `UsageRule`, tables like a `LogFormat`. A log is a file, or a
-folder: OpenHands keeps a file an event, and its accounts in another.
-"""
+folder: OpenHands keeps a file an event, and its accounts in another."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -2,8 +2,7 @@
 
 What differs between hosts is a `LogFormat`: where a log's records lie, and which parts of a record are words of the
 user, words of the assistant, a tool's call or its result. A *way* leads to those parts: keys joined by dots, of
-which one that ends on `[]` opens a list.
-"""
+which one that ends on `[]` opens a list."""
 
 import contextlib
 import json

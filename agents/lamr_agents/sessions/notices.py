@@ -1,8 +1,7 @@
 """Text that hosts add: notices of shortened outputs, and words around a user's own message.
 
 Two tables for all hosts; a row is a host's words by where they stand. The text around them is a file's or a user's, so
-that a notice counts only at the very beginning, at the very end, or once or twice in between.
-"""
+that a notice counts only at the very beginning, at the very end, or once or twice in between."""
 
 import re
 from collections.abc import Sequence

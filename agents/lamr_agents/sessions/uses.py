@@ -1,7 +1,6 @@
 """Finds the lines of a big read that the rest of its session edited, quoted, or read again by range.
 
-It compares words rather than line numbers, since edits in between move lines.
-"""
+It compares words rather than line numbers, since edits in between move lines."""
 
 import difflib
 import re

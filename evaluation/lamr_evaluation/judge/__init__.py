@@ -2,8 +2,7 @@
 
     judgement = judge(items, Bench(reader, pruners, (0.25,), count, cache))
 
-Importing this package loads neither torch nor the client of an endpoint.
-"""
+Importing this package loads neither torch nor the client of an endpoint."""
 
 from lamr_evaluation.judge.items import TASK_NAMES, Item, read_items
 from lamr_evaluation.judge.pruners import PRUNERS, Setup

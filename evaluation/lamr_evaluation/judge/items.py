@@ -2,8 +2,7 @@
 
 A file of items holds one JSON object a line. Three fields are enough for questions of a user's own: `query`, `answer`,
 and `code` or the `path` of a file. A row of `lamr eval` (`kept_frags` in place of an answer) asks where something must
-change. `make` makes items by rules.
-"""
+change. `make` makes items by rules."""
 
 import json
 from collections.abc import Callable

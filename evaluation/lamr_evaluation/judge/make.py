@@ -2,8 +2,7 @@
 
 What `lamr pack` leaves out is left out, and so are tests and very long files. Of files that are longer than a reader
 takes a window is shown, a run of lines around what the answer needs. A question with choices keeps only windows in
-which every choice stands, because otherwise the one that stands there would be the truth.
-"""
+which every choice stands, because otherwise the one that stands there would be the truth."""
 
 import bisect
 import hashlib
@@ -149,8 +148,7 @@ def make_items(
         progress: is told how many files were read.
 
     Raises:
-        DataError, RepositoryError: a source can't be read.
-    """
+        DataError, RepositoryError: a source can't be read."""
     wanted = options.tasks or MADE
     found: dict[str, list[Item]] = {task: [] for task in wanted}
     if _OF_FILES.keys() & found.keys():

@@ -2,8 +2,7 @@
 
 A pruner shows whole lines of an item's code within a number of the reader's tokens, markers included. LongCodeZip as
 published aims at rates and may exceed them. Here what its two stages choose goes first, then the rest of the functions
-that it took, then the other functions in the order of its ranking.
-"""
+that it took, then the other functions in the order of its ranking."""
 
 import hashlib
 import time

@@ -2,8 +2,7 @@
 
 vLLM, llama.cpp's server, Ollama, LiteLLM and hosted services speak the endpoint's protocol. A causal language model
 weighs the ends that the truth and its rivals are, and writes nothing, so a model of any size answers on any machine.
-Small models have small windows: a question that doesn't fit is refused.
-"""
+Small models have small windows: a question that doesn't fit is refused."""
 
 import hashlib
 import threading

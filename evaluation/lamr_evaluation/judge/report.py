@@ -1,8 +1,7 @@
 """A judgement's figures, and the tables, JSON and plot that show them.
 
 A difference is a mean over paired items. It shows with a chance of 80 % at a level of 5 % when it is 2.8 standard
-errors (1.96 + 0.84, the normal distribution's quantiles) from 0.
-"""
+errors (1.96 + 0.84, the normal distribution's quantiles) from 0."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 The rivals of a right choice are of the same file and kind as the truth, so that its form tells nothing. A hole is made
 only where the next line names something that the code names, but not the lines just above. A change is a commit's
-message, a file before it, and the lines that it changed.
-"""
+message, a file before it, and the lines that it changed."""
 
 import ast
 import re

@@ -1,8 +1,7 @@
 """One judgement: each item pruned by each pruner to each share of its tokens, asked, and graded.
 
 Answers are kept by content, on disk before the next is looked at; what is under way when a run ends is kept, too. So a
-run that was killed goes on where it was, and one with more items or pruners asks what is new alone.
-"""
+run that was killed goes on where it was, and one with more items or pruners asks what is new alone."""
 
 from __future__ import annotations
 
@@ -112,8 +111,8 @@ def judge(items: Sequence[Item], bench: Bench, *, dry_run: bool = False) -> Judg
         dry_run: whether to prune and foresee the cost alone.
 
     Raises:
-        ServerError: the reader, or a pruner's model, can't be asked at all; what was answered before is kept.
-    """
+        ServerError: the reader, or a pruner's model, can't be asked at all; what was answered before is
+            kept."""
     found = Judgement(items)
     found.shown = shown = dict(_all_shown(items, bench, found))
     questions = {

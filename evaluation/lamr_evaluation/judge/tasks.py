@@ -1,8 +1,7 @@
 """The tasks, as a table: how an item is asked in words and by likelihoods, and how each answer is graded.
 
 A chat is answered in words. A weighing is a text and ends for it, whose likelihoods are the answer. A task's first
-grade is the one that tables compare. All grades are from 0 to 1, and none asks a model.
-"""
+grade is the one that tables compare. All grades are from 0 to 1, and none asks a model."""
 
 from __future__ import annotations
 

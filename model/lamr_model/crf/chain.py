@@ -6,8 +6,7 @@ J = A[0,0] + A[1,1] - A[0,1] - A[1,0]. A linear-chain CRF is therefore
     score(y) = base + Σ_i h_i y_i + J Σ_{i>1} y_{i-1} y_i
 
 and everything asked of it depends on the fields h and the coupling J; base, the score of pruning everything, is a
-constant of the sequence.
-"""
+constant of the sequence."""
 
 from __future__ import annotations
 
@@ -23,21 +22,14 @@ from lamr_model.crf.maps import MOST_POTENTIAL
 
 @dataclass(frozen=True)
 class Packing:
-    """Sequences that lie end to end.
+    """Sequences that lie end to end."""
 
-    Attributes:
-        cu_seqlens: int64 [B+1], starts at 0, strictly increasing, ends at T.
-    """
-
-    cu_seqlens: npt.NDArray[np.int64]
+    cu_seqlens: npt.NDArray[np.int64]  # [B+1], starts at 0, strictly increasing, ends at T
 
     @classmethod
     def of(cls, cu_seqlens: npt.ArrayLike, tokens: int) -> Packing:
-        """Check `cu_seqlens` against T = `tokens`.
-
-        Raises:
-            ValueError: not integers of rank 1, doesn't run from 0 to T, or holds an empty sequence.
-        """
+        """Check `cu_seqlens` against T = `tokens`. Raises `ValueError`: not integers of rank 1, doesn't run from 0 to
+        T, or holds an empty sequence."""
         ends = np.asarray(cu_seqlens)
         if ends.ndim != 1 or ends.size < 2 or not np.issubdtype(ends.dtype, np.integer):
             raise ValueError(
@@ -88,8 +80,7 @@ class LinearChainCrf:
 
     Raises:
         ValueError: a wrong shape, or a potential that isn't finite or exceeds ±32768: a broken
-            checkpoint.
-    """
+            checkpoint."""
 
     transitions: Array
     start: Array
@@ -111,25 +102,15 @@ class LinearChainCrf:
 
 @dataclass(frozen=True)
 class Chain:
-    """The chains of a packed batch.
+    """The chains of a packed batch."""
 
-    Attributes:
-        fields: float64 [T], h.
-        coupling: J. Positive where neighbours attract each other.
-        packing: where the chains begin and end.
-    """
-
-    fields: npt.NDArray[np.float64]
-    coupling: float
-    packing: Packing
+    fields: npt.NDArray[np.float64]  # [T], h
+    coupling: float  # J. Positive where neighbours attract each other.
+    packing: Packing  # where the chains begin and end
 
     @classmethod
     def of(cls, emissions: Array, packing: Packing, crf: LinearChainCrf) -> Chain:
-        """From emissions [T, 2].
-
-        Raises:
-            ValueError: an emission is NaN or infinite.
-        """
+        """From emissions [T, 2]. Raises `ValueError`: an emission is NaN or infinite."""
         transitions, start, end = (part.astype(np.float64) for part in (crf.transitions, crf.start, crf.end))
         after_prune = transitions[0, 1] - transitions[0, 0]
         before_prune = transitions[1, 0] - transitions[0, 0]

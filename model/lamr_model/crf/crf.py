@@ -14,8 +14,7 @@ kept if d_i >= 0, pruned if d_i < -J, and in between takes the label of its succ
 multiples of 2^-28 nats. All sums are then exact in float64, so the order in which maps are composed, and thus where a
 sequence lies in its batch, can't change a label; and a tie is a tie.
 
-All of it computes in float64. Marginals are float64 for float64 emissions, else float32.
-"""
+All of it computes in float64. Marginals are float64 for float64 emissions, else float32."""
 
 from collections.abc import Sequence
 
@@ -53,8 +52,7 @@ def viterbi(emissions: Array, cu_seqlens: npt.ArrayLike, crf: LinearChainCrf) ->
         crf: its potentials.
 
     Raises:
-        ValueError: shapes that don't fit, empty sequences, NaN or infinite emissions.
-    """
+        ValueError: shapes that don't fit, empty sequences, NaN or infinite emissions."""
     return best_labels(_chain(emissions, cu_seqlens, crf))
 
 
@@ -123,8 +121,7 @@ def expectations(chain: Chain) -> tuple[float, Floats, float]:
 
     Returns:
         Σ log Z over the labelings that prune everything; and its derivatives by fields and coupling: P(y_i = keep),
-        [T], and Σ P(y_{i-1} = y_i = keep).
-    """
+        [T], and Σ P(y_{i-1} = y_i = keep)."""
     forward, keep = _both_ways(chain)
     ahead, last = forward + chain.fields, chain.packing.last
     pairs = (np.roll(keep, -1) * sigmoid(ahead + chain.coupling))[~last].sum()

@@ -1,8 +1,7 @@
 """From the encoder's fused states to decisions: heads, gate, and CRFs over a packed batch.
 
 LayerNorm → Linear → GELU → Linear give each rubric's emissions, a softmax gate mixes them, and the fused CRF decides
-(LaMR paper, section 3.2).
-"""
+(LaMR paper, section 3.2)."""
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +24,7 @@ class Decoded:
         keep_prob: float32 [T], marginal probability of keep under the fused CRF.
         margin: float32 [T], fused emission of keep minus that of prune.
         rubric_prob: float32 [T, K], each rubric's own CRF marginal; None unless asked for.
-        gate: float32 [T, K], each rubric's weight; None unless asked for.
-    """
+        gate: float32 [T, K], each rubric's weight; None unless asked for."""
 
     keep: Array
     keep_prob: Array
@@ -59,8 +57,7 @@ class Decoder:
             want_rubrics: also compute `rubric_prob` and `gate`.
 
         Raises:
-            ValueError: shapes that don't fit, an empty sequence, states that aren't finite.
-        """
+            ValueError: shapes that don't fit, an empty sequence, states that aren't finite."""
         emissions, gate = self.emissions(fused)
         packing = Packing.of(cu_seqlens, int(emissions.shape[0]))
         mixed = _mixed(emissions, gate)
@@ -82,8 +79,7 @@ class Decoder:
             emissions, gate: what `emissions` returned of all its tokens.
 
         Raises:
-            ValueError: an empty sequence, emissions that aren't finite.
-        """
+            ValueError: an empty sequence, emissions that aren't finite."""
         count = int(emissions.shape[0])
         packing = Packing.of([0, count], count)
         fused = Chain.of(_mixed(emissions, gate), packing, self._fused_crf)
@@ -92,11 +88,8 @@ class Decoder:
         return keep, np.stack(rubrics, axis=1)
 
     def emissions(self, fused: Array) -> tuple[Array, Array]:
-        """Each rubric's emissions [T, K, 2] and the gate [T, K], float32, from `fused` [T, D].
-
-        Raises:
-            ValueError: `fused` has another shape.
-        """
+        """Each rubric's emissions [T, K, 2] and the gate [T, K], float32, from `fused` [T, D]. Raises `ValueError`:
+        `fused` has another shape."""
         D, K = self.weights.fused_size, self.weights.rubrics
         if fused.ndim != 2 or fused.shape[1] != D:
             raise ValueError(

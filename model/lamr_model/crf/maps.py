@@ -11,8 +11,8 @@ composition and stays in range as it composes, so nothing has to be renormalized
     └── LabelMaps   Viterbi's backtrace: a label as a function of the next one
 
 Arrays are [..., T], one map an entry. Since maps compose associatively, the states between them follow from a prefix
-scan: the states before pairs of maps, then those inside the pairs (Ladner & Fischer 1980). O(T) work, O(log T) steps.
-"""
+scan: the states before pairs of maps, then those inside the pairs (Ladner & Fischer 1980). O(T) work, O(log T)
+steps."""
 
 from __future__ import annotations
 
@@ -45,8 +45,7 @@ class Maps(ABC):
     """Some maps of one family.
 
     Attributes:
-        arrays: the family's parameters, each with one entry a map on its last axis.
-    """
+        arrays: the family's parameters, each with one entry a map on its last axis."""
 
     def __init__(self, *arrays: Array) -> None:
         self.arrays = arrays
@@ -68,8 +67,7 @@ class OddsMaps(Maps):
     """x -> (x·tilt·ends[1] + ends[0]) / (x·tilt + 1): a 2x2 matrix of the forward recursion, up to scale.
 
     `arrays` are ends [2, ...], images of 0 and of infinity, within e^±`MOST_LOG_ODDS`, and tilt [...], within
-    e^±300; float64.
-    """
+    e^±300; float64."""
 
     def then(self, later: OddsMaps) -> OddsMaps:
         (ends, tilt), (later_ends, later_tilt) = self.arrays, later.arrays
@@ -100,8 +98,7 @@ class LogMaps(Maps):
         """The next state, and log(1 + odds·tilt).
 
         Written as a mixture of the two ends whose weights are taken from the larger side: ends must not be
-        lost beside a tilt of 1e10.
-        """
+        lost beside a tilt of 1e10."""
         ends, tilt = self.arrays
         ahead = state + tilt
         rest = np.log1p(np.exp(-np.abs(ahead)))
@@ -114,8 +111,7 @@ class ClampMaps(Maps):
     """x -> min(max(x + shift, ends[0]), ends[1]), in whole numbers.
 
     `arrays` are ends [2, ...], whole numbers within 2^48, ends[0] <= ends[1], and shift [...], whole numbers within
-    ±`MOST_SHIFT`; float64.
-    """
+    ±`MOST_SHIFT`; float64."""
 
     def then(self, later: ClampMaps) -> ClampMaps:
         (ends, shift), (_, later_shift) = self.arrays, later.arrays

@@ -1,8 +1,7 @@
 """The decoder's weights and their file, `decoder.npz`.
 
 Knows names, shapes and the file format (docs/architecture.md, "Decoder weights"); what is computed with the
-arrays is `lamr_model.crf.decoder`.
-"""
+arrays is `lamr_model.crf.decoder`."""
 
 from __future__ import annotations
 
@@ -54,8 +53,7 @@ class DecoderWeights:
         fused_crf_transitions, fused_crf_start, fused_crf_end: [2, 2], [2], [2].
 
     Raises:
-        DecoderWeightsError: shapes that don't fit together, another dtype than a float, NaN or infinity.
-    """
+        DecoderWeightsError: shapes that don't fit together, another dtype than a float, NaN or infinity."""
 
     norm_weight: Array
     norm_bias: Array
@@ -126,11 +124,8 @@ class DecoderWeights:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> DecoderWeights:
-        """Read `decoder.npz` into numpy arrays; pickled content is refused.
-
-        Raises:
-            DecoderWeightsError: missing, unreadable, truncated, arrays missing or unknown, or as the class says.
-        """
+        """Read `decoder.npz` into numpy arrays; pickled content is refused. Raises `DecoderWeightsError`: missing,
+        unreadable, truncated, arrays missing or unknown, or as the class says."""
         arrays = _read(Path(path))
         if missing := sorted(_NAMES.values() - arrays.keys()):
             raise DecoderWeightsError(f"{path}: {', '.join(missing)} missing; {_REMEDY}", path=path)
@@ -144,11 +139,8 @@ class DecoderWeights:
             raise DecoderWeightsError(f"{path}: {error}", path=path) from error
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write `decoder.npz`; an existing file is replaced whole or not at all.
-
-        Raises:
-            OSError: the folder can't be written.
-        """
+        """Write `decoder.npz`; an existing file is replaced whole or not at all. Raises `OSError`: the folder can't
+        be written."""
         arrays = {name: getattr(self, field) for field, name in _NAMES.items()}
         from lamr_base.private_files import replaced  # noqa: PLC0415  # a process that only reads needs none of it
 

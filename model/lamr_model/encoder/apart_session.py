@@ -1,7 +1,7 @@
 """`ApartSession`: an encoder that reads query and code apart, and each part once for as long as it is kept.
 
-It takes an onnxruntime session's place: the same inputs give the same outputs, whether parts were kept or not.
-"""
+It takes an onnxruntime session's place: the same inputs give the same outputs, whether parts were kept or
+not."""
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
@@ -30,8 +30,7 @@ class ApartSession:
             part: gives the session that reads parts; it is called when a part is to be read.
             fusion: the session that brings parts together; its inputs and outputs, less the states, are the encoder's.
             spec: names the model, and where a query ends.
-            kept: is looked up and filled, and closed with the session.
-        """
+            kept: is looked up and filled, and closed with the session."""
         self._part, self._fusion, self._spec, self._kept = part, fusion, spec, kept
         self._width = next(int(node.shape[1]) for node in fusion.get_inputs() if node.name == STATES)
 
@@ -41,8 +40,7 @@ class ApartSession:
         Args:
             outputs: names of the encoder's outputs.
             feed: a packed batch (`packed_batch.encoder_feed`).
-            options: onnxruntime's `RunOptions`.
-        """
+            options: onnxruntime's `RunOptions`."""
         bounds = itertools.pairwise(feed[CU_SEQLENS].tolist())
         parts = [part for first, last in bounds for part in self.parts(feed[INPUT_IDS][first:last])]
         keys = [self._key(part) for part in parts]

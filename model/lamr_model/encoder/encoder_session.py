@@ -1,7 +1,6 @@
 """Opens the ONNX files of an encoder for use in this process.
 
-Below the serving packages, only this module uses onnxruntime, which it imports when a file is opened.
-"""
+Below the serving packages, only this module uses onnxruntime, which it imports when a file is opened."""
 
 import functools
 from collections.abc import Sequence
@@ -40,8 +39,7 @@ def open_encoder(
 
     Raises:
         ModelMismatchError: a file is missing, damaged or another model's.
-        MissingPackageError: onnxruntime isn't installed, or lacks a provider.
-    """
+        MissingPackageError: onnxruntime isn't installed, or lacks a provider."""
     try:
         onnxruntime = import_onnxruntime()
     except ImportError as error:
@@ -90,11 +88,8 @@ def open_encoder(
 
 
 def _check(session: Any, file: Path, inputs: Sequence[str], outputs: Sequence[str]) -> None:
-    """Check that a session takes and gives what it must.
-
-    Raises:
-        ModelMismatchError: it is another model's.
-    """
+    """Check that a session takes and gives what it must. Raises `ModelMismatchError`: it is another
+    model's."""
     taken = {node.name for node in session.get_inputs()}
     given = {node.name for node in session.get_outputs()}
     if taken != set(inputs) or not given >= set(outputs):

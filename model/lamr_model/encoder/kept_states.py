@@ -25,12 +25,8 @@ class KeptStates:
     """States by the tokens of their part; those that were used least lately go first. Threads may share it."""
 
     def __init__(self, most_bytes: int = MOST_BYTES, file: Path | None = None) -> None:
-        """Keep nothing yet.
-
-        Args:
-            most_bytes: of all states together in memory; 0 keeps nothing.
-            file: an SQLite file that keeps them for other processes, too; it is written when this is closed.
-        """
+        """Keep nothing yet. `most_bytes`: of all states together in memory; 0 keeps nothing. `file`: an SQLite file
+        that keeps them for other processes, too; it is written when this is closed."""
         self._most, self._bytes = most_bytes, 0
         self._states: OrderedDict[bytes, States] = OrderedDict()
         self._lock = threading.Lock()
@@ -51,12 +47,8 @@ class KeptStates:
         return key in self._states or key.hex() in self._on_disk
 
     def find(self, parts: Mapping[bytes, NDArray[np.int64]], width: int) -> dict[bytes, States]:
-        """Return the states float16 [t, width] of those parts that are kept.
-
-        Args:
-            parts: tokens int64 [t] by their key.
-            width: of a token's states; what has another one, or isn't finite, isn't what was kept.
-        """
+        """Return the states float16 [t, width] of those parts that are kept. `parts`: tokens int64 [t] by their key.
+        `width`: of a token's states; what has another one, or isn't finite, isn't what was kept."""
         with self._lock:
             found = {key: self._states[key] for key in parts if key in self._states}
             for key in found:

@@ -1,8 +1,7 @@
 """`LocalModel`: the model of a repository, run in this process with onnxruntime and `lamr_model.crf`.
 
 It has Triton's encoder and decoder, and so gives the same answers. The client prunes with it when no server is named,
-and training fits scorings on it.
-"""
+and training fits scorings on it."""
 
 import itertools
 from collections.abc import Sequence
@@ -25,8 +24,7 @@ from lamr_model.names import DECODER, ENCODER, ENCODER_OUTPUTS, ONNX_FILE, WEIGH
 class LocalModel:
     """One onnxruntime session and one decoder.
 
-    A run uses all the CPUs that it may, so threads should take turns.
-    """
+    A run uses all the CPUs that it may, so threads should take turns."""
 
     def __init__(  # noqa: PLR0913  # keyword-only, each with a default
         self,
@@ -50,8 +48,7 @@ class LocalModel:
 
         Raises:
             ModelMismatchError: a file is missing or broken.
-            MissingPackageError: onnxruntime isn't installed.
-        """
+            MissingPackageError: onnxruntime isn't installed."""
         weights = weights or DecoderWeights.load(version_folder(repository, DECODER) / WEIGHTS_FILE)
         self._decoder = Decoder(weights)
         encoder = version_folder(repository, ENCODER) / ONNX_FILE
@@ -64,11 +61,8 @@ class LocalModel:
         return cut_by_tokens([len(request.input_ids) for request in requests], self._max_batch_tokens)
 
     def infer_many(self, requests: Sequence[ChunkRequest]) -> list[ChunkResult]:
-        """Return the answers to any number of requests, in their order.
-
-        Raises:
-            ServerError, ModelMismatchError: see `run`.
-        """
+        """Return the answers to any number of requests, in their order. Raises `ServerError`, `ModelMismatchError`:
+        see `run`."""
         results: dict[int, ChunkResult] = {}
         for batch in self.batches(requests):
             results.update(zip(batch, self.run([requests[place] for place in batch]), strict=True))
@@ -91,8 +85,7 @@ class LocalModel:
         Raises:
             ServerError: onnxruntime failed.
             ModelMismatchError: the decoder isn't this encoder's.
-            ClosedError: the model is closed.
-        """
+            ClosedError: the model is closed."""
         return self._decode(requests, *self.encode(requests))
 
     def encode(
@@ -106,8 +99,7 @@ class LocalModel:
 
         Raises:
             ServerError: onnxruntime failed.
-            ClosedError: the model is closed.
-        """
+            ClosedError: the model is closed."""
         if self._session is None:
             raise ClosedError("this model is closed; load it again")
         lengths = [len(request.input_ids) for request in requests]

@@ -1,7 +1,6 @@
 """Packed batches: sequences end to end, without padding, as the encoder reads them and as their code is decoded.
 
-On a server, Triton itself makes the same inputs from `config.pbtxt`.
-"""
+On a server, Triton itself makes the same inputs from `config.pbtxt`."""
 
 from collections.abc import Sequence
 
@@ -18,15 +17,9 @@ def sequence_bounds(lengths: Sequence[int]) -> NDArray[np.int64]:
 
 
 def encoder_feed(sequences: Sequence[NDArray[np.int64]]) -> dict[str, NDArray[np.generic]]:
-    """The encoder's inputs for one batch, by name.
-
-    Args:
-        sequences: token ids, int64 `[t]` each; at least one sequence, and none of them empty.
-
-    Returns:
-        `input_ids` int64 `[T]`, `cu_seqlens` int32 `[B + 1]`, and `max_len` float32 `[L]`, where L is the longest
-        sequence's length; only the shape of `max_len` is read.
-    """
+    """The encoder's inputs for one batch, by name. `sequences`: token ids, int64 `[t]` each; at least one sequence,
+    and none of them empty. Returns `input_ids` int64 `[T]`, `cu_seqlens` int32 `[B + 1]`, and `max_len` float32
+    `[L]`, where L is the longest sequence's length; only the shape of `max_len` is read."""
     lengths = [len(ids) for ids in sequences]
     return {
         INPUT_IDS: np.concatenate(sequences),
@@ -46,8 +39,7 @@ def code_states(
         spans: first and one-past-last code token of each, counted within the sequence.
 
     Returns:
-        float32 `[m, D]`, and the bounds int64 `[B + 1]` of the sequences within it.
-    """
+        float32 `[m, D]`, and the bounds int64 `[B + 1]` of the sequences within it."""
     starts = sequence_bounds(lengths)[:-1].tolist()
     parts = [fused[start + first : start + last] for start, (first, last) in zip(starts, spans, strict=True)]
     return np.concatenate(parts), sequence_bounds([len(part) for part in parts])
@@ -64,8 +56,7 @@ def cut_by_tokens(lengths: Sequence[int], max_tokens: int) -> list[list[int]]:
         max_tokens: of one batch.
 
     Returns:
-        the places in `lengths` of the sequences of each batch.
-    """
+        the places in `lengths` of the sequences of each batch."""
     batches: list[list[int]] = []
     for place in sorted(range(len(lengths)), key=lengths.__getitem__):
         if not batches or (len(batches[-1]) + 1) * lengths[place] > max_tokens:

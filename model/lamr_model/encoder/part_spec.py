@@ -1,7 +1,6 @@
 """`PartSpec`: what belongs to the two graphs of an encoder that reads query and code apart (`parts.json`).
 
-Triton's processes read it, so it imports little.
-"""
+Triton's processes read it, so it imports little."""
 
 from __future__ import annotations
 
@@ -22,15 +21,10 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class PartSpec:
-    """The file that the graphs take their weights from, and where a query ends.
+    """The file that the graphs take their weights from, and where a query ends."""
 
-    Attributes:
-        model_sha256: the digest of `model.onnx`, whose places the graphs name.
-        separator: the token that ends a sequence's first part, the query's; the rest is the second.
-    """
-
-    model_sha256: str
-    separator: int
+    model_sha256: str  # the digest of `model.onnx`, whose places the graphs name
+    separator: int  # the token that ends a sequence's first part, the query's; the rest is the second
 
     def __post_init__(self) -> None:
         if not (isinstance(self.model_sha256, str) and isinstance(self.separator, int)):
@@ -43,11 +37,8 @@ class PartSpec:
 
     @classmethod
     def load(cls, folder: Path) -> PartSpec | None:
-        """Return what a folder with a `model.onnx` says of its parts; None where the encoder is one graph.
-
-        Raises:
-            ModelMismatchError: the file is damaged, or `model.onnx` isn't the one that it was written for.
-        """
+        """Return what a folder with a `model.onnx` says of its parts; None where the encoder is one graph. Raises
+        `ModelMismatchError`: the file is damaged, or `model.onnx` isn't the one that it was written for."""
         path = folder / PARTS_FILE
         try:
             data = json.loads(read_regular(path))

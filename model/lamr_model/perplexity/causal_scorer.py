@@ -1,7 +1,6 @@
 """`CausalScorer`: what gives the log-probability of each token of a text, given those before it.
 
-One interface, wherever the model runs.
-"""
+One interface, wherever the model runs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,27 +18,18 @@ IntArray = NDArray[np.int64]
 
 
 class CausalScorer(Protocol):
-    """A causal language model, as far as perplexities and likelihoods need it.
+    """A causal language model, as far as perplexities and likelihoods need it."""
 
-    Attributes:
-        name: what people call the model.
-        key: names the model's weights and how they are run, so that answers may be kept; None where they may not.
-        max_tokens: the longest sequence that the model takes.
-    """
-
-    name: str
+    name: str  # what people call the model
+    # names the model's weights and how they are run, so that answers may be kept; None where they may not
     key: str | None
-    max_tokens: int
+    max_tokens: int  # the longest sequence that the model takes
 
     def encode(self, text: str) -> IntArray:
         """Return a text's token ids, int64 `[t]`.
 
-        Special tokens that the model puts around every text are among them; those that the text itself spells are read
-        as plain text.
-
-        Raises:
-            ServerError, ModelMismatchError: the model failed.
-        """
+        Special tokens that the model puts around every text are among them; those that the text itself spells are
+        read as plain text. Raises `ServerError`, `ModelMismatchError`: the model failed."""
         ...
 
     def log_probs(
@@ -60,19 +50,14 @@ class CausalScorer(Protocol):
 
         Raises:
             InvalidInputError: a sequence is empty or too long, or an id isn't in the vocabulary.
-            ServerError, ModelMismatchError: the model failed.
-        """
+            ServerError, ModelMismatchError: the model failed."""
         ...
 
 
 class Tokenized:
-    """`CausalScorer.encode` by a `tokenizers.Tokenizer`.
+    """`CausalScorer.encode` by a `tokenizers.Tokenizer`."""
 
-    Attributes:
-        tokenizer: the model's own; see `causal_tokenizer`.
-    """
-
-    tokenizer: Tokenizer
+    tokenizer: Tokenizer  # the model's own; see `causal_tokenizer`
 
     def encode(self, text: str) -> IntArray:
         """See `CausalScorer.encode`."""
@@ -92,11 +77,8 @@ def only_asked(
 
 
 def causal_tokenizer(file: Path) -> Tokenizer:
-    """Read a causal model's `tokenizer.json`; see `tokenizer_of`.
-
-    Raises:
-        ModelMismatchError: the file is missing or no tokenizer.
-    """
+    """Read a causal model's `tokenizer.json`; see `tokenizer_of`. Raises `ModelMismatchError`: the file is missing or
+    no tokenizer."""
     try:
         content = read_regular(file, MOST_TOKENIZER_BYTES)
     except OSError as error:
@@ -108,15 +90,8 @@ def tokenizer_of(content: bytes, source: str) -> Tokenizer:
     """Read the content of a causal model's `tokenizer.json`, without truncation and padding.
 
     Special tokens that the file puts before every text (a beginning of text) are added; those that the text itself
-    spells are read as plain text.
-
-    Args:
-        content: the file's bytes.
-        source: the file or server that they come from, for errors.
-
-    Raises:
-        ModelMismatchError: it is no tokenizer.
-    """
+    spells are read as plain text. `source`: the file or server that they come from, for errors. Raises
+    `ModelMismatchError`: it is no tokenizer."""
     try:
         tokenizer = parse_tokenizer(content.decode("utf-8"))
     except ValueError as error:
@@ -137,13 +112,11 @@ def check_sequences(sequences: Sequence[IntArray], max_tokens: int, vocabulary: 
     """Check what a scorer is asked.
 
     Args:
-        sequences: token ids.
         max_tokens: the longest that a sequence may be.
         vocabulary: the number of token ids; None where it isn't known.
 
     Raises:
-        InvalidInputError: a sequence is empty or too long, or an id isn't in the vocabulary.
-    """
+        InvalidInputError: a sequence is empty or too long, or an id isn't in the vocabulary."""
     for ids in sequences:
         if not 1 <= len(ids) <= max_tokens:
             raise InvalidInputError(

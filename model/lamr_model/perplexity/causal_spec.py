@@ -1,8 +1,7 @@
 """`CausalSpec`: what a client must know about a served causal language model, and the form in which it gets it.
 
 In a model repository it is the file `lamr.json` beside the tokenizer. The model's configuration carries both as well,
-so that a client needs no file of the model, but its server's address.
-"""
+so that a client needs no file of the model, but its server's address."""
 
 from __future__ import annotations
 
@@ -37,8 +36,7 @@ class CausalSpec:
         tokenizer_sha256: the digest of its `tokenizer.json`.
 
     Raises:
-        ValueError: a number is too small.
-    """
+        ValueError: a number is too small."""
 
     name: str
     version: str
@@ -65,16 +63,8 @@ class CausalSpec:
 
     @classmethod
     def from_json(cls, text: str, source: str = SPEC_FILE) -> CausalSpec:
-        """Read a spec.
-
-        Args:
-            text: the file's text.
-            source: the file or server that it comes from, for errors.
-
-        Raises:
-            ModelMismatchError: the text isn't JSON, has another format number, or a field is missing, unknown or of
-                another type.
-        """
+        """Read a spec. `source`: the file or server that it comes from, for errors. Raises `ModelMismatchError`: the
+        text isn't JSON, has another format number, or a field is missing, unknown or of another type."""
         try:
             data = json.loads(text)
             if (number := data.pop("format")) != FORMAT:
@@ -92,11 +82,8 @@ def causal_files(repository: Path) -> Path:
 
 
 def load_causal_spec(repository: Path) -> CausalSpec:
-    """Read `lamr_perplexity/1/lamr.json` of a model repository.
-
-    Raises:
-        ModelMismatchError: the file is missing or unreadable as a spec.
-    """
+    """Read `lamr_perplexity/1/lamr.json` of a model repository. Raises `ModelMismatchError`: the file is missing or
+    unreadable as a spec."""
     path = causal_files(repository) / SPEC_FILE
     try:
         text = read_regular(path).decode("utf-8")
@@ -113,16 +100,8 @@ def to_parameter(tokenizer: bytes) -> str:
 
 
 def from_parameter(text: str, spec: CausalSpec, source: str) -> bytes:
-    """Return the content of the `tokenizer.json` that a configuration carries.
-
-    Args:
-        text: the parameter.
-        spec: of the same model.
-        source: the server or file that it comes from, for errors.
-
-    Raises:
-        ModelMismatchError: it isn't the spec's tokenizer.
-    """
+    """Return the content of the `tokenizer.json` that a configuration carries. `source`: the server or file that it
+    comes from, for errors. Raises `ModelMismatchError`: it isn't the spec's tokenizer."""
     try:
         content = zlib.decompressobj().decompress(
             base64.b64decode(text, validate=True), MOST_SERVED_TOKENIZER_BYTES

@@ -1,8 +1,7 @@
 """How likely texts are after a prefix, by a causal language model: what a reader is asked that only scores.
 
 The prefix and a text are encoded together, as the model would read them. A token that holds the end of the prefix and
-the beginning of the text belongs to the prefix.
-"""
+the beginning of the text belongs to the prefix."""
 
 from collections.abc import Sequence
 
@@ -24,15 +23,11 @@ class Ask:
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """How likely one text is.
+    """How likely one text is."""
 
-    Attributes:
-        log_probs: float32 `[n]`, the natural logarithm of the probability of each of the text's n tokens.
-        cut: how many of the prefix's first tokens didn't fit into the model's window.
-    """
-
+    # `[n]`, the natural logarithm of the probability of each of the text's n tokens
     log_probs: NDArray[np.float32]
-    cut: int
+    cut: int  # how many of the prefix's first tokens didn't fit into the model's window
 
     @property
     def tokens(self) -> int:
@@ -57,16 +52,13 @@ def continuations(scorer: CausalScorer, asks: Sequence[Ask]) -> list[list[Scored
     loses its beginning for all of them.
 
     Args:
-        scorer: the model.
-        asks: the questions.
 
     Returns:
         what is known of each text of each question.
 
     Raises:
         InvalidInputError: a text has no token of its own, or doesn't fit into the window by itself.
-        ServerError, ModelMismatchError: see `CausalScorer.log_probs`.
-    """
+        ServerError, ModelMismatchError: see `CausalScorer.log_probs`."""
     encoded = [_encoded(scorer, ask) for ask in asks]
     flat = [each for question in encoded for each in question]
     scored = iter(scorer.log_probs([ids for ids, *_ in flat], [first for _, first, _ in flat]))

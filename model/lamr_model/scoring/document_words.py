@@ -1,8 +1,8 @@
 """`DocumentWords`: which terms the lines of a document have, how rare they are, and where names are defined.
 
 A name is defined by the first line that has it and heads other lines, or else by the first line that has it. That holds
-for most languages and needs no grammar. The module knows words and layouts; it knows no query and no weights.
-"""
+for most languages and needs no grammar. The module knows words and layouts; it knows no query and no
+weights."""
 
 from __future__ import annotations
 
@@ -24,31 +24,19 @@ MOST_USES, LEAST_LETTERS = 30, 5
 
 @dataclass(frozen=True, eq=False)
 class DocumentWords:
-    """The terms of L lines.
+    """The terms of L lines."""
 
-    Attributes:
-        layout: the lines.
-        terms: the T distinct terms.
-        term, line: int64 [n], which term stands in which line, without repeats; ascending by term, then by line.
-        count: int64 [n], how often it stands there.
-        lengths: float64 [L], how many terms of any kind each line has.
-    """
-
-    layout: LineLayout
-    terms: tuple[str, ...]
+    layout: LineLayout  # the lines
+    terms: tuple[str, ...]  # the T distinct terms
+    # term, line: [n], which term stands in which line, without repeats; ascending by term, then by line
     term: NDArray[np.int64]
     line: NDArray[np.int64]
-    count: NDArray[np.int64]
-    lengths: Float64Array
+    count: NDArray[np.int64]  # [n], how often it stands there
+    lengths: Float64Array  # [L], how many terms of any kind each line has
 
     @classmethod
     def of(cls, index: TermIndex, layout: LineLayout) -> DocumentWords:
-        """Read the terms of a text's lines.
-
-        Args:
-            index: the terms.
-            layout: the lines.
-        """
+        """Read the terms of a text's lines."""
         terms, term, line = index.occurrences()
         lines = max(1, len(layout.blank))
         pairs, count = np.unique(term * lines + line, return_counts=True)

@@ -7,8 +7,7 @@ the query's words in the lines around it. A word is rare when few lines of this 
 A query may be code itself: whoever completes code asks with the lines above the hole. Code repeats itself, so the lines
 behind those that resemble the query's last ones tell how it goes on, though they share few words with it
 (repository-level completion retrieves such windows: Zhang et al. 2023, RepoCoder). The module knows words and lines; it
-knows no tokens and no model.
-"""
+knows no tokens and no model."""
 
 import numpy as np
 from lamr_base.arrays import Float64Array
@@ -35,8 +34,7 @@ class LexicalViews:
         windows: BM25 of the windows that hold the line.
         around: the rarity of the query's words in the lines around it.
         passages: BM25 of the line's block.
-        own: the rarity of the query's words in the line itself.
-    """
+        own: the rarity of the query's words in the line itself."""
 
     windows: Float64Array
     around: Float64Array
@@ -50,12 +48,8 @@ class LexicalViews:
 
 
 def lexical_views(counts: TermCounts, layout: LineLayout) -> LexicalViews:
-    """Return the evidence of each line, view by view.
-
-    Args:
-        counts: the terms of what is looked for (`words.query_terms`) in each line.
-        layout: the document's L lines.
-    """
+    """Return the evidence of each line, view by view. `counts`: the terms of what is looked for (`words.query_terms`)
+    in each line."""
     count = len(layout.spans)
     if not count:
         return LexicalViews(*(np.zeros(0),) * 4)
@@ -120,8 +114,8 @@ _MOST = 0.5  # of the lines
 def is_code(query: str) -> bool:
     """Return whether a query is code.
 
-    It has two lines or more, most of them and the last one are indented or look like code, and one of each is there.
-    """
+    It has two lines or more, most of them and the last one are indented or look like code, and one of each is
+    there."""
     lines = [line for line in query.splitlines() if line.strip()]
     if len(lines) < 2:
         return False
@@ -133,8 +127,7 @@ def is_code(query: str) -> bool:
 
 def going_on(query: str, index: TermIndex, lines: int) -> Float64Array:
     """Return how much each of L lines goes on from lines like the query's last ones, float64 [L]: 1 for the line
-    behind one that is like the last line alone.
-    """
+    behind one that is like the last line alone."""
     found = np.zeros(lines)
     last = [terms for line in query.splitlines() if (terms := query_terms(line))][-MOST_LINES:]
     for back, terms in enumerate(reversed(last)):

@@ -2,8 +2,8 @@
 log-odds of lines by that and by the line model.
 
 A small convolutional network over lines weighs what the encoder says against the line model's log-odds and the forms of
-lines. Lines that weren't read have nothing of the encoder, and go by the others. The module knows no chunks.
-"""
+lines. Lines that weren't read have nothing of the encoder, and go by the others. The module knows no
+chunks."""
 
 from __future__ import annotations
 
@@ -45,15 +45,10 @@ def encoded_logits(outputs: Outputs, rubrics: Sequence[str]) -> Float64Array:
 
 @dataclass(frozen=True, eq=False)
 class EncoderReading:
-    """What an encoder says of L lines.
+    """What an encoder says of L lines."""
 
-    Attributes:
-        logits: float64 [L, 4], the means of `encoded_logits` over each line's tokens that were read.
-        read: bool [L], of which lines any token was read.
-    """
-
-    logits: Float64Array
-    read: NDArray[np.bool_]
+    logits: Float64Array  # [L, 4], the means of `encoded_logits` over each line's tokens that were read
+    read: NDArray[np.bool_]  # [L], of which lines any token was read
 
     @classmethod
     def of(cls, averages: Averages, lines: TokenLines) -> EncoderReading:
@@ -67,8 +62,7 @@ class EncoderReading:
     def compared(self) -> Float64Array:
         """The log-odds float64 [L, 4] less their means over the lines that were read, in units of their spreads.
 
-        What counts is how a line compares with the rest of its file. Lines that weren't read have 0.
-        """
+        What counts is how a line compares with the rest of its file. Lines that weren't read have 0."""
         read = self.read[:, None].astype(np.float64)
         count = max(1.0, float(read.sum()))
         mean = (self.logits * read).sum(axis=0) / count
@@ -112,8 +106,8 @@ class ScoreFusion:
             They have the shapes [F, width], [width], [(2 reach + 1) 3 width, width], [width] and [width + F].
 
     Raises:
-        ValueError: the weights aren't as many as the sizes say, or one isn't finite; or a size is less than 1.
-    """
+        ValueError: the weights aren't as many as the sizes say, or one isn't finite; or a size is less than
+            1."""
 
     reach: int
     strides: tuple[int, ...]
@@ -145,12 +139,8 @@ class ScoreFusion:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> ScoreFusion:
-        """Return the network that `to_arrays` has made arrays of.
-
-        Raises:
-            KeyError: an array is missing.
-            ValueError: the network reads other features; or see the class.
-        """
+        """Return the network that `to_arrays` has made arrays of. Raises `KeyError`: an array is missing. Raises
+        `ValueError`: the network reads other features; or see the class."""
         features = arrays["features"].astype(np.uint8).tobytes().decode("utf-8").split("\n")
         if features != list(FEATURES):
             raise ValueError(f"the network reads {features}, not {list(FEATURES)}")
@@ -158,13 +148,7 @@ class ScoreFusion:
         return cls(reach, tuple(strides), width, arrays["weights"].astype(np.float16))
 
     def logits(self, asked: QueryLines, lines: Float64Array, reading: EncoderReading) -> Float64Array:
-        """Return the log-odds of L lines, float64 [L].
-
-        Args:
-            asked: the query and the lines, as the line model read them.
-            lines: float64 [L], the line model's log-odds.
-            reading: what the encoder says.
-        """
+        """Return the log-odds of L lines, float64 [L]. `lines`: float64 [L], the line model's log-odds."""
         if not len(lines):
             return np.zeros(0)
         values = features_of_lines(asked, lines, reading).astype(np.float32)
@@ -194,8 +178,7 @@ class ScoreFusion:
         """Return the convolution over lines, [L, W] to [L, width], with weights [(2 reach + 1) W, width].
 
         The lines that are read are weighed one distance at a time, because all of them together would take several
-        times the memory.
-        """
+        times the memory."""
         lines, margin = len(values), self.reach * stride
         padded = np.pad(values, ((margin, margin), (0, 0)))
         sums = np.zeros((lines, self.width), np.float32)
@@ -234,13 +217,8 @@ def _rectified(values: Float32Array) -> Float32Array:
 
 
 def _with_means(states: Float32Array, inked: Float32Array, layout: LineLayout) -> Float32Array:
-    """Return states [L, width] with the means over each line's block and over the file, [L, 3 width].
-
-    Args:
-        states: float32 [L, width].
-        inked: float32 [L, 1], 0 for blank lines.
-        layout: the L lines.
-    """
+    """Return states [L, width] with the means over each line's block and over the file, [L, 3 width]. `states`:
+    float32 [L, width]. `inked`: float32 [L, 1], 0 for blank lines."""
     shown = states * inked
     starts = layout.block_starts
     of_block = np.add.reduceat(shown, starts) / np.maximum(np.add.reduceat(inked, starts), 1)

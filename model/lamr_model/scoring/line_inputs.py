@@ -1,8 +1,7 @@
 """What the line model reads of each line before any learned vector: its form, its place, and the query's words in it.
 
 Positions are lines with ink: blank ones say nothing and are left out. The module knows words, layouts and learned
-weights of words as numbers; it knows no vectors and no layers.
-"""
+weights of words as numbers; it knows no vectors and no layers."""
 
 from __future__ import annotations
 
@@ -67,21 +66,13 @@ _BEGINS_IMPORT = np.array([any(sign[0] == chr(point) for sign in _IMPORT_SIGNS) 
 
 @dataclass(frozen=True, eq=False)
 class Positions:
-    """The I lines with ink among L, and how they belong together.
+    """The I lines with ink among L, and how they belong together."""
 
-    Attributes:
-        layout: the L lines.
-        lines: int64 [I], their numbers.
-        place: int64 [L], the position of each line; -1 for a blank one.
-        blocks: int64 [I], the number of each one's block, from 0 without gaps.
-        header: int64 [I], the position of the line that heads each one; -1 without one.
-    """
-
-    layout: LineLayout
-    lines: NDArray[np.int64]
-    place: NDArray[np.int64]
-    blocks: NDArray[np.int64]
-    header: NDArray[np.int64]
+    layout: LineLayout  # the L lines
+    lines: NDArray[np.int64]  # [I], their numbers
+    place: NDArray[np.int64]  # [L], the position of each line; -1 for a blank one
+    blocks: NDArray[np.int64]  # [I], the number of each one's block, from 0 without gaps
+    header: NDArray[np.int64]  # [I], the position of the line that heads each one; -1 without one
 
     @classmethod
     def of(cls, words: DocumentWords) -> Positions:
@@ -118,24 +109,16 @@ class Positions:
 
 @dataclass(frozen=True, eq=False)
 class Matches:
-    """Which words of a query stand in which lines.
+    """Which words of a query stand in which lines."""
 
-    Attributes:
-        terms: the Q terms that are weighed.
-        features: float32 [Q, F], what is known of them, that of the file included.
-        rarity: float64 [Q], how rare each is in the file.
-        position, word: int64 [m], a position and a word that stands there, each pair once.
-        count: int64 [m], how often it stands there.
-        block: int64 [m], the block of each of these positions.
-    """
-
-    terms: tuple[str, ...]
-    features: Float32Array
-    rarity: Float64Array
+    terms: tuple[str, ...]  # the Q terms that are weighed
+    features: Float32Array  # [Q, F], what is known of them, that of the file included
+    rarity: Float64Array  # [Q], how rare each is in the file
+    # position, word: [m], a position and a word that stands there, each pair once
     position: NDArray[np.int64]
     word: NDArray[np.int64]
-    count: NDArray[np.int64]
-    block: NDArray[np.int64]
+    count: NDArray[np.int64]  # [m], how often it stands there
+    block: NDArray[np.int64]  # [m], the block of each of these positions
 
     @cached_property
     def of_blocks(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -178,14 +161,8 @@ def _telling(present: NDArray[np.bool_], rarity: Float64Array, counts: Float32Ar
 def line_features(
     forms: LineForms, words: DocumentWords, positions: Positions, named: Float64Array, query: QueryWords
 ) -> Float32Array:
-    """Return `FORMS` of the positions, float32 [I, F].
-
-    Args:
-        forms: of the text's lines.
-        words, positions: of these.
-        named: float64 [L], how near each line is to one that the query names.
-        query: its words.
-    """
+    """Return `FORMS` of the positions, float32 [I, F]. `named`: float64 [L], how near each line is to one that the
+    query names."""
     layout, lines = positions.layout, positions.lines
     count = len(layout.blank)
     sizes = np.bincount(words.line, minlength=count)
@@ -203,13 +180,7 @@ def _asks(query: QueryWords) -> float:
 
 
 def lexical(matches: Matches, positions: Positions, weights: Float64Array) -> Float64Array:
-    """Return `LEXICAL` of the positions, float64 [I, 7].
-
-    Args:
-        matches: the query's words.
-        positions: the lines.
-        weights: float64 [Q], what each word weighs.
-    """
+    """Return `LEXICAL` of the positions, float64 [I, 7]. `weights`: float64 [Q], what each word weighs."""
     count, blocks = len(positions), int(positions.blocks[-1]) + 1 if len(positions) else 0
     total = weights.sum() + LEAST_SUM
     own: Float64Array = np.bincount(matches.position, weights[matches.word], count).astype(np.float64)
@@ -223,12 +194,7 @@ def lexical(matches: Matches, positions: Positions, weights: Float64Array) -> Fl
 
 
 def evidence(matches: Matches, words: DocumentWords, positions: Positions) -> Float64Array:
-    """Return `EVIDENCE` of the positions, float64 [I, 9].
-
-    Args:
-        matches: the query's words.
-        words, positions: of the text's lines.
-    """
+    """Return `EVIDENCE` of the positions, float64 [I, 9]."""
     there = np.unique(matches.word)
     rarest = np.sort(there[np.argsort(-matches.rarity[there], kind="stable")[:MOST_EVIDENCE]])
     column = np.full(len(matches.terms), -1, np.int64)
@@ -246,12 +212,7 @@ def evidence(matches: Matches, words: DocumentWords, positions: Positions) -> Fl
 
 
 def together(query: QueryWords, matches: Matches) -> float:
-    """Return the largest share of a query's words that one block has, in [0, 1]; longer words count more.
-
-    Args:
-        query: all words of the query.
-        matches: those that are weighed.
-    """
+    """Return the largest share of a query's words that one block has, in [0, 1]; longer words count more."""
     block, word = matches.of_blocks
     of_block = np.bincount(block, _letters(matches.terms)[word])
     return float(of_block.max(initial=0.0)) / max(1, int(_letters(query.terms).sum()))
@@ -271,22 +232,16 @@ def _depths(layout: LineLayout) -> Float64Array:
 
 @dataclass(frozen=True, eq=False)
 class LineForms:
-    """The forms of L lines.
+    """The forms of L lines."""
 
-    Attributes:
-        comment: bool [L], whether the line begins like a comment in any usual language. What stands in the middle of a
-            docstring isn't found, because only a grammar would know.
-        marks: bool [L], whether the line has no letter, digit or underscore, but isn't blank.
-        imports: bool [L], whether the line begins like an import in any usual language.
-        length: float64 [L], the line's characters between its white space, as a share of `LONGEST`, in [0, 1].
-        repeats: float64 [L], the logarithm of how many lines are the same but for white space around them; 0 for blank
-            ones.
-    """
-
+    # [L], whether the line begins like a comment in any usual language. What stands in the middle of a docstring
+    # isn't found, because only a grammar would know.
     comment: NDArray[np.bool_]
-    marks: NDArray[np.bool_]
-    imports: NDArray[np.bool_]
+    marks: NDArray[np.bool_]  # [L], whether the line has no letter, digit or underscore, but isn't blank
+    imports: NDArray[np.bool_]  # [L], whether the line begins like an import in any usual language
+    # [L], the line's characters between its white space, as a share of `LONGEST`, in [0, 1]
     length: Float64Array
+    # [L], the logarithm of how many lines are the same but for white space around them; 0 for blank ones
     repeats: Float64Array
 
 

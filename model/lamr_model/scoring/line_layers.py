@@ -2,8 +2,7 @@
 
 A line is worth something for its neighbours, its block, the line that heads it, the lines that it heads, the line that
 defines a name it uses, and those that use a name it defines. The module knows numbers and places; it knows neither what
-an input means nor what becomes of a state.
-"""
+an input means nor what becomes of a state."""
 
 from __future__ import annotations
 
@@ -37,8 +36,7 @@ class Relations:
         sources: for each relation, int64 [n], positions in the order of their targets.
         targets: for each relation, int64 [t], positions that are told something, ascending.
         starts: for each relation, int64 [t], where each target's sources begin.
-        inverse: for each relation, the number of the relation that leads back.
-    """
+        inverse: for each relation, the number of the relation that leads back."""
 
     sources: tuple[NDArray[np.int64], ...]
     targets: tuple[NDArray[np.int64], ...]
@@ -47,12 +45,8 @@ class Relations:
 
     @classmethod
     def of(cls, positions: Positions, defined: NDArray[np.int64], using: NDArray[np.int64]) -> Relations:
-        """Return the relations of lines.
-
-        Args:
-            positions: the lines.
-            defined, using: int64 [u] both, the positions that define a name and use it.
-        """
+        """Return the relations of lines. `defined`, `using`: int64 [u] both, the positions that define a name and use
+        it."""
         inside = np.flatnonzero(positions.header >= 0)
         header = positions.header[inside]
         pairs = ((header, inside), (inside, header), (using, defined), (defined, using))
@@ -82,13 +76,8 @@ class Relations:
         return parts
 
     def add(self, states: Float32Array, told: Float32Array, sums: Float32Array) -> None:
-        """Add to sums [I, W], in place, the mean of the sources' states [I, W] times each relation's part of `told`.
-
-        Args:
-            states: float32 [I, W].
-            told: float32 [W, 4 W].
-            sums: float32 [I, W].
-        """
+        """Add to sums [I, W], in place, the mean of the sources' states [I, W] times each relation's part of
+        `told`."""
         width = sums.shape[1]
         for number, (given, parts) in enumerate(self._parts):
             weights = told[:, number * width : (number + 1) * width]
@@ -119,22 +108,16 @@ def _grouped(
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """One layer: h + relu(C(h) + c), where C reads neighbours, means over blocks and over the file, and relations.
+    """One layer: h + relu(C(h) + c), where C reads neighbours, means over blocks and over the file, and relations."""
 
-    Attributes:
-        stride: how many lines the neighbours that are read lie apart.
-        own, block, file: float32 [2 reach + 1, W, W], what each neighbour's state, its block's mean and the file's mean
-            are multiplied by.
-        told: float32 [W, 4 W], what states are multiplied by for each of `RELATIONS`.
-        bias: float32 [W].
-    """
-
-    stride: int
+    stride: int  # how many lines the neighbours that are read lie apart
+    # own, block, file: [2 reach + 1, W, W], what each neighbour's state, its block's mean and the file's mean are
+    # multiplied by
     own: Float32Array
     block: Float32Array
     file: Float32Array
-    told: Float32Array
-    bias: Float32Array
+    told: Float32Array  # [W, 4 W], what states are multiplied by for each of `RELATIONS`
+    bias: Float32Array  # [W]
 
     def __call__(self, states: Float32Array, positions: Positions, relations: Relations) -> Float32Array:
         """Return states float32 [I, W] from states, without the relu's residual."""
@@ -174,8 +157,7 @@ class LineLayers:
         last_bias: float32 [P].
 
     Raises:
-        ValueError: shapes don't fit together, or a weight isn't finite.
-    """
+        ValueError: shapes don't fit together, or a weight isn't finite."""
 
     first: Float32Array
     bias: Float32Array
@@ -215,12 +197,8 @@ class LineLayers:
     def states(
         self, inputs: Iterable[Float32Array], positions: Positions, relations: Relations
     ) -> Iterator[Float32Array]:
-        """Yield the fused states float32 [n, W + P] of one stretch of lines after another.
-
-        Args:
-            inputs: float32 [n, N] of each stretch; those of all lines take too much memory.
-            positions, relations: of the lines.
-        """
+        """Yield the fused states float32 [n, W + P] of one stretch of lines after another. `inputs`: float32 [n, N]
+        of each stretch; those of all lines take too much memory."""
         width, last = len(self.bias), 0
         states = np.empty((len(positions), width), np.float32)
         beside: list[Float32Array] = []

@@ -2,8 +2,7 @@
 
 Its positions are lines. Each word of the query is weighed by what it tells about this file; it matches words of lines
 exactly and by vectors, layers over lines carry what is known from line to line, and LaMR's own heads, gate and chains
-decide (`lamr_model.crf`). The module needs numpy alone; it knows no tokens, no encoder and no thresholds.
-"""
+decide (`lamr_model.crf`). The module needs numpy alone; it knows no tokens, no encoder and no thresholds."""
 
 from __future__ import annotations
 
@@ -56,31 +55,21 @@ MOST_WEIGHT, LEAST_WEIGHT = 4.0, -6.0
 
 @dataclass(frozen=True, eq=False)
 class ScoredLines:
-    """What the model says of L lines.
+    """What the model says of L lines."""
 
-    Attributes:
-        logits: float64 [L], the log-odds of the fused chain's marginals; those of blank lines are the smallest.
-        dependency: bool [L], where the dependency rubric's marginal is above the semantic one's.
-    """
-
+    # [L], the log-odds of the fused chain's marginals; those of blank lines are the smallest
     logits: Float64Array
-    dependency: NDArray[np.bool_]
+    dependency: NDArray[np.bool_]  # [L], where the dependency rubric's marginal is above the semantic one's
 
 
 @dataclass(frozen=True, eq=False)
 class FileLines:
-    """What the model reads of a file's lines, whatever is asked about them.
+    """What the model reads of a file's lines, whatever is asked about them."""
 
-    Attributes:
-        words: of all lines.
-        positions, relations: of those with ink.
-        forms: of all lines.
-    """
-
-    words: DocumentWords
-    positions: Positions
+    words: DocumentWords  # of all lines
+    positions: Positions  # positions, relations: of those with ink
     relations: Relations
-    forms: LineForms
+    forms: LineForms  # of all lines
 
     @classmethod
     def of(cls, source: SourceFile) -> FileLines:
@@ -94,24 +83,15 @@ class FileLines:
 
 @dataclass(frozen=True, eq=False)
 class QueryLines:
-    """A query and a file's lines, ready for the model.
+    """A query and a file's lines, ready for the model."""
 
-    Attributes:
-        positions, relations: of the lines with ink.
-        vectors: what vectors of words say of them.
-        plain: float32 [I, P], their `INPUTS`.
-        terms: those of the query that are weighed.
-        together: the largest share of the query's words that one block has, in [0, 1].
-        understood: see `LineModel.understood`.
-    """
-
-    positions: Positions
+    positions: Positions  # positions, relations: of the lines with ink
     relations: Relations
-    vectors: LineVectors
-    plain: Float32Array
-    terms: tuple[str, ...]
-    together: float
-    understood: float
+    vectors: LineVectors  # what vectors of words say of them
+    plain: Float32Array  # [I, P], their `INPUTS`
+    terms: tuple[str, ...]  # those of the query that are weighed
+    together: float  # the largest share of the query's words that one block has, in [0, 1]
+    understood: float  # see `LineModel.understood`
 
     def column(self, name: str) -> Float32Array:
         """Return one of the inputs that aren't of vectors, float32 [I], by its name in `INPUTS`."""
@@ -121,8 +101,7 @@ class QueryLines:
     def inputs(self, first: int, last: int) -> Float32Array:
         """Return the N inputs of the lines from `first` to before `last`, float32 [last - first, N].
 
-        Those of all lines of a large file take a hundred times its memory.
-        """
+        Those of all lines of a large file take a hundred times its memory."""
         inputs = np.empty((last - first, self.vectors.width + len(INPUTS)), np.float32)
         self.vectors.write(first, last, inputs[:, : -len(INPUTS)])
         inputs[:, -len(INPUTS) :] = self.plain[first:last]
@@ -142,8 +121,7 @@ class LineModel:
         decoder: heads, gate and chains.
 
     Raises:
-        ValueError: shapes don't fit together.
-    """
+        ValueError: shapes don't fit together."""
 
     words: tuple[str, ...]
     query: WordTable
@@ -172,13 +150,8 @@ class LineModel:
     def ask(
         self, queries: Sequence[Query], source: SourceFile, near_named: Float64Array
     ) -> tuple[QueryLines, ...]:
-        """Prepare a file for some queries: its words are read once.
-
-        Args:
-            queries: what is looked for, and what for; of any length.
-            source: the file.
-            near_named: float64 [L], how near each line is to one that the query names by number.
-        """
+        """Prepare a file for some queries: its words are read once. `near_named`: float64 [L], how near each line is
+        to one that the query names by number."""
         lines = source.kept("lines", None, lambda: FileLines.of(source))
         sums = source.kept(
             "sums", self.line, lambda: WordSums.of(lines.words, lines.positions, self.place, self.line)
@@ -211,11 +184,7 @@ class LineModel:
         )
 
     def score(self, asked: QueryLines) -> ScoredLines:
-        """Score a file's lines.
-
-        Args:
-            asked: from `ask`.
-        """
+        """Score a file's lines."""
         positions = asked.positions
         count = len(positions.layout.blank)
         logits, dependency = np.full(count, -np.inf), np.zeros(count, np.bool_)
@@ -232,8 +201,7 @@ class LineModel:
         """Return how much the model understands of a query, from `LEAST_UNDERSTOOD` to 1, by the words that it knows.
 
         It is the share of known words less that of unknown ones, and a little less for a query of few words: neither a
-        query in a language that the words don't come from nor a single word says what a document lacks.
-        """
+        query in a language that the words don't come from nor a single word says what a document lacks."""
         known = sum(term in self.place for term in terms)
         return max(LEAST_UNDERSTOOD, (2 * known - len(terms)) / (len(terms) + 1))
 

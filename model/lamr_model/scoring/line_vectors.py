@@ -1,8 +1,7 @@
 """`LineVectors`: what vectors of words say of lines, in three views: a line's own words, those near it, its block's.
 
 A query has a vector and its words have some; each view is compared with both. The module knows words by number and
-learned weights; it knows neither forms nor layers.
-"""
+learned weights; it knows neither forms nor layers."""
 
 from __future__ import annotations
 
@@ -31,17 +30,11 @@ MOST_VECTORS = 96
 
 @dataclass(frozen=True, eq=False)
 class WordTable:
-    """Vectors of V words as int8 with a scale each, and what a word says alone.
+    """Vectors of V words as int8 with a scale each, and what a word says alone."""
 
-    Attributes:
-        vectors: int8 [V, d].
-        scale: float32 [V, 1].
-        alone: float32 [V].
-    """
-
-    vectors: NDArray[np.int8]
-    scale: Float32Array
-    alone: Float32Array
+    vectors: NDArray[np.int8]  # [V, d]
+    scale: Float32Array  # [V, 1]
+    alone: Float32Array  # [V]
 
     def __getitem__(self, words: NDArray[np.int64]) -> Float32Array:
         """Return the vectors float32 [n, d] of words."""
@@ -51,23 +44,17 @@ class WordTable:
 
 @dataclass(frozen=True, eq=False)
 class WordMatching:
-    """How words of a query weigh and match.
+    """How words of a query weigh and match."""
 
-    Attributes:
-        hidden, hidden_bias, out, out_bias: float32 [F, H], [H], [H, 3] and [3]; from what is known of a word of the
-            query to the logarithms of its weight in exact matches, in matches of vectors, and in the query's vector.
-        views: float32 [3, d, d], what the query's vector is multiplied by for each view.
-        key: float32 [d, d], what a word's vector is multiplied by before it is matched.
-        block_prior: float32 [d], what its block's vector adds to a line's prior.
-    """
-
+    # hidden, hidden_bias, out, out_bias: [F, H], [H], [H, 3] and [3]; from what is known of a word of the query to
+    # the logarithms of its weight in exact matches, in matches of vectors, and in the query's vector
     hidden: Float32Array
     hidden_bias: Float32Array
     out: Float32Array
     out_bias: Float32Array
-    views: Float32Array
-    key: Float32Array
-    block_prior: Float32Array
+    views: Float32Array  # [3, d, d], what the query's vector is multiplied by for each view
+    key: Float32Array  # [d, d], what a word's vector is multiplied by before it is matched
+    block_prior: Float32Array  # [d], what its block's vector adds to a line's prior
 
     def weights(self, features: Float32Array) -> Float32Array:
         """Return the three logarithms float32 [Q, 3] of words with features [Q, F]."""
@@ -78,17 +65,11 @@ class WordMatching:
 
 @dataclass(frozen=True, eq=False)
 class QueryVectors:
-    """What a query's vectors are compared with.
+    """What a query's vectors are compared with."""
 
-    Attributes:
-        keys: float32 [q, d], of the words that are matched.
-        worth: float32 [q], what is added to each one's matches.
-        views: float32 [3, d], what each view is multiplied by.
-    """
-
-    keys: Float32Array
-    worth: Float32Array
-    views: Float32Array
+    keys: Float32Array  # [q, d], of the words that are matched
+    worth: Float32Array  # [q], what is added to each one's matches
+    views: Float32Array  # [3, d], what each view is multiplied by
 
     @classmethod
     def of(
@@ -104,10 +85,7 @@ class QueryVectors:
         Args:
             known: int64 [Q], their numbers; -1 for one that is unknown.
             importance: float32 [Q], the logarithms of what their matches weigh.
-            shares: float32 [Q], what they weigh in the query's vector.
-            table: the vectors of words in queries.
-            matching: how they match.
-        """
+            shares: float32 [Q], what they weigh in the query's vector."""
         chosen = np.flatnonzero(known >= 0)
         worth = table.alone[known[chosen]] + importance[chosen]
         if len(chosen) > MOST_VECTORS:
@@ -124,20 +102,14 @@ class QueryVectors:
 
 @dataclass(frozen=True, eq=False)
 class WordSums:
-    """The words of I lines as vectors.
+    """The words of I lines as vectors."""
 
-    Attributes:
-        sums: float32 [I, d], the sums of the vectors of each line's words.
-        counts: float32 [I], how many these are.
-        scale, near_scale: float32 [I, 1], what the sums of a line and of the lines near it are multiplied by.
-        prior: float32 [I], how likely a line is needed, whatever is asked, by its words.
-    """
-
-    sums: Float32Array
-    counts: Float32Array
+    sums: Float32Array  # [I, d], the sums of the vectors of each line's words
+    counts: Float32Array  # [I], how many these are
+    # scale, near_scale: [I, 1], what the sums of a line and of the lines near it are multiplied by
     scale: Float32Array
     near_scale: Float32Array
-    prior: Float32Array
+    prior: Float32Array  # [I], how likely a line is needed, whatever is asked, by its words
 
     @classmethod
     def of(
@@ -159,20 +131,14 @@ class WordSums:
 
 @dataclass(frozen=True, eq=False)
 class LineVectors:
-    """The words of I lines as vectors, and a query's.
+    """The words of I lines as vectors, and a query's."""
 
-    Attributes:
-        query: the query's.
-        lines: those of the lines.
-        block: float32 [B, 3], of each block: its match with the query's vector, what it adds to the prior of its lines,
-            and its match with the query's words.
-        blocks: int64 [I], the number of each line's block.
-    """
-
-    query: QueryVectors
-    lines: WordSums
+    query: QueryVectors  # the query's
+    lines: WordSums  # those of the lines
+    # [B, 3], of each block: its match with the query's vector, what it adds to the prior of its lines, and its match
+    # with the query's words
     block: Float32Array
-    blocks: NDArray[np.int64]
+    blocks: NDArray[np.int64]  # [I], the number of each line's block
 
     @classmethod
     def of(
@@ -193,13 +159,9 @@ class LineVectors:
         return vector_inputs(self.lines.sums.shape[1])
 
     def write(self, first: int, last: int, columns: Float32Array) -> None:
-        """Write what is said of a stretch of lines.
-
-        Args:
-            first, last: the first line, and the one past the last.
-            columns: float32 [last - first, 7 + 2 d]: how each view matches the query's vector; the prior; how each view
-                matches the query's words; the products of the near view with the query's; the own view.
-        """
+        """Write what is said of a stretch of lines. `columns`: float32 [last - first, 7 + 2 d]: how each view matches
+        the query's vector; the prior; how each view matches the query's words; the products of the near view with the
+        query's; the own view."""
         query, lines, count = self.query, self.lines, len(self.blocks)
         near_asked, own = np.split(columns[:, 2 * VIEWS + 1 :], 2, axis=1)
         np.multiply(lines.sums[first:last], lines.scale[first:last], out=own)

@@ -1,8 +1,7 @@
 """`ScoreMerger`: averages a model's outputs over the overlapping chunks of one document.
 
 This module knows chunks' places in a document and checks that answers fit them; what the averaged values mean, its
-callers know.
-"""
+callers know."""
 
 from __future__ import annotations
 
@@ -23,17 +22,12 @@ _HELD_TOKENS = 4096
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
-    """A model's outputs for the m code tokens of one or several chunks, one chunk after another.
+    """A model's outputs for the m code tokens of one or several chunks, one chunk after another."""
 
-    Attributes:
-        keep, keep_prob, rubric_prob: see `ChunkResult`.
-        relevance: float64 [m], the relevance of each token's chunk.
-    """
-
-    keep: NDArray[np.uint8]
+    keep: NDArray[np.uint8]  # keep, keep_prob, rubric_prob: see `ChunkResult`
     keep_prob: NDArray[np.float32]
     rubric_prob: NDArray[np.float32] | None
-    relevance: Float64Array
+    relevance: Float64Array  # [m], the relevance of each token's chunk
 
     @classmethod
     def of(cls, results: Sequence[ChunkResult]) -> Outputs:
@@ -53,17 +47,11 @@ Values = Callable[[Outputs], NDArray[Any]]
 
 @dataclass(frozen=True, eq=False)
 class Averages:
-    """What is known of a document's n tokens, averaged over chunks.
+    """What is known of a document's n tokens, averaged over chunks."""
 
-    Attributes:
-        values: float64 [n, F], the averages; 0 for tokens that no chunk held.
-        read: bool [n], which tokens a chunk held.
-        relevances: the relevance of each chunk, in the order of their arrival.
-    """
-
-    values: Float64Array
-    read: NDArray[np.bool_]
-    relevances: tuple[float, ...]
+    values: Float64Array  # [n, F], the averages; 0 for tokens that no chunk held
+    read: NDArray[np.bool_]  # [n], which tokens a chunk held
+    relevances: tuple[float, ...]  # the relevance of each chunk, in the order of their arrival
 
 
 class ScoreMerger:
@@ -82,12 +70,9 @@ class ScoreMerger:
         self._relevances: list[float] = []
 
     def add(self, tokens: tuple[int, int], result: ChunkResult) -> None:
-        """Take in one chunk. Its values are looked at together with others', a few thousand tokens at a time.
-
-        Raises:
-            ModelMismatchError: no model of these rubrics gives such shapes, or a value of this chunk or an earlier
-                one is NaN or infinite.
-        """
+        """Take in one chunk. Its values are looked at together with others', a few thousand tokens at a time. Raises
+        `ModelMismatchError`: no model of these rubrics gives such shapes, or a value of this chunk or an earlier one
+        is NaN or infinite."""
         first, last = tokens
         self._check_shapes(result, last - first)
         self._spans.append(tokens)
@@ -97,11 +82,8 @@ class ScoreMerger:
             self._add_waiting()
 
     def merged(self) -> Averages:
-        """Return the averages over the chunks so far.
-
-        Raises:
-            ModelMismatchError: a value is NaN or infinite.
-        """
+        """Return the averages over the chunks so far. Raises `ModelMismatchError`: a value is NaN or
+        infinite."""
         self._add_waiting()
         counts = self._counts()
         held = np.maximum(counts, 1)[:, None]

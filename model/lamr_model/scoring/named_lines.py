@@ -3,8 +3,7 @@
 Stack traces, compilers, linters, reviews, diffs and people name lines so. A number counts for the file at hand if the
 path beside it may be that file's, or if no other file is named in the same line of the query; a hunk's numbers belong
 to the file that the diff's last header names. In a log or a command's output, a query names lines by what stands in
-them, too (`named_text`): a time, a number, an identifier. The module doesn't know what lines are worth.
-"""
+them, too (`named_text`): a time, a number, an identifier. The module doesn't know what lines are worth."""
 
 import re
 from collections.abc import Iterator
@@ -47,13 +46,7 @@ _CLOCK = expression(r"(?<![\d:])(\d{1,2}):(\d{2})(?::(\d{2}))?(?!\d)|(?<=\d{4}:)
 
 
 def named_text(words: str, text: str, spans: IntArray) -> BoolArray:
-    """Return which of a text's L lines a query names, bool [L].
-
-    Args:
-        words: the query, and the task if there is one.
-        text: the text, as it was given.
-        spans: int [L, 2], its lines.
-    """
+    """Return which of a text's L lines a query names, bool [L]. `spans`: int [L, 2], its lines."""
     words, lines = words[:_MOST_CHARACTERS], spans.shape[0]
     if not lines:
         return np.zeros(0, np.bool_)
@@ -180,8 +173,8 @@ def placed_lines(words: str, path: str, places: ListingPlaces) -> NDArray[np.boo
 def nearness(named: NDArray[np.bool_]) -> Float64Array:
     """Return how near each line is to one of some lines, float64 [L]: 1 for these, falling to 0 beyond `REACH` lines.
 
-    The numbers in a query are often those of another version of the file, so what is around them counts, too.
-    """
+    The numbers in a query are often those of another version of the file, so what is around them counts,
+    too."""
     near = named.astype(np.float64)
     for away in range(1, REACH + 1):
         share = 1 - away / (REACH + 1)
@@ -191,13 +184,9 @@ def nearness(named: NDArray[np.bool_]) -> Float64Array:
 
 
 def named_ranges(words: str, path: str, *, bare: bool = True) -> Iterator[tuple[int, int]]:
-    """Yield the first and the last number of lines of a file that are named together, as they are written.
-
-    Args:
-        words: what was said.
-        path: the file's; where it is empty, only numbers without a path count.
-        bare: whether numbers without a path count.
-    """
+    """Yield the first and the last number of lines of a file that are named together, as they are written. `path`:
+    the file's; where it is empty, only numbers without a path count. `bare`: whether numbers without a path
+    count."""
     name = _name(path)
     for line in words.splitlines():
         taken: set[int] = set()  # where numbers stand that have a path
@@ -226,8 +215,7 @@ def _each(numbers: str) -> Iterator[tuple[int, int]]:
 def _hunks(words: str, path: str) -> Iterator[tuple[int, int]]:
     """Yield the lines that each hunk of a unified diff shows of a file as it was before the change.
 
-    A hunk that only adds lines, without any context, names the line before them.
-    """
+    A hunk that only adds lines, without any context, names the line before them."""
     ours = False
     for line in words.splitlines() if "@@" in words else ():
         if header := _DIFFED.match(line):

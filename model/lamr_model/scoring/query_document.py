@@ -3,8 +3,7 @@
 Client, packs, fits and training all prepare their documents here, so that a model learns from and is fitted on what it
 is served with. The module calls the others in order: the reading of query and task is chosen, encoded data is left out,
 lines that the query names are found. Tokens are made when they are first needed, because what reads words alone needs
-none. The module knows no scores.
-"""
+none. The module knows no scores."""
 
 from __future__ import annotations
 
@@ -43,15 +42,10 @@ _WRITES_DATA = np.array([chr(point) in _LETTERS for point in range(128)] + [Fals
 class EncodedData:
     """Where a text of c characters and L lines holds bytes that are written out as letters, as notebooks hold images.
 
-    Nobody reads them, and a model would make thousands of tokens of them, against which the rest would be judged.
+    Nobody reads them, and a model would make thousands of tokens of them, against which the rest would be judged."""
 
-    Attributes:
-        spans: int64 [k, 2], first and one-past-last character of each piece of data, ascending.
-        lines: bool [L], lines that hold hardly anything else.
-    """
-
-    spans: NDArray[np.int64]
-    lines: NDArray[np.bool_]
+    spans: NDArray[np.int64]  # [k, 2], first and one-past-last character of each piece of data, ascending
+    lines: NDArray[np.bool_]  # [L], lines that hold hardly anything else
 
     @classmethod
     def of(cls, layout: LineLayout) -> EncodedData:
@@ -70,11 +64,8 @@ class EncodedData:
         return cls(spans, lengths > _LEAST_SHARE * sizes)
 
     def outside(self, offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which of n tokens begin outside all data, bool [n].
-
-        Args:
-            offsets: int64 [n, 2], first and one-past-last character of each token.
-        """
+        """Return which of n tokens begin outside all data, bool [n]. `offsets`: int64 [n, 2], first and one-past-last
+        character of each token."""
         begun = np.searchsorted(self.spans[:, 0], offsets[:, 0], side="right")
         ended = np.searchsorted(self.spans[:, 1], offsets[:, 0], side="right")
         outside: NDArray[np.bool_] = begun == ended
@@ -90,23 +81,15 @@ class EncodedData:
 
 @dataclass(frozen=True, eq=False)
 class QueryDocument:
-    """A file of L lines and a query.
+    """A file of L lines and a query."""
 
-    Attributes:
-        given: the query as the caller gave it.
-        source: the file; its text is read without the numbers of a listing.
-        reading: what the encoder reads of the query and its task.
-        query_ids: int64 [q], the tokens of the reading.
-        tokenize: makes the tokens of the text; it is called once, when they are first needed.
-        data: the encoded data that isn't judged and scores 0; None where all is judged.
-    """
-
-    given: Query
-    source: SourceFile
-    reading: TruncatedQuery
-    query_ids: NDArray[np.int64]
+    given: Query  # the query as the caller gave it
+    source: SourceFile  # the file; its text is read without the numbers of a listing
+    reading: TruncatedQuery  # what the encoder reads of the query and its task
+    query_ids: NDArray[np.int64]  # [q], the tokens of the reading
+    # makes the tokens of the text; it is called once, when they are first needed
     tokenize: Callable[[], Tokens]
-    data: EncodedData | None
+    data: EncodedData | None  # the encoded data that isn't judged and scores 0; None where all is judged
 
     @classmethod
     def of(  # noqa: PLR0913  # keyword-only, each with a default
@@ -134,8 +117,7 @@ class QueryDocument:
             check: called between slices of text while tokens are made; what it raises ends the work.
 
         Raises:
-            InvalidInputError: the query has no word that the tokenizer knows, or leaves no room for code.
-        """
+            InvalidInputError: the query has no word that the tokenizer knows, or leaves no room for code."""
         reading = reading or encoder.read_query(query, lambda: TermIndex.of(source.body, source.layout))
         query_ids = encoder.encode_query(reading.text)
         if not len(query_ids):
@@ -220,8 +202,7 @@ class QueryDocument:
         Where a history is known, they follow once more with the history in the task's place.
 
         Args:
-            model: the line model.
-        """
+            model: the line model."""
         given = self.given
         before = [Query(given.text, given.history)] if given.history.strip() else []
         return model.ask([given, *before], self.source, self.near_named)
@@ -230,8 +211,7 @@ class QueryDocument:
         """Return the document's chunks in order; none for a text without tokens.
 
         Args:
-            encoder: what the document was prepared with.
-        """
+            encoder: what the document was prepared with."""
         return encoder.chunk(
             self.query_ids, self.ids, self.offsets, self.source.body, layout=self.source.layout
         )

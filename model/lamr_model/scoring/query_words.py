@@ -1,8 +1,7 @@
 """`QueryWords`: the words of a query of any length, and what is known of each before a file is read.
 
 A title says more than a sentence in the middle of a log, and a name in code more than a word of chatter. What each word
-is worth, the line model decides; this module only describes words. It knows no file and no weights.
-"""
+is worth, the line model decides; this module only describes words. It knows no file and no weights."""
 
 from __future__ import annotations
 
@@ -37,15 +36,10 @@ _PATH_WORD = expression(r"\w+")
 
 @dataclass(frozen=True, eq=False)
 class QueryWords:
-    """The distinct terms of a query, in their order.
+    """The distinct terms of a query, in their order."""
 
-    Attributes:
-        terms: the Q terms (`lamr_model.words`), without stop words.
-        features: float32 [Q, F], see `FEATURES`.
-    """
-
-    terms: tuple[str, ...]
-    features: Float32Array
+    terms: tuple[str, ...]  # the Q terms (`lamr_model.words`), without stop words
+    features: Float32Array  # [Q, F], see `FEATURES`
 
     @classmethod
     def of(cls, query: str, task: str, path: str, ranks: Mapping[str, int]) -> QueryWords:
@@ -54,8 +48,7 @@ class QueryWords:
         Args:
             query, task: what is looked for, and what for; of very long texts the beginning and the end are read.
             path: the file's; empty where it isn't known.
-            ranks: the place of each known word, the most frequent first.
-        """
+            ranks: the place of each known word, the most frequent first."""
         query, task = bounded(query), bounded(task)
         text = f"{query}\n\n{task}" if task else query
         seen = _read(text, _title_end(query), len(query) if task else len(text))

@@ -1,8 +1,8 @@
 """`DocumentScorer`: from a model's answers about chunks to one score for each line of the document.
 
 It calls the other modules of this package in order. A client that prunes, a pack, and the fitting of a model's
-`Scoring` all compute line scores here, so a model is fitted on what it is served with. The module asks no model.
-"""
+`Scoring` all compute line scores here, so a model is fitted on what it is served with. The module asks no
+model."""
 
 from __future__ import annotations
 
@@ -76,8 +76,7 @@ class TokenRule:
 
     Attributes:
         value: the scores [m] of the tokens that outputs are about.
-        lines: how means over lines are taken.
-    """
+        lines: how means over lines are taken."""
 
     value: Callable[[Outputs], NDArray[Any]]
     lines: type[TokenLines] = TokenLines
@@ -101,8 +100,8 @@ class Scorer:
         weights: what scores lines; None for a rule over tokens.
 
     Raises:
-        ModelMismatchError: the rule needs a line model and there is none, or it reads rubrics that there aren't.
-    """
+        ModelMismatchError: the rule needs a line model and there is none, or it reads rubrics that there
+            aren't."""
 
     scoring: Scoring
     rubrics: tuple[str, ...]
@@ -121,15 +120,8 @@ class Scorer:
 
     @classmethod
     def from_repository(cls, repository: Path, spec: ModelSpec) -> Scorer:
-        """Return the scorer of a model repository.
-
-        Args:
-            repository: a model repository.
-            spec: its description.
-
-        Raises:
-            ModelMismatchError: the line model is missing or damaged, or doesn't belong to the model.
-        """
+        """Return the scorer of a model repository. Raises `ModelMismatchError`: the line model is missing or damaged,
+        or doesn't belong to the model."""
         lines = spec.scoring.kind == LINES
         return cls(
             spec.scoring,
@@ -150,53 +142,36 @@ class Scorer:
     def want_rubrics(self) -> bool:
         """Whether answers must carry `rubric_prob`.
 
-        One rubric alone says nothing that the fused chain doesn't.
-        """
+        One rubric alone says nothing that the fused chain doesn't."""
         return len(self.rubrics) > 1
 
 
 @dataclass(frozen=True, eq=False)
 class LineScores:
-    """What a document's L lines score.
+    """What a document's L lines score."""
 
-    Attributes:
-        scores: float32 [L], in [0, 1].
-        dependency: bool [L], whether the dependency rubric speaks for a line more than the semantic one does; None
-            where the model lacks either or gave no marginals of them.
-        relevance: P(the document holds what is looked for), if the rule knows `AnswerPrior`; else that of the most
-            relevant chunk. 0 without any.
-        rule: what gave the scores.
-        inked: bool [L], which lines aren't blank.
-    """
-
-    scores: NDArray[np.float32]
+    scores: NDArray[np.float32]  # [L], in [0, 1]
+    # [L], whether the dependency rubric speaks for a line more than the semantic one does; None where the model lacks
+    # either or gave no marginals of them
     dependency: NDArray[np.bool_] | None
+    # P(the document holds what is looked for), if the rule knows `AnswerPrior`; else that of the most relevant chunk.
+    # 0 without any.
     relevance: float
-    rule: LineRule
-    inked: NDArray[np.bool_]
+    rule: LineRule  # what gave the scores
+    inked: NDArray[np.bool_]  # [L], which lines aren't blank
 
     def adapted(self, threshold: float) -> float:
-        """Return the threshold that this document gets where the caller gives none (`threshold.adapted`).
-
-        Args:
-            threshold: the model's.
-        """
+        """Return the threshold that this document gets where the caller gives none (`rules.adapted`)."""
         return adapted(threshold, self.rule, self.scores[self.inked], self.relevance)
 
 
 class DocumentScorer:
     """Takes in the answers about a document's chunks, any of them in any order, and gives the scores of its lines.
 
-    Tokens are made when there is an answer to take in, or a chunk's gain to tell.
-    """
+    Tokens are made when there is an answer to take in, or a chunk's gain to tell."""
 
     def __init__(self, scorer: Scorer, document: QueryDocument) -> None:
-        """Begin without an answer.
-
-        Args:
-            scorer: what becomes of the answers; the document's query picks its part.
-            document: the document and its query.
-        """
+        """Begin without an answer."""
         self._scorer, self._document = scorer, document
         self._rule = scorer.scoring.for_query(document.query)
         self._by_token = TOKEN_RULES.get(scorer.scoring.kind)
@@ -204,11 +179,8 @@ class DocumentScorer:
         self._finished: LineScores | None = None
 
     def add(self, tokens: tuple[int, int], result: ChunkResult) -> None:
-        """Take in the answer about the chunk of this token range.
-
-        Raises:
-            ModelMismatchError: the answer doesn't fit the chunk or the model's rubrics.
-        """
+        """Take in the answer about the chunk of this token range. Raises `ModelMismatchError`: the answer doesn't fit
+        the chunk or the model's rubrics."""
         self._begun, self._finished = True, None
         self._merger.add(tokens, result)
 
@@ -218,12 +190,7 @@ class DocumentScorer:
         """Return what reading each of some chunks is expected to bring, float64 [C]; 0 where all is settled.
 
         It is the sum over a chunk's lines of how open it is whether the line reaches the threshold, as far as its
-        tokens haven't been read.
-
-        Args:
-            ranges: int64 [C, 2], the range of each chunk's tokens.
-            threshold: gives the threshold that scores are compared with.
-        """
+        tokens haven't been read. `ranges`: int64 [C, 2], the range of each chunk's tokens."""
         scores = self.finish()
         cut = logit(min(max(threshold(scores), 0.0), 1.0))
         open_lines = np.maximum(0.0, 1.0 - np.abs(logit(scores.scores) - cut) / SETTLED) * scores.inked
@@ -237,11 +204,8 @@ class DocumentScorer:
         return gains
 
     def finish(self) -> LineScores:
-        """Return the line scores by what was read so far, nothing included. Lines of encoded data score 0.
-
-        Raises:
-            ModelMismatchError: an answer holds NaN or infinity.
-        """
+        """Return the line scores by what was read so far, nothing included. Lines of encoded data score 0. Raises
+        `ModelMismatchError`: an answer holds NaN or infinity."""
         if self._finished is None:
             self._finished = self._scored()
         return self._finished
@@ -324,8 +288,8 @@ class DocumentScorer:
     def _by_words(self) -> ScoredLines:
         """What the line model says: by query and task, and where there is a history as much by that and the query.
 
-        Either reading counts half, so that a history that misleads takes little, and one that helps brings much.
-        """
+        Either reading counts half, so that a history that misleads takes little, and one that helps brings
+        much."""
         assert self._scorer.weights is not None
         scored, *before = map(self._scorer.weights.model.score, self._asked)
         if not before:
@@ -402,8 +366,7 @@ def document_features(
             that an encoder has read, or the scores of the best lines (`best_lines`).
         together: the largest share of the query's words that one block has.
         terms: the query's.
-        path: the document's path; empty where it isn't known.
-    """
+        path: the document's path; empty where it isn't known."""
     named = {term for term in name_terms(path) if len(term) >= _LEAST_LETTERS}
     ordered = np.sort(opinions)  # so that the sum doesn't depend on which answer came first
     return {

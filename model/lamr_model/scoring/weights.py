@@ -1,7 +1,6 @@
 """`LineWeights`: a line model and a score fusion, as they lie beside a model's `lamr.json`: arrays without pickles.
 
-The module knows the file; what its numbers do, `line_model` and `fusion` know.
-"""
+The module knows the file; what its numbers do, `line_model` and `fusion` know."""
 
 import dataclasses
 import io
@@ -34,15 +33,10 @@ _FUSION = "reader."
 
 @dataclass(frozen=True, eq=False)
 class LineWeights:
-    """What scores lines.
+    """What scores lines."""
 
-    Attributes:
-        model: scores the lines of a file by itself.
-        fusion: scores them with what an encoder has read.
-    """
-
-    model: LineModel
-    fusion: ScoreFusion
+    model: LineModel  # scores the lines of a file by itself
+    fusion: ScoreFusion  # scores them with what an encoder has read
 
 
 def word_table(vectors: NDArray[np.floating[Any]], alone: NDArray[np.floating[Any]]) -> WordTable:
@@ -83,11 +77,7 @@ def weights_bytes(weights: LineWeights) -> bytes:
 
 
 def load_weights(path: Path) -> LineWeights:
-    """Read what `weights_bytes` wrote.
-
-    Raises:
-        ModelMismatchError: the file is missing, or no such file.
-    """
+    """Read what `weights_bytes` wrote. Raises `ModelMismatchError`: the file is missing, or no such file."""
     return _loaded(path, lambda arrays: LineWeights(_line_model(arrays), _fusion(arrays)))
 
 

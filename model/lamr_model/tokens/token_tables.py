@@ -4,8 +4,7 @@ Byte-pair tokenizers part a text into words, each with the mark or space before 
 and white space; then a piece has as many tokens as its vocabulary needs. The tables say what pieces of each kind cost
 on average. They are fitted to the real tokenizers (`benchmarks.token_tables`); docs/lab/tokens.md says how well. One
 more, `ANY`, costs more than each of them, piece by piece. Costs add up: a text costs as much as its lines together. The
-module knows pieces; it knows no budget.
-"""
+module knows pieces; it knows no budget."""
 
 import json
 import re
@@ -44,7 +43,7 @@ _MARGIN = 1.15
 """By which `ANY` costs more than the dearest table, for tokenizers that there is no table of."""
 _AT_MOST = {"letters": 0.65, "white": 0.02, "beyond": 1, "marks more": 0.82}
 """What these cost at most, by five tokenizers: GPT's (o200k), Llama 3.1's, Gemma 3's, Qwen 3's and DeepSeek V4's."""
-_MOST, _LONGEST = 1 << 17, 512  # lines that are remembered, and the characters of one
+_MOST, _LONGEST = 1 << 14, 512  # lines that are remembered, and the characters of one
 
 SCRIPTS = (
     *(
@@ -111,12 +110,8 @@ class TokenTable:
     """Counts tokens by one table. Threads may share one."""
 
     def __init__(self, name: str, parts: Callable[[list[str]], Iterable[int]]) -> None:
-        """Begin with nothing remembered.
-
-        Args:
-            name: one of `TABLES`, or `ANY`.
-            parts: gives how many of the pruning model's tokens each of several words has, which tells rare words.
-        """
+        """Begin with nothing remembered. `name`: one of `TABLES`, or `ANY`. `parts`: gives how many of the pruning
+        model's tokens each of several words has, which tells rare words."""
         self.name, self._parts = name, parts
         self._weights: dict[str, float] = _weights(name)
         self._pieces: dict[str, int] = {}
@@ -176,12 +171,7 @@ def _of_line(line: str) -> list[str]:
 
 
 def features(pieces: Sequence[str], parts: Callable[[list[str]], Iterable[int]]) -> list[Features]:
-    """What is counted of each piece: names of a table's rows, and how often each stands there.
-
-    Args:
-        pieces: see `pieces_of`.
-        parts: see `TokenTable`.
-    """
+    """What is counted of each piece: names of a table's rows, and how often each stands there."""
     words = [_WORD.fullmatch(piece) for piece in pieces]
     bare = list({word[2]: None for word in words if word})
     counts = dict(zip(bare, parts(bare), strict=True))

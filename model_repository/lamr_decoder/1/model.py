@@ -5,8 +5,7 @@
 
 The model runs on the bundled server and in NVIDIA's containers alike, wherever `lamr_base` and `lamr_model`
 (numpy, no torch) can be imported: installed with pip, or in a folder named by LAMR_PYTHONPATH. `lamr export` copies
-this file into `lamr_decoder/1/`.
-"""
+this file into `lamr_decoder/1/`."""
 
 from __future__ import annotations
 
@@ -114,10 +113,7 @@ class TritonPythonModel:
 
 def code_states(fused: Array, span: Array) -> Array:
     """The fused states of the code tokens, [m, D], of a request's `fused` [1, n, D] and `document_span` [1, 2].
-
-    Raises:
-        ValueError: the request has several rows, or its span is empty or not within the sequence.
-    """
+    Raises `ValueError`: the request has several rows, or its span is empty or not within the sequence."""
     if fused.ndim != 3 or fused.shape[0] != 1:
         raise ValueError(
             f"{FUSED} must have shape [1, n, D], not {list(fused.shape)}; send one request a sequence"

@@ -12,20 +12,15 @@ _FLAGS = re.MULTILINE
 
 @dataclass(frozen=True)
 class Contest:
-    """The languages of one ending.
+    """The languages of one ending."""
 
-    Attributes:
-        default: the language of a text in which nothing speaks for another.
-        signs: for each other language, expressions that the default language's texts don't match.
-        aside: what is left out before signs are looked for: comments and strings.
-        guarded: what only another language than the file's own may read, so that signs in it leave a doubt.
-        habits: a language, and an expression of the habits by which a text without any sign is taken for it.
-    """
-
-    default: str
+    default: str  # the language of a text in which nothing speaks for another
+    # for each other language, expressions that the default language's texts don't match
     signs: Mapping[str, tuple[str, ...]]
-    aside: str = NEVER
+    aside: str = NEVER  # what is left out before signs are looked for: comments and strings
+    # what only another language than the file's own may read, so that signs in it leave a doubt
     guarded: str = NEVER
+    # a language, and an expression of the habits by which a text without any sign is taken for it
     habits: tuple[str, str] = ("", NEVER)
 
     def votes(self, text: str, *, guarded: bool = False) -> dict[str, int]:

@@ -44,6 +44,7 @@ JSONC = with_grammar(
 )
 YAML = with_grammar(
     "yaml",
+    scan=scans.YAML,
     grammar="tree_sitter_yaml:language",
     lists={
         "stream": ListKind(items=frozenset({"document"})),

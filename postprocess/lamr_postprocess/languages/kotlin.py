@@ -26,7 +26,7 @@ KOTLIN = with_grammar(
     lists={
         "source_file": ListKind(separators=frozenset({";"}), fixed=frozenset({"package_header"})),
         "class_body|block": _STATEMENTS,
-        "enum_class_body": ListKind(separators=frozenset({",", ";"})),
+        "enum_class_body": ListKind(separators=frozenset({","})),
         "function_body>block": ListKind(
             separators=frozenset({";"}), results=frozenset({"return_expression"})
         ),

@@ -17,9 +17,10 @@ _page = partial(with_grammar, embedded=_INSIDE, padded=frozenset({"text"}))
 _TYPED = r"<script\b[^<>]*\blang\b"
 """A script that says in which language the expressions around it are."""
 
-HTML = _page("html", grammar="tree_sitter_html:language", lists=_LISTS)
+HTML = _page("html", scan=scans.HTML, grammar="tree_sitter_html:language", lists=_LISTS)
 VUE = _page(
     "vue",
+    scan=scans.HTML,
     grammar="tree_sitter_html:language",
     lists={**_LISTS, "document": ListKind(core=r"script_element |element <template\b")},
     directives=_TYPED,
@@ -46,6 +47,7 @@ SVELTE = _page(
 )
 XML = with_grammar(
     "xml",
+    scan=scans.XML,
     grammar="tree_sitter_xml:language_xml",
     lists={"content": ListKind()},
     comments=frozenset({"Comment"}),

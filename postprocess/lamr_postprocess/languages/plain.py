@@ -1,8 +1,7 @@
 """What every language and format has that needs no grammar: names, comments, headings, and what can't be parted.
 
 A language with a grammar stands here, too, if its wheel may be absent or its files may hold a template's tags; its
-module adds the grammar to its row.
-"""
+module adds the grammar to its row."""
 
 import dataclasses
 import re
@@ -87,7 +86,7 @@ _BRACED_TEXT = AtomicSpan(
 )
 _LIKE_KOTLIN = (*_NESTED_COMMENTS, _TRIPLE, _BRACED_TEXT, _LETTER, AtomicSpan(r"`[^`\n]*`"))
 AFTER_HASH = remark(r"#[^\n]*")
-IN_RUST = (*_NESTED_COMMENTS, AtomicSpan(r'\br(?P<tag>#*)"', r'"{tag}'), LONG_TEXT, _LETTER)
+IN_RUST = (*_NESTED_COMMENTS, AtomicSpan(r'(?<=\br)(?P<tag>#*)"', r'"{tag}'), LONG_TEXT, _LETTER)
 _WORD_OF_HASH = remark(r"(?<![^\s;&|()])#[^\n]*")
 _HASHES = (AFTER_HASH, *_TEXTS)
 IN_PYTHON = (*TRIPLES, *_HASHES)
@@ -174,8 +173,8 @@ _DEFINITIONS_OF_OCAML = (
 _MESSAGE_OF_FLUENT = AtomicSpan(r"^-?[a-zA-Z][\w-]*[ \t]*=.*(?:\n(?=(?:[ \t]*\n){0,3}(?:[ \t]+\S|\})).*)*")
 # A message of gettext with its context and translations; another one may follow without a blank line.
 _MESSAGE = AtomicSpan(r"^(?:msgctxt\b.*\n(?:[ \t]*\".*\n)*)?msgid\b.*(?:\n(?!msgctxt\b|msgid\b|#)[^\S\n]*\S.*)*")
-_FRONT = AtomicSpan(r"\A\ufeff?---[ \t]*\n", r"^(?:---|\.\.\.)[ \t]*$")
-_FRONT_TOML = AtomicSpan(r"\A\ufeff?\+\+\+[ \t]*\n", r"^\+\+\+[ \t]*$")
+_FRONT = AtomicSpan(r"\A ?---[ \t]*\n", r"^(?:---|\.\.\.)[ \t]*$")
+_FRONT_TOML = AtomicSpan(r"\A ?\+\+\+[ \t]*\n", r"^\+\+\+[ \t]*$")
 # A fence may stand in a quotation and in an item of a list.
 _FENCE = AtomicSpan(r"^[ \t]*(?:(?:[>*+-]|\d{1,3}[.)])[ \t]*)*(?P<tag>`{3,9}|~{3,9})[^\n]*\n",
     r"^[ \t]*(?:>[ \t]*)*{tag}[`~]*[ \t]*$|\Z")
@@ -202,8 +201,8 @@ _IN_YAML = (
     AtomicSpan(
         r"^(?P<tag>[ ]*)(?:- +)+(?:[&!]\S+ +)*[|>][-+\d]*[ \t]*(?:#[^\n]*)?\n", r"^(?!{indent} |[ \t]*$)"
     ),
-    AtomicSpan(r'(?:(?<=[\s\[{,(])|^)"', r'(?<!\\)"'),
-    AtomicSpan(r"(?:(?<=[\s\[{,(])|^)'", r"'"),
+    AtomicSpan(r'(?:(?<=[\s\[{,(])|^)"', r'(?:[^"\\]|\\[\s\S])*"', at_once=True),
+    AtomicSpan(r"(?:(?<=[\s\[{,(])|^)'", r"(?:[^']|'')*'", at_once=True),
 )
 _IN_SQL = (AFTER_DASHES, _BLOCK_OF_C, AtomicSpan(r"\$(?P<tag>\w*)\$", r"\${tag}\$"), AtomicSpan(r"'", r"'"),
     AtomicSpan(r'"[^"\n]*"'))
@@ -372,7 +371,7 @@ nested = partial(by_lines, frames=BRANCHES, filled=True, goes_back=PIPES, docume
 """A language of indentation."""
 
 PLAIN: tuple[Language, ...] = (
-    by_lines(_NONE, "text", ".txt .text .log .out .err", "plain plaintext log", blocks=output_frames),
+    by_lines(_NONE, "text", ".txt .text .log .out .err .stdout .stderr", "plain plaintext log", blocks=output_frames),
     by_lines(_NONE, "csv", ".csv .tsv .psv", wholes=(_CELL_TEXT,), directives=r"\A.*"),
     by_lines(_NONE, "other", "", "", "Earthfile", frames=ENDS, wholes=_TEXTS, heads=HEADS, calls=True, goes_on=OPERATOR,
         goes_back=CHAINS, words=(conditions(r"[!%.$@`]|#(?! )"),), documents=_ATTRIBUTE,
@@ -421,7 +420,7 @@ PLAIN: tuple[Language, ...] = (
         goes_on=rf"{OPERATOR}|(?:\|>|<>|\+\+)[ \t]*$",
         goes_back=PIPES, clauses=r"defp?[ \t]+(?P<name>\w+)"),
     nested(_HASH, "nix", ".nix", wholes=(_BLOCK_OF_C, _TEXT_OF_NIX, AFTER_HASH, LONG_TEXT), words=(_LET_OF_NIX,),
-        documents=r"(?:with|assert)\b.*;[ \t]*$|.*:[ \t]*$", filled=False),
+        documents=r"(?:with|assert)\b.*;[ \t]*$|.*(?:[:=]|\bin)[ \t]*$", filled=False),
     _hash("terraform", ".tf .tfvars .hcl .nomad .tofu", "hcl", frames=BRACKETS,
         wholes=(HEREDOC, AFTER_HASH, *_COMMENTS_OF_C, _BRACED_TEXT)),
     _hash("graphql", ".graphql .gql .graphqls", frames=BRACKETS, wholes=(_TRIPLE, AFTER_HASH, _TEXT),
@@ -486,7 +485,7 @@ PLAIN: tuple[Language, ...] = (
     by_lines(_SLASHES, "scss", ".scss .sass .less .styl", "sass less", frames=rf"{BRACKETS}|@?else\b",
         wholes=(_BLOCK_OF_C, remark(r"(?<!:)//[^\n]*"), *_TEXTS), goes_on=r",[ \t]*$"),
     by_lines(Comment('"//": "', '",', '"'), "json",
-        ".json .webmanifest .geojson .har .avsc .tfstate .topojson .code-snippets .jsonld", "",
+        ".json .map .webmanifest .geojson .har .avsc .tfstate .topojson .code-snippets .jsonld", "",
         ".eslintrc .babelrc .prettierrc composer.lock Pipfile.lock .swcrc .jshintrc", frames=CLOSERS,
         wholes=(_TEXT,)),
     by_lines(Comment('"//": "', '",', '"'), "notebook", ".ipynb", "ipynb", frames=CLOSERS, wholes=(_TEXT,)),

@@ -1,7 +1,7 @@
 """Every language that this package knows, and how to find one by its name.
 
-To add a language, add its table to those with a grammar; nothing else in the package changes but its row in `scans`.
-"""
+To add a language, add its table to those with a grammar; nothing else in the package changes but its row in
+`scans`."""
 
 from lamr_postprocess.languages.c import CPP, C
 from lamr_postprocess.languages.csharp import CSHARP
@@ -42,11 +42,8 @@ _BY_NAME = {name: language for language in LANGUAGES for name in (language.name,
 
 
 def language_named(name: str) -> Language:
-    """The table of a language by its name or an alias, in any case.
-
-    Raises:
-        ValueError: there is no such language; the message lists the known names.
-    """
+    """The table of a language by its name or an alias, in any case. Raises `ValueError`: there is no such language;
+    the message lists the known names."""
     language = _BY_NAME.get(name.strip().lower())
     if language is None:
         known = ", ".join(sorted(each.name for each in LANGUAGES))

@@ -2,8 +2,7 @@
 
 One `Language` names node kinds of a tree-sitter grammar and the syntax of comments; the engine (`outline`, `names`,
 `repair`, `render`) reads it and contains no language of its own. A language without a grammar has only names and
-comments, and is pruned line by line.
-"""
+comments, and is pruned line by line."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -31,8 +30,7 @@ class Comment:
     """How a marker stands on a line of its own: `opening`, the text, `closing`.
 
     In a format without comments these are the two ends of a text in quotes, and `last` closes it where nothing follows
-    in its list. With `flush`, it begins in the first column, as fixed forms want it.
-    """
+    in its list. With `flush`, it begins in the first column, as fixed forms want it."""
 
     opening: str
     closing: str = ""
@@ -49,24 +47,20 @@ class Comment:
 
 @dataclass(frozen=True)
 class AtomicSpan:
-    """What can't be parted in a text without a tree: a comment, a string, a here-document, a front matter.
+    """What can't be parted in a text without a tree: a comment, a string, a here-document, a front matter."""
 
-    Attributes:
-        opening: a regular expression (multi-line mode) of how it begins, of all of it where `closing` is empty. A group
-            `tag` may capture what the end repeats.
-        closing: a regular expression of how it ends, searched for from the end of the opening; `{tag}` stands for what
-            the group `tag` captured, and `{indent}` for as many spaces. What isn't closed is no such thing.
-        at_once: whether the closing is all that follows the opening, so that it is matched there and not searched for.
-        holds: whether others that don't hold any may begin in it, and end where they do.
-        waits: whether it begins in the next row, after others that began before it in the same row (a here-document).
-        says_nothing: whether it is a comment or the like, so that the rows around it go on as if it weren't there.
-    """
-
+    # a regular expression (multi-line mode) of how it begins, of all of it where `closing` is empty. A group `tag`
+    # may capture what the end repeats.
     opening: str
+    # a regular expression of how it ends, searched for from the end of the opening; `{tag}` stands for what the group
+    # `tag` captured, and `{indent}` for as many spaces. What isn't closed is no such thing.
     closing: str = ""
+    # whether the closing is all that follows the opening, so that it is matched there and not searched for
     at_once: bool = False
-    holds: bool = False
+    holds: bool = False  # whether others that don't hold any may begin in it, and end where they do
+    # whether it begins in the next row, after others that began before it in the same row (a here-document)
     waits: bool = False
+    # whether it is a comment or the like, so that the rows around it go on as if it weren't there
     says_nothing: bool = False
 
     @property
@@ -80,40 +74,34 @@ class AtomicSpan:
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """How brackets and end words are told from texts and comments. Expressions are in multi-line mode.
+    """How brackets and end words are told from texts and comments. Expressions are in multi-line mode."""
 
-    Attributes:
-        signs: the characters that brackets and what is skipped begin with, for a class of characters.
-        skipped: expressions of what holds neither brackets nor words, besides the language's `wholes`.
-        pairs: what opens a block, and what closes it.
-        bracket: an expression of a bracket.
-        around: an expression of a word, with a place `{}` for the words of `pairs`.
-        behind: an expression of what ends before a word of `led`, with blanks between; elsewhere it is none.
-        led: see `behind`.
-        loose: what closes nothing directly inside of a block that something else closes (the `)` of a pattern in
-            `case`), and this one.
-        headed, heads: words that begin no block in the row of a block's head, and the heads (`while … do`).
-        conditions: an expression of what parts branches of a preprocessor, of which each may open the same block.
-    """
-
-    signs: str
+    signs: str  # the characters that brackets and what is skipped begin with, for a class of characters
+    # expressions of what holds neither brackets nor words, besides the language's `wholes` but tags
     skipped: tuple[str, ...] = ()
+    # what opens a block, and what closes it
     pairs: Mapping[str, str] = field(default_factory=lambda: BRACKETS)
-    bracket: str = r"[()\[\]{}]"
-    around: str = ""
+    bracket: str = r"[()\[\]{}]"  # an expression of a bracket
+    around: str = ""  # an expression of a word, with a place `{}` for the words of `pairs`
+    # an expression of what ends before a word of `led`, with blanks between; elsewhere it is none
     behind: str = ""
-    led: frozenset[str] = frozenset()
+    led: frozenset[str] = frozenset()  # see `behind`
+    # what closes nothing directly inside of a block that something else closes (the `)` of a pattern in `case`), and
+    # this one
     loose: Mapping[str, str] = field(default_factory=dict)
+    # headed, heads: words that begin no block in the row of a block's head, and the heads (`while … do`)
     headed: frozenset[str] = frozenset()
     heads: frozenset[str] = frozenset()
+    # an expression of what parts branches of a preprocessor, of which each may open the same block
     conditions: str = ""
+    optional: frozenset[str] = frozenset()  # the names of tags that may lack their other half
 
     @lru_cache(maxsize=64)  # noqa: B019  # one entry a language
     def tokens(self, wholes: tuple[AtomicSpan, ...] = ()) -> re.Pattern[str]:
         """One expression for all, in which the group `token` has what isn't skipped. It fits everywhere.
 
-        What says nothing is passed by at once, since an expression is slow where it tries one kind after another.
-        """
+        What says nothing is passed by at once, since an expression is slow where it tries one kind after
+        another."""
         inside = rf"[^{self.signs}\n]*"
         passed = [f"[^{self.signs}]+"]
         inner = [rf"\{a}{inside}\{b}" for a, b in self.pairs.items() if a in "([{"]
@@ -123,7 +111,7 @@ class Scan:
             words = "|".join(each for each in {*self.pairs, *self.pairs.values()} if each.isalpha())
             signs.append(self.around.replace("{}", f"(?:{words})"))
             passed[0] = rf"[^\w{self.signs}]+|(?!(?:{words})\b|[{self.signs}])\w+"
-        texts = [each.expression for each in wholes if not each.waits]
+        texts = [each.expression for each in wholes if not (each.waits or each.opening.startswith("</?"))]
         for number, each in enumerate((*self.skipped, *texts)):
             passed.append(re.sub(r"\(\?P(<|=)tag", rf"(?P\g<1>tag{number}", each))
         parts = "|".join(passed), "|".join(signs)
@@ -132,17 +120,13 @@ class Scan:
 
 @dataclass(frozen=True)
 class EmbeddedPart:
-    """A part of a text without a tree that is in another language: the script of a page.
+    """A part of a text without a tree that is in another language: the script of a page."""
 
-    Attributes:
-        opening, closing: regular expressions (multi-line mode) of what stands before the part and behind it; the
-            lines between them are its lines.
-        comment: the comment syntax inside.
-    """
-
+    # opening, closing: regular expressions (multi-line mode) of what stands before the part and behind it; the lines
+    # between them are its lines
     opening: str
     closing: str
-    comment: Comment
+    comment: Comment  # the comment syntax inside
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,8 +143,7 @@ class Template:
         signs: what a file without such an ending has, in multi-line mode, that is such a template nevertheless.
         becomes: the language where nothing else tells.
         indents: what a tag looks like that indents what takes its place; its group says by how many columns.
-        anywhere: whether tags may stand in any column, so that their indentation says nothing.
-    """
+        anywhere: whether tags may stand in any column, so that their indentation says nothing."""
 
     name: str
     tags: tuple[AtomicSpan, ...]
@@ -176,57 +159,49 @@ class Template:
 
 @dataclass(frozen=True)
 class ListKind:
-    """A node whose children can be cut one by one: a block, a class body, a collection literal.
+    """A node whose children can be cut one by one: a block, a class body, a collection literal."""
 
-    Attributes:
-        filler: the statement that stands for an emptied list, where the grammar wants one (Python's `pass`).
-        unfilled: the token that a list begins with which may be empty, though others of its kind have a filler.
-        keep_first: whether the first child is kept with the node, where no filler can stand (`case` in `match`).
-        first_behind: kinds of a node right before the list with which its first child is kept (an anchor of YAML: what
-            refers to it wants a list).
-        keep_last: whether the last child is kept with any other, where no separator may stand behind it (JSON).
-        separators: anonymous tokens that belong to the child before them.
-        items: the kinds or fields of the children that can be cut; empty means every named child.
-        fixed: the kinds or fields of the children that belong to the node and can't be cut.
-        comment: the comment syntax inside this list, where it differs from the language's.
-        by_row: whether the node is one text whose rows can be cut like children (a docstring).
-        delimited: whether the first and last row of such a text hold its quotes and belong to the node.
-        least_rows: the fewest rows of such a list.
-        unless: kinds of children with which the node is no such list (an interpolation in a text).
-        by_column: whether what stands further left than the list's first item belongs to a list around it.
-        results: kinds that are kept with any statement of a function's body if they end it.
-        endings: kinds that are kept with the node if they end it, because without them it would say the opposite (the
-            `raise` of an `except`, the `break` of a `case`).
-        falls: whether such a node goes on in the one after it unless one of the `endings` ends it.
-        valued: kinds of items, or their fields, by which an item has a value of its own; one without has a value by
-            the item before it. Empty where nothing counts.
-        counts_late: whether nothing counts before the first item with a value of its own.
-        counter: a regular expression of how an item begins that counts on from the last such item; together with
-            `valued`, of one whose value is its place in the list.
-        core: a regular expression of the kind of an item, a space and its text. The other items, and a text's outermost
-            comments, are nothing without the last item that it fits (the script or the template of a component).
-    """
-
+    # the statement that stands for an emptied list, where the grammar wants one (Python's `pass`)
     filler: str = ""
+    # the token that a list begins with which may be empty, though others of its kind have a filler
     unfilled: str = ""
+    # whether the first child is kept with the node, where no filler can stand (`case` in `match`)
     keep_first: bool = False
+    # kinds of a node right before the list with which its first child is kept (an anchor of YAML: what refers to it
+    # wants a list)
     first_behind: frozenset[str] = frozenset()
+    # whether the last child is kept with any other, where no separator may stand behind it (JSON)
     keep_last: bool = False
-    separators: frozenset[str] = frozenset()
+    separators: frozenset[str] = frozenset()  # anonymous tokens that belong to the child before them
+    # the kinds or fields of the children that can be cut; empty means every named child
     items: frozenset[str] = frozenset()
+    # the kinds or fields of the children that belong to the node and can't be cut
     fixed: frozenset[str] = frozenset()
+    # the comment syntax inside this list, where it differs from the language's
     comment: Comment | None = None
-    by_row: bool = False
+    by_row: bool = False  # whether the node is one text whose rows can be cut like children (a docstring)
+    # whether the first and last row of such a text hold its quotes and belong to the node
     delimited: bool = True
-    least_rows: int = 0
+    least_rows: int = 0  # the fewest rows of such a list
+    # kinds of children with which the node is no such list (an interpolation in a text)
     unless: frozenset[str] = frozenset()
+    # whether what stands further left than the list's first item belongs to a list around it
     by_column: bool = False
+    # kinds that are kept with any statement of a function's body if they end it
     results: frozenset[str] = frozenset()
+    # kinds that are kept with the node if they end it, because without them it would say the opposite (the `raise` of
+    # an `except`, the `break` of a `case`)
     endings: frozenset[str] = frozenset()
-    falls: bool = False
+    falls: bool = False  # whether such a node goes on in the one after it unless one of the `endings` ends it
+    # kinds of items, or their fields, by which an item has a value of its own; one without has a value by the item
+    # before it. Empty where nothing counts.
     valued: frozenset[str] = frozenset()
-    counts_late: bool = False
+    counts_late: bool = False  # whether nothing counts before the first item with a value of its own
+    # a regular expression of how an item begins that counts on from the last such item; together with `valued`, of
+    # one whose value is its place in the list
     counter: str = ""
+    # a regular expression of the kind of an item, a space and its text. The other items, and a text's outermost
+    # comments, are nothing without the last item that it fits (the script or the template of a component).
     core: str = ""
 
     @cached_property
@@ -329,8 +304,7 @@ class Language:
             decides about what the grammar marks as an error.
         joiners: characters that make an item that begins with them go on with the item before it, where no semicolon
             parts the two; such an item keeps its predecessor.
-        continuation: the end of a line that goes on in the next line.
-    """
+        continuation: the end of a line that goes on in the next line."""
 
     name: str
     comment: Comment

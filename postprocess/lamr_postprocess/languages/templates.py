@@ -2,8 +2,7 @@
 
 `Dockerfile.j2` holds a Dockerfile with tags of Jinja between its lines. It is pruned as what it becomes, line by line:
 its comments are those of a Dockerfile. A tag is never cut in half, and a line inside a block of tags keeps the block's
-beginning, its branches and its end.
-"""
+beginning, its branches and its end."""
 
 import re
 from collections.abc import Mapping

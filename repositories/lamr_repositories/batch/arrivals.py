@@ -17,8 +17,7 @@ def each_second(source: Iterable[_T]) -> Iterator[Iterator[_T | None]]:
 
     The source is read by a thread, at most one item ahead. What the source raises is raised to the taker. At the end of
     the block the thread ends with its next item, and the block waits a few seconds for that; the thread is a daemon,
-    since the source may never have another item.
-    """
+    since the source may never have another item."""
     arrived: queue.Queue[tuple[_T | None, BaseException | None]] = queue.Queue(maxsize=1)
     stop = threading.Event()
 

@@ -36,27 +36,17 @@ MOST_ROW_BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class RowFormat:
-    """One format.
+    """One format."""
 
-    Attributes:
-        ending: of a file's name, with its dot.
-        place: what a row is counted by in messages and in the ids of rows without one.
-        encode: makes a whole file of answers.
-        read: yields every row's number, from 1, and the row; for a row that is none, what is wrong with it. It raises
-            ValueError for a file that as a whole isn't of the format.
-    """
-
-    ending: str
-    place: str
-    encode: Callable[[Sequence[Row]], bytes]
+    ending: str  # of a file's name, with its dot
+    place: str  # what a row is counted by in messages and in the ids of rows without one
+    encode: Callable[[Sequence[Row]], bytes]  # makes a whole file of answers
+    # yields every row's number, from 1, and the row; for a row that is none, what is wrong with it. It raises
+    # ValueError for a file that as a whole isn't of the format.
     read: Callable[[BinaryIO], Iterator[tuple[int, Row | str]]]
 
     def rows(self, stream: BinaryIO) -> Iterator[Row]:
-        """Yield the rows of a file that we wrote.
-
-        Raises:
-            ValueError: the file is cut off or not ours.
-        """
+        """Yield the rows of a file that we wrote. Raises `ValueError`: the file is cut off or not ours."""
         for number, row in self.read(stream):
             if not isinstance(row, dict):
                 raise ValueError(f"{self.place} {number} {row}")

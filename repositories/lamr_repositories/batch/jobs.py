@@ -27,11 +27,8 @@ class Job:
 
 def read_jobs(place: str | os.PathLike[str]) -> Iterator[Job]:
     """Yield the jobs of a JSONL or Parquet file; blank lines are passed over, and a row that is no job says so.
-
-    Raises:
-        RepositoryError: the file can't be read, or two rows have the same id.
-        MissingPackageError: Parquet's or the URL's library isn't installed.
-    """
+    Raises `RepositoryError`: the file can't be read, or two rows have the same id. Raises `MissingPackageError`:
+    Parquet's or the URL's library isn't installed."""
     form = format_of(os.fspath(place))
     seen: dict[str, int] = {}
     try:

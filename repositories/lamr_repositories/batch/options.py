@@ -34,8 +34,7 @@ class BatchOptions:
         ray: the address of a Ray cluster's head, `auto` for the one that this machine belongs to, or `local` for one of
             this machine's own; None runs processes of this machine.
         ray_cpus: CPUs that Ray sets aside for a worker. More than a few hundredths bind the batch to the cluster's
-            size: a lost node's workers then wait for another node, and their rows with them.
-    """
+            size: a lost node's workers then wait for another node, and their rows with them."""
 
     workers: int = 1
     servers: tuple[str, ...] = ()

@@ -3,8 +3,7 @@
 Ray restarts actors and repeats what a lost machine had under way, holds back jobs while answers wait, and moves data.
 Two things are ours. This process alone writes answers, so that none is there twice. And a ledger beside it counts how
 often each row was begun and not ended: the row that two workers died of is answered with an error instead of being
-begun again. A job's work is `worker`'s matter, on a cluster as elsewhere.
-"""
+begun again. A job's work is `worker`'s matter, on a cluster as elsewhere."""
 
 import contextlib
 import json
@@ -41,12 +40,8 @@ _GO_ON = "the answers so far are written; run the same command to continue"
 
 
 def run_on_ray(jobs: Iterator[Job], rows: int, gathering: Gathering, options: BatchOptions) -> None:
-    """Run jobs, of which there are so many rows.
-
-    Raises:
-        MissingPackageError: Ray isn't installed.
-        ClusterError: the cluster can't be used, or gave up.
-    """
+    """Run jobs, of which there are so many rows. Raises `MissingPackageError`: Ray isn't installed. Raises
+    `ClusterError`: the cluster can't be used, or gave up."""
     if not rows:
         return
     ray = _ray()
@@ -172,8 +167,7 @@ def _ended_with(answered: Any) -> Iterator[None]:
 
     Ray Data goes on by itself when its taker stops. If it still asks Ray for something after the process has left the
     cluster, Ray ends the process without an exception, and the reason why the batch was broken off is never told. The
-    dataset names what runs it only after the first block has come, so its thread is found by name.
-    """
+    dataset names what runs it only after the first block has come, so its thread is found by name."""
     try:
         yield
     finally:

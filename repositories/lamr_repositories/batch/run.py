@@ -2,8 +2,7 @@
 
 What was written before this process died is not done again. This module finds out what is left to do, and does it
 with worker processes of this machine unless `ray_run` does. A worker that dies is replaced and its job tried once more;
-a job that kills two workers gets an error that says so.
-"""
+a job that kills two workers gets an error that says so."""
 
 import contextlib
 import itertools
@@ -146,8 +145,7 @@ def run_batch(
     Raises:
         RepositoryError: the file can't be read or has an id twice, or another batch writes to the folder.
         MissingPackageError: what Parquet, a URL or Ray needs isn't installed.
-        ClusterError: the cluster can't be used, or gave up.
-    """
+        ClusterError: the cluster can't be used, or gave up."""
     options = options or BatchOptions()
     begin = time.monotonic()
     shards = Shards(output, options.format)

@@ -1,8 +1,7 @@
 """The answers of a batch: shards that are there whole or not at all, and what is known from them after a kill.
 
 The shards are the journal as well: what they hold is done. While a batch runs, answers are counted, gathered and
-written as shards.
-"""
+written as shards."""
 
 import os
 import time
@@ -25,12 +24,9 @@ class Shards:
     """The shards of one folder or URL. One process at a time writes them."""
 
     def __init__(self, place: str | os.PathLike[str], form: str = "jsonl") -> None:
-        """Make the folder; a local one is locked for as long as the process lives.
-
-        Raises:
-            InvalidInputError: there is no such format.
-            RepositoryError: another batch writes there, it can't be written, or holds shards of another format.
-        """
+        """Make the folder; a local one is locked for as long as the process lives. Raises `InvalidInputError`: there
+        is no such format. Raises `RepositoryError`: another batch writes there, it can't be written, or holds shards
+        of another format."""
         self._form = named_format(form)
         self._place = os.fspath(place)
         self._storage: Storage = open_storage(place)

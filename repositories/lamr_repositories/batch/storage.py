@@ -1,8 +1,7 @@
 """Where files of jobs and shards lie: a folder of this machine, or what fsspec knows by a URL.
 
 A file appears whole or not at all: in a folder it is renamed when all of it is on the disk, elsewhere it is written as
-one object.
-"""
+one object."""
 
 import contextlib
 import os
@@ -43,8 +42,7 @@ def open_place(place: str | os.PathLike[str]) -> BinaryIO:
     Raises:
         MissingPackageError: the URL's library isn't installed.
         RepositoryError: no library knows such URLs.
-        OSError: it can't be read, or is a folder, a pipe or a device.
-    """
+        OSError: it can't be read, or is a folder, a pipe or a device."""
     path = local_path(place)
     if path is not None:
         check_regular(path)
@@ -149,12 +147,8 @@ Storage = _Folder | _Objects
 
 
 def open_storage(place: str | os.PathLike[str]) -> Storage:
-    """Return the storage at a path or URL, made and ours alone.
-
-    Raises:
-        MissingPackageError: the URL's library isn't installed.
-        RepositoryError: it can't be written, or another batch writes there.
-    """
+    """Return the storage at a path or URL, made and ours alone. Raises `MissingPackageError`: the URL's library isn't
+    installed. Raises `RepositoryError`: it can't be written, or another batch writes there."""
     path = local_path(place)
     return _Objects(os.fspath(place)) if path is None else _Folder(path)
 

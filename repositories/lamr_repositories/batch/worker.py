@@ -1,8 +1,7 @@
 """The work of one job at a time, and the process that does it for `run`: an answer or a named error for each.
 
 The process takes jobs from a pipe, and ends when the other end is closed, which happens whenever the parent dies.
-`ray_run` does the same work in its actors.
-"""
+`ray_run` does the same work in its actors."""
 
 import contextlib
 import signal

@@ -2,8 +2,7 @@
 
 A file is cut into function-level chunks: each function with the comments above it, and what lies between. What one
 tells is the approximated mutual information of the paper's equation 1: how much the question's
-perplexity falls where the function stands before it.
-"""
+perplexity falls where the function stands before it."""
 
 from collections.abc import Sequence
 
@@ -45,8 +44,7 @@ def mutual_information(chunks: Sequence[str], question: str, model: Perplexity) 
     """Return how much each of n texts lowers the question's perplexity, float64 `[n]`.
 
     As in the published code, the question's first token is predicted by nothing without a text, and so it doesn't
-    count after one either. A question of one token says nothing: all texts have 0.
-    """
+    count after one either. A question of one token says nothing: all texts have 0."""
     targets = [model.alone(question), *(model.after(chunk + BETWEEN, question, skip=1) for chunk in chunks)]
     with np.errstate(invalid="ignore", over="ignore"):
         perplexities = np.exp(np.nan_to_num(model.mean_losses(targets), nan=0.0, posinf=np.inf))
@@ -68,8 +66,7 @@ def take(order: IntArray, tokens: Sequence[int], options: CompressionOptions) ->
     """Return the places of the chunks that are taken, in their own order.
 
     As in the published code chunks are taken in falling order until their tokens pass the budget, so that the last one
-    taken may go beyond it.
-    """
+    taken may go beyond it."""
     spent = np.cumsum(np.asarray(tokens, np.int64)[order])
     beyond = np.flatnonzero(spent > options.widened(target(tokens, options)))
     count = int(beyond[0]) + 1 if len(beyond) else len(order)

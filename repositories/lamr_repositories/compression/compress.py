@@ -40,8 +40,8 @@ class Compression:
         chunks: what became of each chunk, in the file's order.
         order: the chunks' places in falling order of score.
         pruned: the finished text with its markers, kept lines and reasons; None for chunks without a file.
-        tokens_in, tokens: of the file and of the finished text, by the scorer's tokenizer; 0 without a file.
-    """
+        tokens_in, tokens: of the file and of the finished text, by the scorer's tokenizer; 0 without a
+            file."""
 
     chunks: tuple[ZippedChunk, ...]
     order: tuple[int, ...]
@@ -123,8 +123,7 @@ def compress(  # noqa: PLR0913  # one keyword an option
 
     Raises:
         InvalidInputError: the question is blank.
-        ServerError, ModelMismatchError: the model failed.
-    """
+        ServerError, ModelMismatchError: the model failed."""
     known = language_named(language) if language else detect_language(code, path)
     parts = function_chunks(code, known)
     model = Perplexity(scorer)
@@ -161,8 +160,7 @@ def compress_chunks(
         comment: what a comment begins with.
 
     Raises:
-        InvalidInputError, ServerError, ModelMismatchError: as in `compress`.
-    """
+        InvalidInputError, ServerError, ModelMismatchError: as in `compress`."""
     return _compressed(chunks, _Job(question, Perplexity(scorer), options or CompressionOptions(), comment))
 
 

@@ -2,8 +2,8 @@
 
 A line's perplexity is that of its tokens after all lines before it. A section (the paper says *block*) ends with a line
 that is harder to foresee than both lines around it, and than one of them by more than the usual spread. The more a
-function tells about the question, the more of it is kept: its most valuable sections within its tokens (0/1 knapsack).
-"""
+function tells about the question, the more of it is kept: its most valuable sections within its tokens (0/1
+knapsack)."""
 
 import itertools
 import math
@@ -95,8 +95,7 @@ def rates(
     """Return the share of each of n functions that is kept, float64 `[n]`, from 0 to 1.
 
     Short functions are kept whole. The others share what remains of the lines: each gets the mean share times 1 - beta
-    to 1 + beta, from the least to the best score, and all are scaled so that the sum fits.
-    """
+    to 1 + beta, from the least to the best score, and all are scaled so that the sum fits."""
     count, value = np.asarray(lines, np.int64), np.asarray(scores, np.float64)
     large = count >= min_lines
     result = np.ones(len(count))

@@ -21,8 +21,7 @@ class CompressionOptions:
         min_lines: functions with fewer lines, or fewer sections, are kept whole.
 
     Raises:
-        InvalidInputError: a value can't be used.
-    """
+        InvalidInputError: a value can't be used."""
 
     rate: float = 0.5
     target_tokens: int | None = None

@@ -1,8 +1,7 @@
 """Perplexities of texts under a causal language model, alone and after another text.
 
 They say what sections are worth for a question, too. Sequences that begin another sequence are scored with it, because
-a causal model gives their tokens the same probabilities there.
-"""
+a causal model gives their tokens the same probabilities there."""
 
 from collections.abc import Sequence
 
@@ -49,18 +48,14 @@ class Perplexity:
         Args:
             context: what precedes it.
             text: whose tokens count: those beyond as many as the context has by itself.
-            skip: how many of them are left out.
-        """
+            skip: how many of them are left out."""
         return Target(self.encode(context + text), self.count(context) + skip)
 
     def mean_losses(self, targets: Sequence[Target]) -> Float64Array:
         """Return the mean of -log p over each target's tokens that count, in nats, float64 `[n]`.
 
-        NaN stands where no token counts. A target that is longer than the model's window loses its beginning.
-
-        Raises:
-            ServerError, ModelMismatchError: see `CausalScorer.log_probs`.
-        """
+        NaN stands where no token counts. A target that is longer than the model's window loses its beginning. Raises
+        `ServerError`, `ModelMismatchError`: see `CausalScorer.log_probs`."""
         most = self.scorer.max_tokens
         cut = [
             Target(each.ids[-most:], max(each.first - max(len(each.ids) - most, 0), 1)) for each in targets
@@ -102,8 +97,7 @@ _RESULT = "return "
 def by_question(sections: Sequence[str], question: str, model: Perplexity) -> Float64Array:
     """Return how much each section lowers the question's perplexity, float64 `[n]`; 0 for all where it is blank.
 
-    As in the published code, the question's first token counts after a section, though not without one.
-    """
+    As in the published code, the question's first token counts after a section, though not without one."""
     if not question.strip():
         return np.zeros(len(sections))
     targets = [model.alone(question), *(model.after(section + BETWEEN, question) for section in sections)]
@@ -117,8 +111,7 @@ def by_question(sections: Sequence[str], question: str, model: Perplexity) -> Fl
 
 def preserved(sections: Sequence[str], comment: str) -> set[int]:
     """Return the sections that are kept anyway: their first line that isn't blank heads a definition, is a comment, or
-    returns something.
-    """
+    returns something."""
     firsts = [next((line for line in section.split("\n") if line.strip()), "") for section in sections]
     return {
         place

@@ -1,7 +1,7 @@
 """Changing and watching a front that runs: reload, drain, status.
 
-The module knows what must happen in which order, so that nothing is lost and a revoked key opens nothing any more.
-"""
+The module knows what must happen in which order, so that nothing is lost and a revoked key opens nothing any
+more."""
 
 import contextlib
 import hashlib
@@ -78,8 +78,7 @@ class RunFolder:
         7/haproxy.cfg, 7/*.map     what was rendered, one folder for each reload
         current                    link to the one in force
         admin.sock, master.sock    HAProxy's own
-        state                      which replicas are drained or down, for the next generation
-    """
+        state                      which replicas are drained or down, for the next generation"""
 
     def __init__(self, tenants: Path) -> None:
         parent = os.environ.get(FOLDER_VARIABLE)

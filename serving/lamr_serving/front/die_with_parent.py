@@ -2,8 +2,7 @@
 
 A process of its own does this, because code between fork and exec isn't safe in a process that has threads.
 
-    python die_with_parent.py PARENT PROGRAM ARGUMENT...
-"""
+    python die_with_parent.py PARENT PROGRAM ARGUMENT..."""
 
 import ctypes
 import os

@@ -1,7 +1,7 @@
 """A fleet in data: where the front listens, the replicas behind it, and the tenants with what they may.
 
-`tenants_file` reads a fleet, by pydantic and the types here, `rendering` writes HAProxy's configuration for it.
-"""
+`tenants_file` reads a fleet, by pydantic and the types here, `rendering` writes HAProxy's configuration for
+it."""
 
 import hashlib
 import re

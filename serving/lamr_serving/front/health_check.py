@@ -2,8 +2,7 @@
 
 HAProxy's HTTP checks can't send a gRPC message, since it holds NUL bytes, and Triton's HTTP port stays on loopback. So
 the check is a TCP check that plays one HTTP/2 call. The module knows frames of HTTP/2 (RFC 9113) and uncompressed
-headers of HPACK (RFC 7541).
-"""
+headers of HPACK (RFC 7541)."""
 
 from lamr_model.names import ENSEMBLE
 

@@ -1,7 +1,6 @@
 """A front in the foreground, as `lamr front run` runs it: HAProxy is started, started again when it dies, and stopped.
 
-What HAProxy is told is in `rendering`; changes at run time are in `control`.
-"""
+What HAProxy is told is in `rendering`; changes at run time are in `control`."""
 
 from __future__ import annotations
 
@@ -72,8 +71,7 @@ class Front:
     """A running HAProxy, as a context manager.
 
     with Front(Path("tenants.toml")) as front:
-        ...
-    """
+        ..."""
 
     fleet: Fleet
 

@@ -1,16 +1,15 @@
 """`tenants.toml`: reading it into a fleet, with the line of whatever is wrong, and adding keys to it.
 
-What the file may say is in the types of `fleet`, and so is what follows from it.
-"""
+What the file may say is in the types of `fleet`, and so is what follows from it."""
 
 import contextlib
 import dataclasses
 import difflib
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
+from lamr_base.lazy import toml_parser
 from lamr_base.private_files import write_whole
 
 from lamr_serving.errors import FrontError, TenantsFileError
@@ -61,7 +60,7 @@ class _TomlFile:
 
     def __init__(self, path: Path, text: str) -> None:
         self._path = path
-        toml = _tomllib()
+        toml = toml_parser()
         try:
             self.values: dict[str, Any] = toml.loads(text)
         except toml.TOMLDecodeError as error:
@@ -234,14 +233,10 @@ def _key_lines(text: str) -> dict[_KeyPath, int]:
 
 
 def _names(key: str) -> list[str]:
-    toml, names = _tomllib(), list[str]()
+    toml, names = toml_parser(), list[str]()
     with contextlib.suppress(toml.TOMLDecodeError):
         value = toml.loads(f"{key} = 0")
         while isinstance(value, dict):
             ((name, value),) = value.items()
             names.append(name)
     return names
-
-
-def _tomllib() -> Any:
-    return __import__("tomllib" if sys.version_info >= (3, 11) else "tomli")

@@ -1,8 +1,7 @@
 """Finds the bundled Triton: the server binary, its Python backend and stub, and the libraries that they need.
 
 Everything comes from the `nvidia-pytriton` wheel. The wheel is never imported, because an import would start machinery
-of its own. It starts nothing but the stub, which prints its usage.
-"""
+of its own. It starts nothing but the stub, which prints its usage."""
 
 import importlib.metadata
 import importlib.util

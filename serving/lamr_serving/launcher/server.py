@@ -2,8 +2,7 @@
 
 `TritonServer` is one running server as a context manager, and `serve` one in the foreground, as `lamr serve` runs it.
 The module waits for readiness, turns failures into errors that say why, and drains a server before it stops. Processes
-belong to `process` and `supervisor`, which also starts a server again when it has died.
-"""
+belong to `process` and `supervisor`, which also starts a server again when it has died."""
 
 from __future__ import annotations
 
@@ -72,8 +71,7 @@ class TritonServer:
 
     Raises (from `start` and `with`):
         ModelRepositoryError: a file of the repository is missing, broken or doesn't belong there.
-        ServerStartError: the server isn't installed, a port is taken, or Triton refused to start.
-    """
+        ServerStartError: the server isn't installed, a port is taken, or Triton refused to start."""
 
     def __init__(self, repository: Path | str, options: ServerOptions | None = None) -> None:
         self.repository = Path(repository)
@@ -88,8 +86,7 @@ class TritonServer:
 
         Args:
             cancelled: says whether to give up; then the server is killed and `ServerStartError` is raised.
-            witness: hears of the server's death and end.
-        """
+            witness: hears of the server's death and end."""
         witness = witness or Witness()
         if self._process is not None:
             raise ServerStartError("this server has been started already; make a new TritonServer")
@@ -246,8 +243,7 @@ def serve(
         0 after a signal; the server's exit status (128 + signal) when it died by itself.
 
     Raises:
-        ModelRepositoryError, ServerStartError: as `TritonServer`.
-    """
+        ModelRepositoryError, ServerStartError: as `TritonServer`."""
     out = sys.stderr if report is None else report
     events: queue.SimpleQueue[int] = queue.SimpleQueue()  # a signal handler may call put() while get() waits
     signals: list[int] = []

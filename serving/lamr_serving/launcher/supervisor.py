@@ -10,8 +10,8 @@ forked guard kills the stubs once the server is gone.
 
     stdin   lines: "ready" (the server answers), "drain" (its models' processes may end), "stop" (graceful), "kill" (at
             once)
-    stdout  lines: "pid N" at each start, "died N" before another, last "exit N" (negative: the signal that ended it)
-"""
+    stdout  lines: "pid N" at each start, "died N" before another, last "exit N" (negative: the signal that ended
+        it)"""
 
 import contextlib
 import ctypes
@@ -260,8 +260,7 @@ PRIVATE_MEMORY = b"".join(
 Triton's Python backend makes its regions with `shm_open` and then sets their mode to 0644 with `fchmod`, so that
 everybody on the machine could read the code that is being pruned, whatever the umask; it passes over an error. With
 this filter `fchmod` fails with EPERM where it would open a file to anybody but its owner, so that the mode stays what
-the umask left of it. A later `chmod` would come too late for who has opened the region before.
-"""
+the umask left of it. A later `chmod` would come too late for who has opened the region before."""
 
 
 def install_filter(libc: ctypes.CDLL) -> None:

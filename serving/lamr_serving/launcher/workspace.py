@@ -10,8 +10,7 @@
         triton.log                unless a log file was named
 
 The token is also the prefix of the server's shared memory regions, so that whatever a killed server leaves can be told
-from everybody else's and removed.
-"""
+from everybody else's and removed."""
 
 import contextlib
 import importlib.util

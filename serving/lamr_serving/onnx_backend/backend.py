@@ -2,8 +2,7 @@
 
 The python-based backend `onnxruntime` (`backends/onnxruntime/model.py`) is `OnnxBackend` with a session in it.
 What Triton's C++ backends do in their input collector and output responder is done here in numpy: ragged inputs are
-joined end to end, `batch_input` tensors made from the requests' shapes, and outputs scattered or split.
-"""
+joined end to end, `batch_input` tensors made from the requests' shapes, and outputs scattered or split."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,7 @@
 """An onnxruntime session as Triton's model configuration describes it, in the terms of Triton's C++ backend.
 
-A model whose configuration would change results in a way that isn't supported is refused when it is loaded.
-"""
+A model whose configuration would change results in a way that isn't supported is refused when it is
+loaded."""
 
 import json
 import os

@@ -42,8 +42,7 @@ def hooked(host: Host, settings: Path, folder: Path, serve: Hook) -> Iterator[No
         host: whose hook it is.
         settings: the file.
         folder: where the server's socket and store lie.
-        serve: what is put in.
-    """
+        serve: what is put in."""
     if serve is None:
         yield
         return
@@ -122,8 +121,7 @@ class Player:
         reader: the tool that shows a file.
         whole, ranged: its input for a whole file, and for some of its lines.
         shell: the tool that runs a command.
-        command: the key of the command in its input.
-    """
+        command: the key of the command in its input."""
 
     play: Callable[[Path, Script, Hook], tuple[Endpoint, str]]
     results: Callable[[dict[str, Any]], list[str]]

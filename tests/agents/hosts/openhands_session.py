@@ -1,8 +1,7 @@
 """Runs one session of OpenHands, with lamr's tools or its own; a program for the Python that OpenHands is installed in.
 
 `openhands_session.py FOLDER URL TASK lamr|own` works in FOLDER/project with the model behind URL, and keeps the
-conversation's events in FOLDER/conversation.
-"""
+conversation's events in FOLDER/conversation."""
 
 import sys
 from pathlib import Path

@@ -38,8 +38,7 @@ def play_claude_code(
         more: options of the host's command.
         tools: those that it may call.
         others: what sub-agents say, by their prompts.
-        through: gives the address that the host knows, for the model's own.
-    """
+        through: gives the address that the host knows, for the model's own."""
     project, home = laid_out(folder)
     settings = project / ".claude" / "settings.local.json"
     settings.parent.mkdir(exist_ok=True)
@@ -178,8 +177,7 @@ def play_opencode(
         folder: holds the project and all that the session leaves behind.
         script: what the model says.
         serve: the options of the hook's server; None is a session without the plugin.
-        others: what it says in sessions whose task has these words.
-    """
+        others: what it says in sessions whose task has these words."""
     project, home = laid_out(folder)
     plugin = home / "config" / "opencode" / "plugins" / "lamr.js"
     with anthropic.endpoint(script) as model, hooked(HOSTS["opencode"], plugin, folder, serve):

@@ -1,7 +1,7 @@
 """A hook that answers with a text of the test's own; a program: `probe.py HOST FOLDER`.
 
-Each call's payload is kept in FOLDER as `heard-N.json`. Where FOLDER holds `answer`, that text is what the hook shows.
-"""
+Each call's payload is kept in FOLDER as `heard-N.json`. Where FOLDER holds `answer`, that text is what the hook
+shows."""
 
 import json
 import sys

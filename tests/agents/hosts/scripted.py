@@ -48,8 +48,7 @@ class Endpoint:
         results_of: the texts of the results of tools that a request carries.
         requests: the bodies of the requests that carry tools, which are those of the session itself.
         others: what is answered in sessions whose first message has these words, such as a sub-agent's.
-        others_requests: the bodies of their requests.
-    """
+        others_requests: the bodies of their requests."""
 
     url: str
     script: Script

@@ -1,7 +1,7 @@
 """Agents that know nothing of lamr, behind LiteLLM's proxy: a cut range comes back whole, and a killed server is told.
 
-mini-swe-agent speaks OpenAI's chats, Claude Code Anthropic's messages and streams; the model is Anthropic's for both.
-"""
+mini-swe-agent speaks OpenAI's chats, Claude Code Anthropic's messages and streams; the model is Anthropic's for
+both."""
 
 import json
 import sys

@@ -33,8 +33,7 @@ def play(
         agent: the class of the session's agent.
         commands: what the model runs, one after the other.
         before: what is done before some commands run.
-        template: of observations; None for that of the scripted model.
-    """
+        template: of observations; None for that of the scripted model."""
     from minisweagent.agents import get_agent
     from minisweagent.environments import get_environment
     from minisweagent.models.test_models import DeterministicModel, make_output

@@ -1,8 +1,7 @@
 """How much each host shows, of a result that stays as it is and of an answer: what lamr's table of hosts says of it.
 
 A hook with texts of the test's own stands in the place of lamr's. A host that shows more or less than its row says
-fails here.
-"""
+fails here."""
 
 import json
 import math

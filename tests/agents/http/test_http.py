@@ -32,6 +32,7 @@ from lamr_client import (
 )
 from lamr_client.mock_transport import AsyncMockTransport, uniform_answer
 from lamr_client.tracing import trace_metadata
+from lamr_repositories import RepositoryError
 
 from tests.agents.samples import CODE, LINES, pruner
 
@@ -67,11 +68,13 @@ class Site:
 
 
 @contextmanager
-def site(limits: HttpLimits | None = None, rule: Rule | None = None) -> Iterator[Site]:
+def site(
+    limits: HttpLimits | None = None, rule: Rule | None = None, root: Path | None = None
+) -> Iterator[Site]:
     transport = AsyncMockTransport(rule or (lambda request: uniform_answer(request, 0.5)))
     kept = tempfile.TemporaryDirectory()
     texts = Texts(Path(kept.name) / "texts.sqlite3")
-    app = create_app(lambda: AsyncPruner(transport=transport, retries=0), limits, texts)
+    app = create_app(lambda: AsyncPruner(transport=transport, retries=0), limits, texts, root)
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", 0))
         options = server_options(limits or HttpLimits(stop_seconds=5))
@@ -361,3 +364,23 @@ def test_the_page_lists_every_status() -> None:
         int(code) for row in re.findall(r"^\| ([\d, ]+) \|", page, re.MULTILINE) for code in row.split(", ")
     }
     assert told == {400, 404, 405, 408, 413, 415, 429} | {status for _, status in STATUSES}
+
+
+def test_packs_are_of_folders_below_the_root(tmp_path: Path, served: Site) -> None:
+    body = {"query": "When is a pool closed?", "max_tokens": 2_000}
+    assert served.post("/v1/pack", body)[0] == 404
+    for folder in ("root/pools", "secret"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "pool.py").write_text("def close(pool):\n    pool.closed = True\n")
+    (tmp_path / "root" / "link").symlink_to(tmp_path / "secret")
+    with site(root=tmp_path / "root") as own:
+        for folder, path in (("pools", "pool.py"), ("", "pools/pool.py")):
+            status, answer, _ = own.post("/v1/pack", {**body, "folder": folder})
+            assert (status, [each["path"] for each in answer["files"]]) == (200, [path])
+            assert answer["tokens"] <= 2_000
+        for folder in ("..", "link", "none", "pools/pool.py", str(tmp_path / "secret"), "\0", "a" * 5_000):
+            status, answer, _ = own.post("/v1/pack", {**body, "folder": folder})
+            assert (status, answer["facts"]) == (422, {"argument": "folder"})
+        assert own.post("/v1/pack", {**body, "folder": "pools", "max_tokens": 3})[0] == 422
+    with pytest.raises(RepositoryError, match="no folder"):
+        create_app(AsyncPruner, root=tmp_path / "none")

@@ -199,7 +199,9 @@ def test_web_pages_of_other_places_arent_answered(served: Site, origin: str, sta
 def test_names_of_other_places_arent_answered(host: str, hosts: tuple[str, ...], status: str) -> None:
     with site(HttpLimits(hosts=hosts)) as served:
         for path in ("/livez", "/metrics", "/openapi.json"):
-            with stranger(served, f"GET {path} HTTP/1.0\r\nHost: {host}\r\n\r\n".encode()) as asking:
+            own_page = f"Origin: http://{host}\r\n"
+            sends = f"GET {path} HTTP/1.0\r\nHost: {host}\r\n{own_page}\r\n"
+            with stranger(served, sends.encode()) as asking:
                 answer = b"".join(iter(lambda: asking.recv(4096), b"")).decode()
             assert answer.split()[1] == status
             assert ("--allowed-host" in answer) == (status == "403")

@@ -181,8 +181,7 @@ def play(
         more: what else the driver takes.
 
     Returns:
-        `results` and `milliseconds`, one a call, and what was `asked` of the host.
-    """
+        `results` and `milliseconds`, one a call, and what was `asked` of the host."""
     settings = HOSTS[generation.host].settings
     assert settings
     assert isinstance(settings.entry, FileEntry)

@@ -30,8 +30,7 @@ class Scripted:
         counts: whether it says how many tokens it counted.
         spoil: changes an answer before it is sent.
         finish: why its answers end.
-        held: an event that every answer waits for, or None.
-    """
+        held: an event that every answer waits for, or None."""
 
     answer: Answer
     failures: list[int] = field(default_factory=list)

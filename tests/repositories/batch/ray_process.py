@@ -2,8 +2,7 @@
 
 Ray ends a process, without an exception, when the node that it is on doesn't live: on a machine that stands still for a
 while this happens to the test's process too. So a scenario gets a process and a cluster of its own, and is run again
-where Ray ended it, since it says nothing about the batch then.
-"""
+where Ray ended it, since it says nothing about the batch then."""
 
 import multiprocessing
 import os
@@ -48,8 +47,7 @@ class Nodes:
     """A cluster of two nodes that this process has joined.
 
     Attributes:
-        poisoned: a row that kills whoever does it.
-    """
+        poisoned: a row that kills whoever does it."""
 
     cluster: Cluster
     second: Any
@@ -103,8 +101,7 @@ def run_apart(scenario: Scenario, folder: Path, cluster: Clusters = two_nodes) -
         cluster: starts it, in the scenario's process.
 
     Raises:
-        AssertionError: the scenario failed, or Ray ended every run.
-    """
+        AssertionError: the scenario failed, or Ray ended every run."""
     for run in range(1, RUNS + 1):
         own = folder / f"run-{run}"
         own.mkdir()

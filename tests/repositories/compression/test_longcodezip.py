@@ -1,8 +1,7 @@
 """LongCodeZip's own code said this of the same models, chunks and options; ours says the same.
 
 `data/longcodezip.json` holds what the published code gave (github.com/YerbaPage/LongCodeZip, commit 371248b, in float32
-on a CPU; docs/lab/repositories.md tells how).
-"""
+on a CPU; docs/lab/repositories.md tells how)."""
 
 import json
 from pathlib import Path

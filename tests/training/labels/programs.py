@@ -1,8 +1,7 @@
 """Random Python programs that know which of their lines explain each other line, for the tests of labels.
 
 A program writes down what a line needs while the line is added, so a test that compares labels with it shares no code
-with the labels.
-"""
+with the labels."""
 
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,8 +20,7 @@ class Program:
         lines: the lines, without line ends.
         around: for each line the 0-based lines of the headers of compound statements around it and of their branches.
         uses: for each line the imported names in it.
-        imports: for each imported name the 0-based lines of its import.
-    """
+        imports: for each imported name the 0-based lines of its import."""
 
     lines: list[str] = field(default_factory=list)
     around: list[set[int]] = field(default_factory=list)

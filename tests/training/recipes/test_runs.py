@@ -37,8 +37,7 @@ pytestmark = pytest.mark.timeout(900)  # on a loaded machine these processes wai
 def laid_out(folder: Path, words: Vocabulary, data: ExampleSet) -> Path:
     """Write what the program needs, and return the start checkpoint.
 
-    The program doesn't make the vocabulary again, because that wouldn't give the same one.
-    """
+    The program doesn't make the vocabulary again, because that wouldn't give the same one."""
     data.save(folder / "data.npz")
     words.tokenizer.save(str(folder / "tokenizer.json"))
     model = tiny_model(words)

@@ -2,8 +2,7 @@
 
 Inputs of lines come from `lamr_model`, so a client computes what is learned here; sums over lines are written again in
 a form that torch can differentiate. Vectors of words begin as the states of a sentence encoder, which puts words of
-like meaning near each other; a word that few records hold keeps its first vector.
-"""
+like meaning near each other; a word that few records hold keeps its first vector."""
 
 from __future__ import annotations
 

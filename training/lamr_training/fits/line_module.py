@@ -1,8 +1,8 @@
 """`LineModule`: `lamr_model`'s `LineModel` as it is trained, with the same parameters under the same names.
 
 A file is read at a time, as clients read it; nothing is padded. Inputs are standardized while training, and what that
-changes is folded into the weights that are served. The module knows weights and numbers; it knows no text and no loss.
-"""
+changes is folded into the weights that are served. The module knows weights and numbers; it knows no text and no
+loss."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 A file's lines compete with each other, and each file counts the same however many lines it has. The fusion goes on from
 the one that there is, because an encoder's weights stay as they were when only the line model is new. It learns from
-files that were read wholly and from files that were read in part, since clients read what time allows.
-"""
+files that were read wholly and from files that were read in part, since clients read what time allows."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 A scoring has a bias and a presence for questions, and others for other queries. A presence is how likely a file holds
 an answer. The model is asked once about each file, so trying a scoring costs little. Line scores come from
-`lamr_model`'s `DocumentScorer`, which also serves them.
-"""
+`lamr_model`'s `DocumentScorer`, which also serves them."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -2,8 +2,7 @@
 
 A file gives its chunks that hold gold lines and a few that don't, hard ones first (those that share rare words with the
 query). A set of examples is a few flat arrays, so it is one file and an epoch copies nothing. A batch holds sequences
-of like length, because attention pads them to the longest. A seed and a step number determine the order.
-"""
+of like length, because attention pads them to the longest. A seed and a step number determine the order."""
 
 from __future__ import annotations
 

@@ -4,8 +4,7 @@ Loss = chains · ((1 - λ) · NLL of the fused CRF + λ · Σ_k w_k · NLL of ru
 listwise · CE(s over the chunks of one file) + ranking · CE(log-odds over the segments of one file) - balance · H(mean
 gate). NLLs are means over code tokens, so that a batch of long chunks weighs as its tokens do. The paper has neither
 the listwise nor the ranking term. A pruner needs the rank of a score in its file, and neither the squared error of
-single chunks nor the likelihood of labels that are mostly 0 teaches that well.
-"""
+single chunks nor the likelihood of labels that are mostly 0 teaches that well."""
 
 from dataclasses import dataclass
 

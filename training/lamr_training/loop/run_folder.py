@@ -1,8 +1,7 @@
 """A training run: its settings, its optimizer, and the folder that it goes on from.
 
 The folder holds `state.pt` (weights, optimizer, running average, step) and `log.jsonl`. A checkpoint is written whole
-or not at all, and the log of a resumed run has each step once.
-"""
+or not at all, and the log of a resumed run has each step once."""
 
 import json
 import os

@@ -2,8 +2,8 @@
 
 Batch order and dropout follow from the seed and the step, so a resumed run repeats the uninterrupted one. Under
 `torch.distributed` every process takes its own batches, and gradients are averaged: on shared CPUs several processes
-with one thread each beat one with several threads. Figures of validation chunks compare the steps of one run.
-"""
+with one thread each beat one with several threads. Figures of validation chunks compare the steps of one
+run."""
 
 from __future__ import annotations
 

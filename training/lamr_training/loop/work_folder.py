@@ -1,7 +1,6 @@
 """The folder between records and a trained model: a start checkpoint, examples, and one folder for each run.
 
-Recipes and the ablation keep here what they prepare, so that a run that was broken off can go on.
-"""
+Recipes and the ablation keep here what they prepare, so that a run that was broken off can go on."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,8 +1,8 @@
 """Trains a mini model on: from a served repository or a checkpoint, on the records of a folder.
 
 A repository doesn't tell what its backbone is, so only `lamr-mini`'s architecture can be turned back. What
-`lamr_export.integer_graph` does to weights is undone by the parameter names in the graph; rounding isn't undone.
-"""
+`lamr_export.integer_graph` does to weights is undone by the parameter names in the graph; rounding isn't
+undone."""
 
 import re
 from dataclasses import dataclass, replace

@@ -1,8 +1,7 @@
 """Gives a served model a line model that has learned from one's own records; encoder and decoder stay as they are.
 
 The fingerprint stays, too, because what is new is read by clients alone. Training goes on from the line model that the
-repository has, or begins from nothing. This module ties stages and files together.
-"""
+repository has, or begins from nothing. This module ties stages and files together."""
 
 import random
 import shutil

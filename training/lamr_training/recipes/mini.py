@@ -1,8 +1,7 @@
 """The recipe of `lamr-mini`: MiniLM under a vocabulary of code, trained in rounds on one machine's CPU.
 
 Each round begins with the weights that the one before left. The checkpoint has the mean of the rounds' weights and a
-scoring that is fitted on whole files.
-"""
+scoring that is fitted on whole files."""
 
 import os
 import random

@@ -2,8 +2,7 @@
 
 Each stage leaves files for the next. A stage that finds its files in the work folder goes on from them, so the same
 calls take up a run that was broken off. Bias and scoring are fitted on the int8 export of the checkpoint, which is what
-users are served.
-"""
+users are served."""
 
 import hashlib
 import shutil

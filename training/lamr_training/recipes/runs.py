@@ -1,8 +1,7 @@
 """`lamr train` without its command line: a preset by name, from a folder of records to a checkpoint folder.
 
 The data is read first, so that a record that can't be used is named with file and line before anything is computed;
-then the recipe's stages follow.
-"""
+then the recipe's stages follow."""
 
 import json
 import random

@@ -1,8 +1,7 @@
 """The `onnxruntime` backend of the bundled Triton, which has no such backend in C++; Triton's Python backend loads it.
 
 The same `config.pbtxt` runs in NVIDIA's containers on Triton's own onnxruntime backend, which Triton prefers where it
-exists. This file only opens the session. The work is in `lamr_serving.onnx_backend`.
-"""
+exists. This file only opens the session. The work is in `lamr_serving.onnx_backend`."""
 
 from pathlib import Path
 from typing import Any
