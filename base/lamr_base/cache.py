@@ -124,8 +124,8 @@ class Cache:
         except sqlite3.Error as error:
             self._trouble(error)
 
-    def put(self, kind: str, entries: Mapping[str, bytes]) -> None:
-        """Keep entries; they are there for others when the call returns."""
+    def put(self, kind: str, entries: Mapping[str, bytes], gone: Iterable[str] = ()) -> None:
+        """Keep entries, and drop those of some keys at once; they are there for others when the call returns."""
         if not self._connection or not entries:
             return
         now = int(time.time())
@@ -134,6 +134,9 @@ class Cache:
                 self._connection.executemany(
                     "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?)",
                     [(kind, key, _digest(kind, key, value) + value, now) for key, value in entries.items()],
+                )
+                self._connection.executemany(
+                    "DELETE FROM entries WHERE kind = ? AND key = ?", [(kind, key) for key in gone]
                 )
             self._drop_old()
         except sqlite3.Error as error:

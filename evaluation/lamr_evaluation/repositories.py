@@ -16,15 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from lamr_base.cache import Cache
 from lamr_base.errors import InvalidInputError
 from lamr_model.counters import Counter
+from lamr_postprocess import detect_language
 from lamr_postprocess.lines import IntArray, split_lines
 from lamr_repositories import PackOptions, prepare
-from lamr_repositories.file_index import FileIndex, index_file
-from lamr_repositories.indexing import KIND, key_of
+from lamr_repositories.file_index import FileIndex, index_file, joined
 from lamr_repositories.kinds import is_code, is_test
-from lamr_repositories.lexical import PieceTable, by_rank
+from lamr_repositories.lexical import Pieces, by_rank
 from lamr_repositories.revisions import Revision
 from lamr_repositories.walk import WalkCount, WalkOptions, walk
 
@@ -171,6 +170,7 @@ class Corpus:
 
     query: str  # what is looked for
     indexes: Mapping[str, FileIndex]  # the files' indexes by path, in the order of paths
+    languages: Mapping[str, str]  # the names of their languages
     read: Callable[[str], str]  # gives a file's text
     count_each: Callable[[Sequence[str]], IntArray]  # the tokens of each of several short texts
     _prices: dict[str, IntArray] = field(default_factory=dict)
@@ -183,18 +183,15 @@ class Corpus:
 
     def sources(self) -> Corpus:
         """Return the corpus without tests, prose and data."""
-        kept = {p: each for p, each in self.indexes.items() if is_code(each.language) and not is_test(p)}
+        kept = {p: each for p, each in self.indexes.items() if is_code(self.languages[p]) and not is_test(p)}
         return replace(self, indexes=kept)
 
 
 def bm25_functions(corpus: Corpus, budget: int) -> Shown:
     """Show the best functions and paragraphs by BM25, each whole."""
-    table = PieceTable(corpus.query)
-    for path, index in corpus.indexes.items():
-        table.add(path, index)
-    pieces = table.finish()
-    order = by_rank(pieces.by_piece).tolist()
-    runs = ((pieces.paths[pieces.file[piece]], *pieces.spans[piece].tolist()) for piece in order)
+    pieces = Pieces.scored(list(corpus.indexes), joined(list(corpus.indexes.values())), corpus.query)
+    order, spans = by_rank(pieces.by_piece).tolist(), pieces.index.spans
+    runs = ((pieces.paths[pieces.file[piece]], *spans[piece].tolist()) for piece in order)
     return fill(corpus, runs, budget)
 
 
@@ -296,17 +293,14 @@ class _Measure:
 
     def _read(self, repository: str, revision: str, counter: Counter) -> Corpus:
         indexes: dict[str, FileIndex] = {}
+        languages: dict[str, str] = {}
         texts: dict[str, str] = {}
-        with Cache(self.cache) as kept:
-            source = Revision(self.place(repository), revision)
-            for listed, data, text in walk(source, WalkOptions(), WalkCount()):
-                key, language = key_of(listed.path, data, text)
-                known: Mapping[str, bytes] = kept.get(KIND, [key])
-                texts[listed.path] = text
-                indexes[listed.path] = (
-                    FileIndex.from_bytes(known[key]) if key in known else index_file(text, language)
-                )
-        return Corpus("", indexes, texts.__getitem__, counter.count_each)
+        source = Revision(self.place(repository), revision)
+        for listed, _, text in walk(source, WalkOptions(), WalkCount()):
+            languages[listed.path] = detect_language(text, listed.path).name
+            texts[listed.path] = text
+            indexes[listed.path] = index_file(text, languages[listed.path])
+        return Corpus("", indexes, languages, texts.__getitem__, counter.count_each)
 
 
 def _outcome(

@@ -56,6 +56,7 @@ class KeptPart:
     codes: Codes  # why each line is kept (see `repair.REASONS`)
     binds: bool = False  # bring the imports and definitions of names, and not only what they need to parse
     tokens: int = 0  # what the part costs
+    _rendered: tuple[Codes, Style, tuple[str, tuple[Cut, ...]]] | None = None
 
     @property
     def kept(self) -> BoolArray:
@@ -82,8 +83,11 @@ class KeptPart:
         return self.document.repair(np.zeros_like(selected), bare=selected)
 
     def render(self, style: Style) -> tuple[str, tuple[Cut, ...]]:
-        """Return the part's text and its cuts."""
-        return render(self.document, self.kept, style)
+        """Return the part's text and its cuts, which are made anew when other lines are kept."""
+        last = self._rendered
+        if last is None or last[0] is not self.codes or last[1] != style:
+            last = self._rendered = self.codes, style, render(self.document, self.kept, style)
+        return last[2]
 
 
 @dataclass(frozen=True, eq=False)

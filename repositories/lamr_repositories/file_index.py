@@ -1,24 +1,18 @@
-"""`FileIndex`: what ranking needs to know of one file: its pieces, how often each word occurs in them, its outline.
+"""`FileIndex`: what ranking needs to know of files: their pieces, how often each word occurs in them, their outlines.
 
 A piece is a run of rows that competes for a budget: a function with the comments above it, or other lines. Together the
-pieces hold every row that isn't blank, and none twice. The index depends on the file's content and language alone, so
-it is kept by content: a later question reads it back instead of parsing and splitting the file again.
+pieces hold every row that isn't blank, and none twice. The index of a file depends on its content and language alone.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-import zlib
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
-from typing import Any
 
 import numpy as np
-from lamr_base.arrays import Float64Array, ranges
-from lamr_base.cache import unpacked
+from lamr_base.arrays import ranges
 from lamr_base.expressions import expression
 from lamr_base.records import dataclass
 from lamr_model.words import TermIndex
@@ -89,127 +83,85 @@ def _short(spans: IntArray) -> IntArray:
     return np.stack([first, np.minimum(first + MOST_ROWS, spans[which, 1])], axis=1)
 
 
-FORMAT = "5"
-"""Changes whenever pieces, words or outlines of the same content would."""
 LEAST_COPIED = 60
 """Characters that aren't white space of a piece that counts as a copy of an equal one."""
-MOST_OUTLINE_CHARS = 120
 MOST_OUTLINE_ENTRIES = 400
-_ARRAYS = {
-    "spans": "<i4",
-    "lengths": "<f4",
-    "digests": "<u8",
-    "hashes": "<u8",
-    "bounds": "<i4",
-    "piece_of": "<i4",
-    "times": "<i4",
-}
+_LOW = np.uint64((1 << 32) - 1)
 
 
 @lru_cache(maxsize=1 << 18)
-def term_hash(term: str) -> int:
-    """Return the 64-bit number that stands for a term in an index."""
-    return _number(term)
+def term_number(term: str) -> int:
+    """Return a term's number, whose lower half is 0. With a million terms, one of 4,000 has the number of another."""
+    return _number(term) << 32
 
 
 def _number(text: str) -> int:
-    return int.from_bytes(
-        hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little"
-    )
-
-
-@dataclass(frozen=True)
-class OutlineEntry:
-    """One definition: its 1-based line, in how many others it lies, and the text of its first line."""
-
-    line: int
-    depth: int
-    text: str
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4)
+    return int.from_bytes(digest.digest(), "little")
 
 
 @dataclass(frozen=True, eq=False)
 class FileIndex:
-    """One file of L lines in P pieces, with V distinct terms."""
+    """F files with P pieces, one file's after another's.
 
-    language: str
-    lines: int
-    spans: NDArray[Any]  # int [P, 2], first and one-past-last row of each piece
-    lengths: NDArray[Any]  # float [P], how many terms each piece has
-    digests: NDArray[Any]  # uint64 [P], the same for the same text but for white space; 0 for a few letters
-    hashes: NDArray[Any]  # uint64 [V], the terms' numbers, ascending
-    bounds: NDArray[Any]  # int [V + 1]; term v occurs in the pieces `piece_of[bounds[v]:bounds[v + 1]]`
-    piece_of: NDArray[Any]
-    times: NDArray[Any]  # how often, at the places of `piece_of`
-    outline: tuple[OutlineEntry, ...]
+    Attributes:
+        lines, counts: int64 [F], the lines and the pieces of each file.
+        spans: int64 [P, 2], first and one-past-last row of each piece.
+        lengths: int64 [P], how many terms each piece has.
+        digests: int64 [P], the same for the same text but for white space; 0 for a few letters.
+        cells: uint64 [n], each term that a piece has, as the sum of the term's number and the piece; ascending.
+        times: int64 [n], how often the term stands there.
+        outlined: int64 [F], how many definitions each file's outline shows.
+        definitions: int64 [sum of `outlined`, 2], the row of each, and in how many others it lies.
+    """
 
-    def frequencies(self, wanted: NDArray[np.uint64]) -> tuple[IntArray, IntArray, Float64Array]:
-        """Return where terms, uint64 [Q], occur: for each place its piece, its term's position, and how often."""
-        if not len(self.hashes):
-            none = np.zeros(0, np.int64)
-            return none, none, np.zeros(0)
-        at = np.minimum(np.searchsorted(self.hashes, wanted), len(self.hashes) - 1)
-        term = np.flatnonzero(self.hashes[at] == wanted)
-        firsts = self.bounds[at[term]].astype(np.int64)
-        many = self.bounds[at[term] + 1].astype(np.int64) - firsts
-        places = ranges(firsts, many)
-        return (
-            self.piece_of[places].astype(np.int64),
-            np.repeat(term, many),
-            self.times[places].astype(np.float64),
-        )
+    lines: IntArray
+    counts: IntArray
+    spans: IntArray
+    lengths: IntArray
+    digests: IntArray
+    cells: NDArray[np.uint64]
+    times: IntArray
+    outlined: IntArray
+    definitions: IntArray
 
-    def to_bytes(self) -> bytes:
-        """Return the index as bytes that `from_bytes` reads back."""
-        head = json.dumps(
-            {
-                "language": self.language,
-                "lines": self.lines,
-                "outline": [[each.line, each.depth, each.text] for each in self.outline],
-                "sizes": {name: int(getattr(self, name).size) for name in _ARRAYS},
-            }
-        ).encode()
-        arrays = b"".join(
-            np.ascontiguousarray(getattr(self, name), kind).tobytes() for name, kind in _ARRAYS.items()
-        )
-        return zlib.compress(len(head).to_bytes(4, "little") + head + arrays, 1)
+    def find(self, wanted: NDArray[np.uint64]) -> tuple[IntArray, IntArray, IntArray]:
+        """Return where terms, uint64 [Q], stand: for each cell its piece, its term's place in Q, and how often."""
+        first, stop = np.searchsorted(self.cells, wanted), np.searchsorted(self.cells, wanted | _LOW, "right")
+        at = ranges(first, stop - first)
+        term = np.repeat(np.arange(len(wanted)), stop - first)
+        return (self.cells[at] & _LOW).astype(np.int64), term, self.times[at]
 
-    @classmethod
-    def from_bytes(cls, data: bytes) -> FileIndex:
-        """Read what `to_bytes` wrote."""
-        try:
-            raw = unpacked(data)
-            start = 4 + int.from_bytes(raw[:4], "little")
-            head = json.loads(raw[4:start])
-            arrays: dict[str, NDArray[Any]] = {}
-            for name, kind in _ARRAYS.items():
-                arrays[name] = np.frombuffer(raw, kind, head["sizes"][name], start)
-                start += arrays[name].nbytes
-            arrays["spans"] = arrays["spans"].reshape(-1, 2)
-            outline = tuple(
-                OutlineEntry(int(line), int(depth), str(text)) for line, depth, text in head["outline"]
-            )
-            index = cls(language=str(head["language"]), lines=int(head["lines"]), outline=outline, **arrays)
-        except (ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError) as error:
-            raise ValueError(f"not a file's index ({error})") from error
-        if not index.fits():
-            raise ValueError("not a file's index: its parts don't fit together")
-        return index
+    def of(self, files: IntArray) -> FileIndex:
+        """Return the index of some of the files, int64, in any order."""
+        counts, outlined = self.counts[files], self.outlined[files]
+        pieces = ranges((np.cumsum(self.counts) - self.counts)[files], counts)
+        shown = ranges((np.cumsum(self.outlined) - self.outlined)[files], outlined)
+        place = np.full(len(self.lengths), -1, np.int64)
+        place[pieces] = np.arange(len(pieces))
+        own = place[self.cells & _LOW]
+        kept = own >= 0
+        cells, times = _ordered((self.cells & ~_LOW)[kept] + own[kept].astype(np.uint64), self.times[kept])
+        columns = (self.spans[pieces], self.lengths[pieces], self.digests[pieces], cells, times, outlined)
+        return FileIndex(self.lines[files], counts, *columns, self.definitions[shown])
 
-    def fits(self) -> bool:
-        """Return whether every number of a part names something in another, so that nothing is looked up in vain."""
-        bounds, rows, pieces = self.bounds, self.spans.reshape(-1), len(self.spans)
-        return bool(
-            len(self.lengths) == len(self.digests) == pieces
-            and len(bounds) == len(self.hashes) + 1
-            and len(self.piece_of) == len(self.times) == bounds[-1]
-            and bounds[0] == 0
-            and (bounds[1:] >= bounds[:-1]).all()
-            and (rows[1:] >= rows[:-1]).all()
-            and (not pieces or (rows[0] >= 0 and rows[-1] <= self.lines))
-            # A negative one is a large one so.
-            and (not bounds[-1] or self.piece_of.astype("<u4").max() < pieces)
-            and self.lengths.sum() < np.inf  # nor is NaN
-        )
+
+def _ordered(cells: NDArray[np.uint64], times: IntArray) -> tuple[NDArray[np.uint64], IntArray]:
+    order = np.argsort(cells, kind="stable")
+    return cells[order], times[order]
+
+
+def joined(indexes: Sequence[FileIndex]) -> FileIndex:
+    """Return the index of the files of several."""
+    indexes = [index_file("", "text").of(np.zeros(0, np.int64)), *indexes]
+    bases = np.cumsum([0, *(len(each.lengths) for each in indexes)]).astype(np.uint64)
+    columns = {
+        name: np.concatenate([getattr(each, name) for each in indexes])
+        for name in FileIndex.__dataclass_fields__
+    }
+    moved = np.concatenate([each.cells + base for each, base in zip(indexes, bases, strict=False)])
+    columns["cells"], columns["times"] = _ordered(moved, columns["times"])
+    return FileIndex(**columns)
 
 
 def index_file(text: str, language: str) -> FileIndex:
@@ -221,53 +173,27 @@ def index_file(text: str, language: str) -> FileIndex:
     depths: dict[int, int] = {}
     for each in definitions:
         depths.setdefault(each.head, each.depth)  # a line stands once in an outline
-    outline = tuple(
-        OutlineEntry(head + 1, depth, lines[head].strip()[:MOST_OUTLINE_CHARS])
-        for head, depth in islice(depths.items(), MOST_OUTLINE_ENTRIES)
+    outline = np.array(list(islice(depths.items(), MOST_OUTLINE_ENTRIES)), np.int64).reshape(-1, 2)
+    terms = TermIndex.of(text, layout)
+    names, term, line = terms.occurrences()
+    numbers = np.array([term_number(name) if len(name) > 1 else 0 for name in names], np.uint64)
+    piece = np.searchsorted(spans[:, 1], np.arange(len(lines)), side="right")
+    told = numbers[term] > 0  # no query has a term of one character
+    cells, times = np.unique(numbers[term[told]] + piece[line[told]].astype(np.uint64), return_counts=True)
+    return FileIndex(
+        lines=np.array([len(lines)]),
+        counts=np.array([len(spans)]),
+        spans=spans,
+        lengths=np.bincount(piece, terms.lengths, len(spans))[: len(spans)].astype(np.int64),
+        digests=np.array([_digest("".join(lines[a:b])) for a, b in spans.tolist()], np.int64),
+        cells=cells,
+        times=times,
+        outlined=np.array([len(outline)]),
+        definitions=outline,
     )
-    index = counted(TermIndex.of(text, layout), spans)
-    digests = np.array([_digest("".join(lines[a:b])) for a, b in spans.tolist()], np.uint64)
-    return replace(index, language=language, lines=len(lines), digests=digests, outline=outline)
 
 
 def _digest(text: str) -> int:
     """Return the number of a piece's text, whatever its white space; 0 where it has too few letters to be a copy."""
     letters = "".join(text.split())
     return _number(letters) if len(letters) >= LEAST_COPIED else 0
-
-
-def counted(terms: TermIndex, spans: IntArray) -> FileIndex:
-    """Return the index of a text in any pieces int [P, 2], with its arrays alone."""
-    names, term, line = terms.occurrences()
-    pieces = len(spans)
-    piece = np.searchsorted(spans[:, 1], line, side="right")
-    hashes = np.array([term_hash(name) for name in names], np.uint64)
-    order = np.argsort(hashes)
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
-    cells, times = np.unique(rank[term] * max(pieces, 1) + piece, return_counts=True)
-    row, piece_of = np.divmod(cells, max(pieces, 1))
-    lengths = np.bincount(np.searchsorted(spans[:, 1], np.arange(len(terms.lengths)), side="right"),
-                          terms.lengths, pieces)[:pieces]  # fmt: skip
-    return FileIndex(
-        language="",
-        lines=0,
-        spans=spans,
-        lengths=lengths,
-        digests=np.zeros(pieces, np.uint64),
-        hashes=hashes[order],
-        bounds=np.searchsorted(row, np.arange(len(order) + 1)),
-        piece_of=piece_of,
-        times=times,
-        outline=(),
-    )
-
-
-def language_key(path_language: str, data: bytes) -> str:
-    """Return the key under which the index of a content in a language is kept: the same for the same of both."""
-    return hashlib.sha256(f"{FORMAT}\0{path_language}\0".encode() + data).hexdigest()
-
-
-def term_hashes(terms: Sequence[str]) -> NDArray[np.uint64]:
-    """Return the numbers uint64 [Q] of terms."""
-    return np.array([term_hash(term) for term in terms], np.uint64)

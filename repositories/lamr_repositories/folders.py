@@ -37,6 +37,7 @@ class Folder(FileSource):
                 f"{root} isn't a folder; name a repository's root, or - for a list of files", path=root
             )
         self._root = root
+        self.name = f"folder {root.absolute()}"
 
     def files(self) -> Iterator[ListedFile]:
         paths = sorted(set(self._paths()))
@@ -183,6 +184,8 @@ def _ignored(path: str, is_folder: bool, rules: Sequence[tuple[int, Patterns]]) 
 
 class NamedFiles(Folder):
     """The files of a list, all of them below a root."""
+
+    is_whole = False
 
     def __init__(self, root: Path, names: Iterable[str]) -> None:
         """Take the names in."""

@@ -118,6 +118,8 @@ class Patterns:
 
     def covers(self, path: str) -> bool:
         """Return whether the patterns match a file, or a folder that it is in."""
+        if not any(self._lines):
+            return False
         data = path.encode("utf-8", "replace")
         folder = data.rpartition(b"/")[0]
         return (folder != b"" and self._covers_folder(folder)) or self.verdict(data, is_folder=False) is True

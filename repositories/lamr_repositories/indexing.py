@@ -1,96 +1,67 @@
-"""Indexes all files of a repository, or takes their indexes from the cache, and adds them to the table of pieces.
+"""Finds the files of a repository that count, and indexes those that aren't in its book as they are now.
 
-Files go by in small groups, so no more than a group's texts are in memory. What files were found to be is kept too, so
-that one that hasn't changed needn't be read again: it is recognized by its path, from which its language is told, and
-by its source's stamp, which stands for its content.
+A file that hasn't changed is recognized by its path, from which its language is told, and by its source's stamp, which
+stands for its content; it isn't read. One without a stamp is read, and indexed if its content is another one.
+
+The `Book` of a repository is kept in a cache. Changed files become a segment, and small segments, and those of which
+little is left, a part of it. All that changes is written at once, so any number of processes may write.
 """
 
 import contextlib
 import hashlib
-import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, field
+import zlib
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import field
+from functools import lru_cache
+from typing import NamedTuple
 
-from lamr_base.cache import Cache
+import numpy as np
+from lamr_base.cache import Cache, unpacked
 from lamr_base.records import dataclass
 from lamr_postprocess import approximate_tokens, detect_language
 
-from lamr_repositories.file_index import FORMAT as INDEX_FORMAT
-from lamr_repositories.file_index import FileIndex, OutlineEntry, index_file, language_key
-from lamr_repositories.lexical import PieceTable
+from lamr_repositories.file_index import FileIndex, index_file, joined
+from lamr_repositories.lexical import Pieces, query_numbers
+from lamr_repositories.segment import Segment, to_bytes
 from lamr_repositories.sources import FileSource, ListedFile
 from lamr_repositories.walk import REASONS, WalkCount, WalkOptions, leaves_out, look_at, wanted_files
 
-KIND, SEEN_KIND = "index", "seen"
-SEEN_FORMAT = "3"
-"""Changes whenever a content would be left out for another reason, or would be of another language. The keys of indexes
-that are kept here have the indexes' own format."""
-_GROUP = 64
+KIND = "repository"
+FORMAT = "1"
+"""Changes whenever pieces, words or outlines of the same content would, or what is said of it, or how it is written."""
+_MOST_CELLS = 2_000_000
+"""Of what is indexed at once: each takes some 100 bytes."""
+_MOST_BYTES = 4 << 20  # of a segment that becomes a part of another one
 
 
-@dataclass(frozen=True, slots=True)
-class FileFacts:
-    """What a look at a file's content told."""
+class Row(NamedTuple):
+    """What is known of a file."""
 
+    stamp: str = ""  # see `ListedFile`; empty where nothing vouches for the content
     reason: str | None = None  # why its content may leave it out
-    language: str = ""  # empty, as the key of its index, for a file that wasn't indexed
-    key: str = ""
+    language: str = ""  # empty, as the key, for a file that isn't indexed
+    key: str = ""  # the content's
     tokens: int = 0  # approximately
-
-
-def recall(cache: Cache, listed: Iterable[ListedFile]) -> dict[str, FileFacts]:
-    """Return what is known of files whose stamps say that they are as they were, by path."""
-    by_key = {_key(each): each.path for each in listed if each.stamp}
-    found = ((by_key[key], _parsed(data)) for key, data in cache.get(SEEN_KIND, by_key).items())
-    return {path: seen for path, seen in found if seen is not None}
-
-
-def remember(cache: Cache, looked_at: Mapping[ListedFile, FileFacts]) -> None:
-    """Keep what was found, of all files that have a stamp."""
-    cache.put(
-        SEEN_KIND,
-        {_key(each): json.dumps(astuple(seen)).encode() for each, seen in looked_at.items() if each.stamp},
-    )
-
-
-def _key(each: ListedFile) -> str:
-    name = f"{SEEN_FORMAT}\0{INDEX_FORMAT}\0{each.stamp}\0{each.path}".encode("utf-8", "surrogatepass")
-    return hashlib.sha256(name).hexdigest()
-
-
-def _parsed(data: bytes) -> FileFacts | None:
-    """Return facts as they were kept; None for a damaged entry, whose file is read again."""
-    try:
-        reason, language, key, tokens = json.loads(data)
-    except (ValueError, TypeError, RecursionError):
-        return None
-    known = isinstance(language, str) and isinstance(key, str) and isinstance(tokens, int) and tokens >= 0
-    return (
-        FileFacts(reason, language, key, tokens) if known and (reason is None or reason in REASONS) else None
-    )
+    place: int = -1  # among the files of all segments; -1 for a file that isn't indexed
 
 
 @dataclass(frozen=True, eq=False)
-class Indexed:
-    """What is remembered of one file beside its pieces."""
+class Book:
+    """The files of a repository by path, and the segments that index them; it never changes."""
 
-    listed: ListedFile
-    key: str
-    language: str
-    lines: int
-    outline: tuple[OutlineEntry, ...]
+    rows: Mapping[str, Row] = field(default_factory=dict)
+    segments: tuple[Segment, ...] = ()
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class RepositoryIndex:
-    """The files of a repository in the order of their paths, and the table of their pieces."""
+    """The files of a repository that compete, in the order of their paths, and their pieces, scored for a query."""
 
-    table: PieceTable
-    files: list[Indexed] = field(default_factory=list)
-    cached: int = 0
-    tokens: int = 0
-    lines: int = 0
+    files: list[ListedFile]
+    rows: list[Row]
+    pieces: Pieces
+    cached: int  # how many files weren't indexed anew
 
 
 def index_repository(  # noqa: PLR0913  # what is read, by which rules, and what keeps what is found
@@ -100,114 +71,155 @@ def index_repository(  # noqa: PLR0913  # what is read, by which rules, and what
     query: str,
     cache: Cache,
     *,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> RepositoryIndex:
     """Index the files of a repository that count, and keep what was found.
-
-    A file whose stamp says that it is as it was when its index was made isn't read.
 
     Raises:
         RepositoryError: a pattern can't be used, or the repository can't be listed.
     """
-    index = RepositoryIndex(PieceTable(query))
     wanted = wanted_files(source, options, count)
-    done = 0
-    waiting = _looks(source, wanted, options, cache)
-    while group := list(itertools.islice(waiting, _GROUP)):
-        known = _indexes(cache, group)
-        fresh: dict[str, bytes] = {}
-        looks = list(_with_text(source, group, known, options))
-        for look in looks:
-            done += 1
-            if count.take(look.listed.path, look.seen.reason, options):
-                _take(index, look, known, fresh)
-            if on_progress:
-                on_progress(done, len(wanted))
-        cache.put(KIND, fresh)
-        remember(cache, {look.listed: look.seen for look in looks if look.is_new})
+    earlier = read_book(cache, source.name)
+    gone = earlier.rows.keys() - count.listed if source.is_whole else set[str]()
+
+    def found(begun: Book) -> tuple[Book, RepositoryIndex]:
+        growing = _Growing(begun, gone, options)
+        book = growing.grown(source, wanted, on_progress)
+        taken = [each for each in wanted if not leaves_out(book.rows[each.path].reason, options)]
+        rows = [book.rows[each.path] for each in taken]
+        asked = joined([each.read(query_numbers(query)) for each in book.segments])
+        index = asked.of(np.array([row.place for row in rows], np.int64))
+        pieces = Pieces.scored([each.path for each in taken], index, query)
+        return book, RepositoryIndex(taken, rows, pieces, len(taken) - growing.indexed)
+
+    try:
+        book, index = found(earlier)
+    except (ValueError, IndexError):  # a block of the book is damaged
+        book, index = found(Book())
+    keep_book(cache, source.name, book, earlier)
+    for each in wanted:
+        count.take(each.path, book.rows[each.path].reason, options)
     return index
 
 
-@dataclass(frozen=True, eq=False)
-class _Look:
-    """A file on its way into the index."""
+class _Growing:
+    """The next book of a repository in the making."""
 
-    listed: ListedFile
-    seen: FileFacts
-    text: str | None = None  # None for one that wasn't read, because all that is needed is known
-    is_new: bool = False  # it was read, and can be remembered
+    def __init__(self, earlier: Book, gone: Set[str], options: WalkOptions) -> None:
+        self._earlier, self._options, self.indexed, self._cells = earlier, options, 0, 0
+        self._rows = {path: row for path, row in earlier.rows.items() if path not in gone}
+        self._segments, self._fresh = list(earlier.segments), dict[str, FileIndex]()
 
+    def grown(
+        self, source: FileSource, wanted: Sequence[ListedFile], on_progress: Callable[[int, int], None]
+    ) -> Book:
+        """Read the files that may have changed, or of which too little is known, and return the book."""
+        unread = {each.path: each for each in wanted if not self._knows(each)}
+        with contextlib.closing(source.read_all(list(unread.values()))) as reading:
+            for done, each in enumerate(wanted, 1):
+                if each.path in unread:
+                    self._look(each, next(reading)[1])
+                on_progress(done, len(wanted))
+        self._flush()
+        same = self._rows == self._earlier.rows
+        return self._earlier if same else Book(self._rows, tuple(self._segments))
 
-def _looks(
-    source: FileSource, wanted: Sequence[ListedFile], options: WalkOptions, cache: Cache
-) -> Iterator[_Look]:
-    """Yield files with what is known of them, in their order; those of which too little is known are read."""
-    known = {
-        path: seen
-        for path, seen in recall(cache, wanted).items()
-        if seen.key or leaves_out(seen.reason, options)
-    }
-    unread = [each for each in wanted if each.path not in known]
-    with contextlib.closing(source.read_all(unread)) as reading:
-        for each in wanted:
-            if each.path in known:
-                yield _Look(each, known[each.path])
+    def _knows(self, each: ListedFile) -> bool:
+        row = self._rows.get(each.path, Row())
+        same = row.stamp != "" and row.stamp == _short(each.stamp)
+        return same and (row.place >= 0 or leaves_out(row.reason, self._options))
+
+    def _look(self, each: ListedFile, data: bytes | None) -> None:
+        text, reason = look_at(each.path, data)
+        earlier = self._rows.get(each.path, Row())
+        row = Row(_short(each.stamp) if data is not None else "", reason)
+        if data is not None and text is not None and not leaves_out(reason, self._options):
+            language = detect_language(text, each.path).name
+            row = row._replace(language=language, key=key_of(language, data), tokens=approximate_tokens(text))
+            if row.key == earlier.key and earlier.place >= 0:
+                row = row._replace(place=earlier.place)
             else:
-                yield _read(each, next(reading)[1], options)
+                self.indexed += 1
+                self._fresh[each.path] = index_file(text, language)
+                self._cells += len(self._fresh[each.path].cells)
+        self._rows[each.path] = row
+        if self._cells > _MOST_CELLS:
+            self._flush()
+
+    def _flush(self) -> None:
+        """Make a segment of what was indexed, and of the last segments that are small or have little left."""
+        if not self._fresh:
+            return
+        paths, index = list(self._fresh), joined(list(self._fresh.values()))
+        first = sum(len(each.index.lines) for each in self._segments)
+        while self._segments:
+            last = self._segments[-1]
+            begin = first - len(last.index.lines)
+            own = sorted((row.place, path) for path, row in self._rows.items() if row.place >= begin)
+            alive = np.array([place - begin for place, _ in own], np.int64)
+            left = int(last.index.counts[alive].sum())
+            small = left <= 2 * len(index.lengths) or 2 * left < len(last.index.lengths)
+            if not small or len(last.data) > _MOST_BYTES:
+                break
+            index = joined([self._segments.pop().read().of(alive), index])
+            paths, first = [*(path for _, path in own), *paths], begin
+        for place, path in enumerate(paths, first):
+            self._rows[path] = self._rows[path]._replace(place=place)
+        self._segments.append(Segment(to_bytes(index)))
+        self._fresh, self._cells = {}, 0
 
 
-def _read(listed: ListedFile, data: bytes | None, options: WalkOptions) -> _Look:
-    text, reason = look_at(listed.path, data)
-    if data is None or text is None or leaves_out(reason, options):
-        return _Look(listed, FileFacts(reason), text, is_new=data is not None)
-    key, language = key_of(listed.path, data, text)
-    return _Look(listed, FileFacts(reason, language, key, approximate_tokens(text)), text, is_new=True)
+def read_book(cache: Cache, name: str) -> Book:
+    """Return what is kept of a repository; an empty book where that is nothing, or damaged."""
+    names, _, rows = cache.get(KIND, [_entry(name)]).get(_entry(name), b"").partition(b"\n")
+    wanted = names.decode("ascii", "replace").split()
+    data = cache.get(KIND, wanted)
+    try:
+        return _book(rows, *(data[each] for each in wanted))
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return Book()
 
 
-def _indexes(cache: Cache, looks: Sequence[_Look]) -> dict[str, FileIndex]:
-    """Return the indexes that are kept, by key; damaged ones are made again."""
-    indexes: dict[str, FileIndex] = {}
-    for key, data in cache.get(KIND, (look.seen.key for look in looks if look.seen.key)).items():
-        with contextlib.suppress(ValueError):
-            indexes[key] = FileIndex.from_bytes(data)
-    return indexes
+@lru_cache(maxsize=4)  # repositories that a process keeps in memory
+def _book(rows: bytes, *segments: bytes) -> Book:
+    read = tuple(map(Segment, segments))
+    files = sum(len(each.index.lines) for each in read)
+    return Book({str(path): _row(row, files) for path, *row in json.loads(unpacked(rows))}, read)
 
 
-def _with_text(
-    source: FileSource, looks: Sequence[_Look], known: Mapping[str, FileIndex], options: WalkOptions
-) -> Iterator[_Look]:
-    """Return the same files; those whose index is no longer kept are read."""
-    lost = [
-        look.listed for look in looks if look.seen.key and look.seen.key not in known and look.text is None
-    ]
-    read = {each: _read(each, data, options) for each, data in source.read_all(lost)} if lost else {}
-    return (read.get(look.listed, look) for look in looks)
+def _row(values: Sequence[object], files: int) -> Row:
+    row = Row(*values)  # type: ignore[arg-type]  # seen to below
+    kinds = [type(each) for each in (row.stamp, row.language, row.key, row.tokens, row.place)]
+    fits = row.reason in {None, *REASONS} and row.tokens >= 0 and -1 <= row.place < files
+    if kinds != [str, str, str, int, int] or not fits:
+        raise ValueError("no row")
+    return row
 
 
-def _take(
-    found: RepositoryIndex, look: _Look, known: Mapping[str, FileIndex], fresh: dict[str, bytes]
-) -> None:
-    """Add a file to the table; what had to be indexed is added to `fresh`."""
-    seen = look.seen
-    index = known.get(seen.key)
-    if index is None:
-        assert look.text is not None
-        index = index_file(look.text, seen.language)
-        fresh[seen.key] = index.to_bytes()
-    else:
-        found.cached += 1
-    found.table.add(look.listed.path, index)
-    found.files.append(Indexed(look.listed, seen.key, seen.language, index.lines, index.outline))
-    found.tokens += seen.tokens
-    found.lines += index.lines
+def keep_book(cache: Cache, name: str, book: Book, earlier: Book) -> None:
+    """Keep a book in the place of an earlier one."""
+    if book is earlier:
+        return
+    before, now = ({_digest(each.data, 32): each.data for each in some.segments} for some in (earlier, book))
+    rows = json.dumps([[path, *row] for path, row in book.rows.items()], separators=(",", ":"))
+    entries = {each: data for each, data in now.items() if each not in before}
+    entries[_entry(name)] = " ".join(now).encode() + b"\n" + zlib.compress(rows.encode())
+    cache.put(KIND, entries, gone=before.keys() - now.keys())
 
 
-def key_of(path: str, data: bytes, text: str) -> tuple[str, str]:
-    """Return the key of a file's index, and the name of the file's language."""
-    language = detect_language(text, path).name
-    return language_key(language, data), language
+def _digest(data: bytes, digits: int) -> str:
+    return hashlib.sha256(data).hexdigest()[:digits]
 
 
-def same_content(indexed: Indexed, data: bytes) -> bool:
-    """Return whether bytes are those that a file was indexed with."""
-    return language_key(indexed.language, data) == indexed.key
+def _entry(name: str) -> str:
+    return _digest(f"{FORMAT}\0{name}".encode("utf-8", "surrogatepass"), 64)
+
+
+def _short(stamp: str) -> str:
+    """Return what a book keeps of a stamp."""
+    return stamp and _digest(stamp.encode("utf-8", "surrogatepass"), 16)
+
+
+def key_of(language: str, data: bytes) -> str:
+    """Return what stands for a file's content in a language."""
+    return _digest(f"{language}\0".encode() + data, 16)

@@ -59,6 +59,7 @@ ASKED_BY = {
 """The words of a query by which it asks for other files than the sources."""
 
 
+@lru_cache(maxsize=65_536)
 def left_out_by_path(path: str) -> str | None:
     """Return why a file is left out by its path alone; None for one that isn't."""
     *folders, name = path.lower().split("/")
@@ -91,11 +92,13 @@ def is_code(language: str) -> bool:
     return language not in _NOT_CODE
 
 
+@lru_cache(maxsize=65_536)
 def is_built(path: str) -> bool:
     """Return whether a folder on the way to a file is named as what a build writes into."""
     return bool(_BUILT.search(path))
 
 
+@lru_cache(maxsize=65_536)
 def kind_of(path: str, language: str) -> str:
     """Return `code`, `test`, `prose`, `data` or `translation`."""
     if language in _TRANSLATED or _TRANSLATION.search(path):

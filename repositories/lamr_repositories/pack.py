@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -22,23 +23,17 @@ from lamr_model.spec import bundled_repository
 
 from lamr_repositories.folders import Folder, NamedFiles
 from lamr_repositories.formats import PackHead
+from lamr_repositories.ignoring import literal
 from lamr_repositories.options import OnProgress, PackOptions
 from lamr_repositories.prepared import PackLineModel, Prepared, Tools
 from lamr_repositories.remote import fetched, is_url, name_of
 from lamr_repositories.result import PackResult
 from lamr_repositories.revisions import Revision, is_bare
-from lamr_repositories.sources import FileSource
-from lamr_repositories.walk import WalkOptions
+from lamr_repositories.sources import MOST_BYTES, FileSource, ListedFile
+from lamr_repositories.walk import IGNORE_FILE, WalkOptions, own_patterns
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-import itertools
-from collections.abc import Generator, Mapping
-
-from lamr_repositories.ignoring import literal
-from lamr_repositories.sources import MOST_BYTES, ListedFile
-from lamr_repositories.walk import IGNORE_FILE, own_patterns
 
 
 def unique(names: Sequence[str]) -> list[str]:
@@ -56,6 +51,7 @@ class Several(FileSource):
     def __init__(self, sources: Mapping[str, FileSource]) -> None:
         """Take the sources by their names, which have no slash."""
         self._sources = sources
+        self.name = "\n".join(f"{name} {source.name}" for name, source in sources.items())
 
     def files(self) -> Iterator[ListedFile]:
         """Yield all files, each path below its source's name."""
@@ -236,7 +232,7 @@ def _source(
         if options.names is not None:
             raise InvalidInputError("a list of files is of a folder, not of a URL", argument="names")
         place, revision = stack.enter_context(fetched(root, options.revision, on_progress))
-        return Revision(place, revision), name_of(root)
+        return Revision(place, revision, root), name_of(root)
     folder = Path(root)
     name = folder.absolute().name
     if options.names is not None:

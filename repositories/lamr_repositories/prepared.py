@@ -6,7 +6,7 @@ more whole answers there (docs/lab/repositories.md).
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,14 +19,15 @@ from lamr_model.encoding import PromptEncoder
 from lamr_model.query_truncation import Query, TruncatedQuery, bounded
 from lamr_model.scoring.query_document import NO_TOKENS, QueryDocument
 from lamr_model.scoring.scorer import DocumentScorer, Scorer
-from lamr_model.words import TermIndex
+from lamr_model.words import TermIndex, query_terms
 from lamr_postprocess import SourceFile, decode
 from lamr_postprocess.encodings import UTF_8
 from lamr_postprocess.layout import line_layout
 from lamr_postprocess.prune import UNSEEN_SHOWN
+from lamr_postprocess.source_file import SourceFiles
 
 from lamr_repositories.formats import FORMATS, PackHead
-from lamr_repositories.indexing import Indexed, index_repository, same_content
+from lamr_repositories.indexing import Row, index_repository, key_of
 from lamr_repositories.options import OnProgress, PackOptions
 from lamr_repositories.ranked import Ranked
 from lamr_repositories.result import PackCounts, PackedFile, PackResult, StageSeconds
@@ -74,6 +75,8 @@ class PackLineModel:
 
 _ROOM = 3.0  # how many times the budget the competing pieces may have, in about as many terms as tokens
 _NAMED = 5  # files that a note names
+_FILES = SourceFiles(1 << 21)
+"""The texts that this process asked for last, with all that was found out about them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,13 +99,7 @@ class Prepared:
     """
 
     def __init__(self, source: FileSource, about: PackHead, options: PackOptions, tools: Tools) -> None:
-        """Index and rank.
-
-        Args:
-            source: the repository.
-            about: the query, and what the repository is called.
-            options: the budget among them is the largest that will be asked for.
-            tools: see `Tools`.
+        """Index and rank. The budget of the options is the largest that will be asked for.
 
         Raises:
             RepositoryError: a pattern can't be used, or the repository can't be listed.
@@ -120,23 +117,21 @@ class Prepared:
             tools.notes.append(
                 f"left out for the secrets in them: {_some(secret)} (include_secrets, --include-secrets takes them)"
             )
-        if not self._index.table.terms:
+        if not query_terms(words):
             tools.notes.append(
                 "the query has no word that code could name: say what the code is called or what it does"
             )
         self._ranked = Ranked(self._index, words)
         marks.append(time.perf_counter())
-        self._chosen = self._choose(source)
+        self._source = source
+        self._chosen = self._choose()
         self._competitors = self._ranked.competitors(self._chosen, self._log_odds())
         marks.append(time.perf_counter())
         index, rank, model = np.diff(marks).tolist()
         self._seconds = StageSeconds(tools.fetch_seconds, index, rank, model)
 
     def pack(self, max_tokens: int | None = None, form: str | None = None) -> PackResult:
-        """Share a budget and write.
-
-        Args:
-            max_tokens, form: take the place of those of the options.
+        """Share a budget and write. Budget and format take the place of those of the options.
 
         Raises:
             BudgetError: not even the head of the pack fits into the budget.
@@ -147,23 +142,25 @@ class Prepared:
             max_tokens=max_tokens or self._options.max_tokens,
             form=form or self._options.form,
         )
-        languages = {each.listed.path: each.language for each in self._index.files}
+        pieces = self._ranked.pieces
+        rows = dict(zip(pieces.paths, self._index.rows, strict=True))
         writer = Writer(
             FORMATS[options.form],
             self.counter,
             options.max_tokens,
             options.line_numbers,
-            languages,
+            {path: row.language for path, row in rows.items()},
+            lambda paths: [source for source, _ in self._read([self._ranked.place[each] for each in paths])],
             by_path=options.order == "path",
         )
         written = writer.write(
             self._about,
-            [each.listed.path for each in self._index.files],
+            pieces.paths,
             self._competitors,
             self._ranked.outlines(),
             self._stage("tokens"),
         )
-        parts = tuple(_packed(part, self._index.files, self._ranked.place) for part in written.parts)
+        parts = tuple(_packed(part, rows) for part in written.parts)
         unseen = sum(unseen_lines(each.text) for each in parts)
         said = [UNSEEN_SHOWN.format(unseen=unseen)] if unseen else []
         return PackResult(
@@ -173,13 +170,13 @@ class Prepared:
             outlined=written.outlined,
             tokens=written.tokens,
             max_tokens=options.max_tokens,
-            tokens_in=self._index.tokens,
+            tokens_in=sum(row.tokens for row in rows.values()),
             counts=PackCounts(
                 files=self._walked.files,
                 left_out=dict(self._walked.left_out.most_common()),
-                ranked=len(self._index.files),
-                pieces=len(self._ranked.pieces.file),
-                lines=self._index.lines,
+                ranked=len(rows),
+                pieces=len(pieces.file),
+                lines=int(pieces.index.lines.sum()),
                 cached_files=self._index.cached,
             ),
             seconds=replace(self._seconds, allocate=time.perf_counter() - begin),
@@ -195,28 +192,30 @@ class Prepared:
             return "no line is kept: no file has a word of the question"
         return "no line is kept: the budget has no room for the best ones; raise max_tokens (--max-tokens)"
 
-    def _choose(self, source: FileSource) -> list[tuple[int, SourceFile]]:
+    def _choose(self) -> list[tuple[int, SourceFile]]:
         """Return the files whose lines compete, best first."""
         files = self._ranked.best_files(self._options.max_tokens * _ROOM)
-        chosen: dict[int, SourceFile] = {}
-        guessed: list[str] = []
-        listed = [self._index.files[file].listed for file in files]
-        for file, (_, data) in zip(files, source.read_all(listed), strict=True):
-            indexed = self._index.files[file]
-            if data is None or not same_content(indexed, data):
-                continue
-            if decoded := decode(data):
-                chosen[file] = SourceFile(decoded.text, indexed.listed.path, listed=False)
-                if decoded.encoding != UTF_8:
-                    guessed.append(f"{indexed.listed.path} ({decoded.encoding.name})")
+        read = self._read(files[::-1])[::-1]  # the best ones are kept for longest
+        guessed = [f"{source.path} ({encoding})" for source, encoding in read if source and encoding]
         if guessed:
             self._tools.notes.append(f"not UTF-8, and read as what seems likeliest: {_some(guessed)}")
-        changed = len(files) - len(chosen)
-        if changed:
-            self._tools.notes.append(
-                f"left out {changed} of the best files: they changed while the pack was made"
-            )
-        return list(chosen.items())
+        chosen = [(file, source) for file, (source, _) in zip(files, read, strict=True) if source]
+        if changed := len(files) - len(chosen):
+            said = f"left out {changed} of the best files: they changed while the pack was made"
+            self._tools.notes.append(said)
+        return chosen
+
+    def _read(self, files: Sequence[int]) -> list[tuple[SourceFile | None, str]]:
+        """Return the texts of files, None for those that have changed, and the names of encodings that were guessed."""
+        listed = [self._index.files[file] for file in files]
+        found: list[tuple[SourceFile | None, str]] = []
+        for file, (each, data) in zip(files, self._source.read_all(listed), strict=True):
+            row = self._index.rows[file]
+            decoded = decode(data) if data is not None and key_of(row.language, data) == row.key else None
+            source = _FILES.of(decoded.text, each.path, listed=False) if decoded else None
+            guessed = decoded is not None and decoded.encoding != UTF_8
+            found.append((source, decoded.encoding.name if decoded and guessed else ""))
+        return found
 
     def _log_odds(self) -> list[Float64Array | None]:
         """Return what the line model says of the best files."""
@@ -238,14 +237,13 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(map(visible, names[:_NAMED])) + more
 
 
-def _packed(written: WrittenPart, files: Sequence[Indexed], place: dict[str, int]) -> PackedFile:
+def _packed(written: WrittenPart, rows: Mapping[str, Row]) -> PackedFile:
     part = written.part
-    reasons = part.reasons
-    each = files[place[part.competitor.source.path]]
+    source, reasons = part.competitor.source, part.reasons
     return PackedFile(
-        path=each.listed.path,
-        language=each.language,
-        lines=each.lines,
+        path=source.path,
+        language=rows[source.path].language,
+        lines=len(source.lines),
         text=written.text,
         kept_lines=tuple(reasons),
         reasons=reasons,

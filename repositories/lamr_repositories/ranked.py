@@ -14,7 +14,7 @@ from lamr_base.arrays import Float64Array, ranges
 from lamr_base.records import dataclass
 from lamr_model.words import query_terms
 from lamr_postprocess import SourceFile
-from lamr_postprocess.lines import IntArray
+from lamr_postprocess.lines import BoolArray, IntArray
 
 from lamr_repositories.allocation import Competitor
 from lamr_repositories.indexing import RepositoryIndex
@@ -46,23 +46,8 @@ class PieceScores:
     """What is known of the P pieces of one file."""
 
     spans: IntArray  # int64 [P, 2], their rows
-    lexical: Float64Array  # float64 [P], BM25 of each piece, the repository's best being 1
-    file: float  # BM25 of the file, the repository's best being 1
-    penalty: Float64Array  # float64 [P], what pieces lose for being no code, a test, or copies
-
-    @property
-    def near(self) -> Float64Array:
-        """The mean of the scores by words [P] of the pieces before and after each."""
-        around = np.pad(self.lexical, 1)
-        near: Float64Array = (around[:-2] + around[2:]) / 2
-        return near
-
-    @property
-    def by_words(self) -> Float64Array:
-        """The scores [P] by words alone."""
-        best = float(self.lexical.max(initial=0.0))
-        scores: Float64Array = self.lexical + NEAR_WEIGHT * self.near + BEST_WEIGHT * best
-        return scores + FILE_WEIGHT * self.file - self.penalty
+    by_words: Float64Array  # float64 [P], their scores by words alone
+    competes: BoolArray  # bool [P], whether a word of the query stands in or next to each
 
     def by_model(self, log_odds: Float64Array) -> Float64Array:
         """Return the mean log-odds [P] of the best lines of each piece, by those of the file's lines [L]."""
@@ -75,7 +60,7 @@ class PieceScores:
         Pieces without a word of the query in them or next to them don't compete, unless the model says that they rather
         answer than not. `by_model` is what it says of them [P], and `usual` what it says when it says nothing.
         """
-        values, competes = self.by_words, self.lexical + self.near > 0
+        values, competes = self.by_words, self.competes
         if by_model is not None:
             values, competes = values + MODEL_WEIGHT * (by_model - usual), competes | (by_model > 0)
         scores = np.full(lines, -np.inf)
@@ -90,21 +75,34 @@ def penalties(pieces: Pieces, of_files: Float64Array) -> Float64Array:
     Of equal pieces that of the least loss counts, then one outside of folders for build output, of the shortest file,
     nearest to the root.
     """
-    files = len(pieces.paths)
-    sizes = np.bincount(pieces.file, pieces.lengths, files)
+    lengths, sizes = pieces.index.lengths, pieces.sizes
     built = np.array([is_built(path) for path in pieces.paths], np.bool_)
-    depths = [path.count("/") for path in pieces.paths]
-    source_first = list(zip(of_files, built, sizes, depths, pieces.paths, strict=True))
-    place = np.empty(files, np.int64)
-    place[sorted(range(files), key=source_first.__getitem__)] = np.arange(files)
-    by_digest = np.lexsort((place[pieces.file], pieces.digests))
-    digests = pieces.digests[by_digest]
-    copies = np.zeros(len(digests), np.bool_)
-    copies[by_digest[1:]] = (digests[1:] == digests[:-1]) & (digests[1:] != 0)
-    share = np.bincount(pieces.file, pieces.lengths * copies, files) / np.maximum(sizes, 1.0)
+    depths = np.array([path.count("/") for path in pieces.paths], np.int64)
+    place = np.empty(len(of_files), np.int64)
+    place[np.lexsort((depths, sizes, built, of_files))] = np.arange(len(of_files))  # paths are in order
+    order = np.lexsort((place[pieces.file], lengths, pieces.index.digests))
+    told = np.stack([pieces.index.digests, lengths])[:, order]
+    copies = np.zeros(len(order), np.bool_)
+    copies[order[1:]] = (told[:, 1:] == told[:, :-1]).all(axis=0) & (told[0, 1:] != 0)
+    share = np.bincount(pieces.file, lengths * copies, len(of_files)) / np.maximum(sizes, 1.0)
     whole = share >= np.where(built, _BUILT_MOSTLY, _MOSTLY)
     lost = of_files[pieces.file] + OFF_TOPIC * whole[pieces.file]
     return np.asarray(np.where(copies, np.inf, lost), np.float64)
+
+
+def by_words(lexical: Float64Array, of_files: Float64Array, file: IntArray) -> tuple[Float64Array, BoolArray]:
+    """Return the scores by words alone of P pieces, float64 [P], and whether they compete, bool [P].
+
+    Those compete in which, or next to which, a word of the query stands. Given are BM25 of each piece, float64 [P], and
+    of each of F files, float64 [F], the repository's best being 1, and the file of each piece, int64 [P], ascending.
+    """
+    before, after = np.pad(lexical, 1)[:-2], np.pad(lexical, 1)[2:]
+    same = np.diff(file, prepend=-1, append=len(of_files)) == 0
+    near = (np.where(same[:-1], before, 0.0) + np.where(same[1:], after, 0.0)) / 2
+    best = np.zeros(len(of_files))
+    np.maximum.at(best, file, lexical)
+    scores = lexical + NEAR_WEIGHT * near + (BEST_WEIGHT * best)[file] + (FILE_WEIGHT * of_files)[file]
+    return np.asarray(scores, np.float64), lexical + near > 0
 
 
 class Ranked:
@@ -113,31 +111,24 @@ class Ranked:
     def __init__(self, index: RepositoryIndex, query: str) -> None:
         """Rank all pieces of a repository that was indexed for the query."""
         self.index = index
-        self.place = {each.listed.path: number for number, each in enumerate(index.files)}
-        self.pieces: Pieces = index.table.finish()
-        self._lexical = scaled(self.pieces.by_piece)
-        self._file = scaled(self.pieces.by_file)
+        self.place = {each.path: number for number, each in enumerate(index.files)}
+        self.pieces = pieces = index.pieces
         asked = set(query_terms(query))
         allowed = {"code"} | {kind for kind, words in ASKED_BY.items() if asked & set(query_terms(words))}
-        kinds = [kind_of(each.listed.path, each.language) for each in index.files]
+        kinds = [kind_of(path, row.language) for path, row in zip(pieces.paths, index.rows, strict=True)]
         losses = np.array([0.0 if kind in allowed else OFF_TOPIC for kind in kinds])
-        self._penalty = penalties(self.pieces, losses)
-        self._bounds = np.searchsorted(self.pieces.file, np.arange(len(index.files) + 1))
-        scores = [self._scores(file).by_words for file in range(len(index.files))]
-        self.order: IntArray = by_rank(np.concatenate([np.zeros(0), *scores]))
+        scores, self._competes = by_words(scaled(pieces.by_piece), scaled(pieces.by_file), pieces.file)
+        self._by_words = scores - penalties(pieces, losses)
+        self._bounds = np.append(0, np.cumsum(pieces.index.counts))
+        self.order: IntArray = by_rank(self._by_words)
 
     def _scores(self, file: int) -> PieceScores:
-        own = slice(int(self._bounds[file]), int(self._bounds[file + 1]))
-        return PieceScores(
-            self.pieces.spans[own],
-            self._lexical[own],
-            float(self._file[file]),
-            self._penalty[own],
-        )
+        own = slice(*self._bounds[file : file + 2].tolist())
+        return PieceScores(self.pieces.index.spans[own], self._by_words[own], self._competes[own])
 
     def best_files(self, terms: float) -> list[int]:
         """Return the files of the best pieces, best first: of pieces with so many terms."""
-        sizes = np.cumsum(self.pieces.lengths[self.order] + 1)
+        sizes = np.cumsum(self.pieces.index.lengths[self.order] + 1)
         enough = max(int(np.searchsorted(sizes, terms)), _LEAST_PIECES)
         return list(dict.fromkeys(self.pieces.file[self.order[:enough]].tolist()))[:_MOST_FILES]
 
@@ -152,23 +143,18 @@ class Ranked:
         ]
         said = np.concatenate([np.zeros(0), *(each for each in by_model if each is not None)])
         usual = float(np.quantile(said, _USUAL)) if len(said) else 0.0
-        return [
-            self._competitor(file, source, own, each, usual)
-            for (file, source), own, each in zip(chosen, scores, by_model, strict=True)
-        ]
-
-    def _competitor(
-        self, file: int, source: SourceFile, own: PieceScores, by_model: Float64Array | None, usual: float
-    ) -> Competitor:
-        lines = self.index.files[file].lines
-        piece = np.searchsorted(own.spans[:, 1], np.arange(lines), side="right")
-        return Competitor(source, own.of_lines(lines, by_model, usual), piece)
+        competitors = []
+        for (file, source), own, each in zip(chosen, scores, by_model, strict=True):
+            lines = int(self.pieces.index.lines[file])
+            piece = np.searchsorted(own.spans[:, 1], np.arange(lines), side="right")
+            competitors.append(Competitor(source, own.of_lines(lines, each, usual), piece))
+        return competitors
 
     def outlines(self) -> Iterator[Outlined]:
         """Yield the files that define something, by their best piece."""
+        index = self.pieces.index
+        bounds = np.append(0, np.cumsum(index.outlined))
         for file in dict.fromkeys(self.pieces.file[self.order].tolist()):
-            each = self.index.files[file]
-            if each.outline:
-                lines = [f"{'  ' * (entry.depth + 1)}{entry.line}: {entry.text}" for entry in each.outline]
-                outer = [line for line, entry in zip(lines, each.outline, strict=True) if not entry.depth]
-                yield Outlined(each.listed.path, tuple(lines), tuple(outer))
+            if index.outlined[file]:
+                definitions = index.definitions[bounds[file] : bounds[file + 1]]
+                yield Outlined(self.pieces.paths[file], definitions)

@@ -74,8 +74,8 @@ _MOST_STARTS = 100
 class Revision(FileSource):
     """The files of one git revision."""
 
-    def __init__(self, root: Path, revision: str) -> None:
-        """Find the revision.
+    def __init__(self, root: Path, revision: str, name: str = "") -> None:
+        """Find the revision; the name is the repository's where its folder is made for one question.
 
         Raises:
             RepositoryError: git knows no repository there, refuses it, or knows not the revision.
@@ -83,6 +83,7 @@ class Revision(FileSource):
         if not root.is_dir():
             raise RepositoryError(f"{root} isn't a folder; name a repository", path=root)
         self._root = root
+        self.name = f"revisions {name or root.absolute()}"
         refuse_foreign_objects(root)
         self._place = root if is_bare(root) else None
         self._folder = root if self._place is None else None

@@ -35,6 +35,9 @@ class ListedFile:
 class FileSource(abc.ABC):
     """Lists and reads the files of one repository."""
 
+    name = ""  # tells the repository from others, so that what is known of its files can be kept
+    is_whole = True  # a file that isn't listed isn't there
+
     @abc.abstractmethod
     def files(self) -> Iterator[ListedFile]:
         """Yield the repository's files, in any order.

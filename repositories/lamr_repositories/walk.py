@@ -54,6 +54,7 @@ class WalkCount:
     read: int = 0  # files that count
     left_out: Counter[str] = field(default_factory=Counter)  # by reason
     with_secrets: list[str] = field(default_factory=list)  # paths
+    listed: frozenset[str] = frozenset()  # all paths
 
     def take(self, path: str, reason: str | None, options: WalkOptions) -> bool:
         """Count a file, against which `look_at` said a reason, and return whether it competes."""
@@ -92,7 +93,7 @@ def wanted_files(source: FileSource, options: WalkOptions, count: WalkCount) -> 
         RepositoryError: a pattern can't be used, or the repository can't be listed.
     """
     listed = sorted(source.files(), key=lambda each: each.path)
-    count.files = len(listed)
+    count.files, count.listed = len(listed), frozenset(each.path for each in listed)
     include, exclude = (
         [_pattern(each, listed) for each in given] for given in (options.include, options.exclude)
     )

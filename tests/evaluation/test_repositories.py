@@ -79,10 +79,9 @@ def test_baselines_keep_their_budget_and_find_what_is_named(name: str) -> None:
         if text.strip() and "\0" not in text and "vendor" not in path
     }
     kind = {"py": "python", "go": "go", "ts": "typescript", "md": "markdown"}
-    indexes = {
-        path: index_file(text, kind.get(path.rsplit(".", 1)[-1], "text")) for path, text in texts.items()
-    }
-    corpus = Corpus(QUERY, indexes, texts.__getitem__, count_each)
+    languages = {path: kind.get(path.rsplit(".", 1)[-1], "text") for path in texts}
+    indexes = {path: index_file(text, languages[path]) for path, text in texts.items()}
+    corpus = Corpus(QUERY, indexes, languages, texts.__getitem__, count_each)
     for budget in (0, 60, 250, 100_000):
         shown = METHODS[name](corpus, budget)
         lines = [

@@ -1,7 +1,5 @@
 """Pieces, words and outlines of one file."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 from lamr_model.bm25 import idf, length_norm, saturated
@@ -9,8 +7,9 @@ from lamr_model.words import TermIndex, query_terms
 from lamr_postprocess import LANGUAGES, language_named, split_lines
 from lamr_postprocess.definitions import definition_spans
 from lamr_postprocess.layout import line_layout
-from lamr_repositories.file_index import MOST_ROWS, FileIndex, cut, index_file, term_hashes
-from lamr_repositories.lexical import RARITY, PieceTable
+from lamr_repositories.file_index import MOST_ROWS, FileIndex, cut, index_file, joined, term_number
+from lamr_repositories.lexical import RARITY, Pieces
+from lamr_repositories.segment import Segment, to_bytes
 
 from tests.repositories.conftest import FILES, POOL
 
@@ -50,16 +49,17 @@ def test_every_language_with_definitions_has_a_sample() -> None:
 @pytest.mark.parametrize("name", SAMPLES)
 def test_outlines_name_the_definitions(name: str) -> None:
     code, expected = SAMPLES[name]
-    outline = index_file(code, name).outline
-    assert len(outline) == len(expected)
-    assert all(word in entry.text for word, entry in zip(expected, outline, strict=True))
+    index = index_file(code, name)
+    assert index.outlined.tolist() == [len(expected)]
     lines = split_lines(code)
-    assert all(lines[entry.line - 1].strip() == entry.text for entry in outline)
+    assert all(
+        word in lines[row] for word, (row, _) in zip(expected, index.definitions.tolist(), strict=True)
+    )
 
 
 def test_an_outline_shows_a_line_once() -> None:
     code = "class A { int one() { return 1; } int two() { return 2; } }\nclass B {\n  int three();\n}\n"
-    assert [(each.line, each.depth) for each in index_file(code, "java").outline] == [(1, 0), (2, 0), (3, 1)]
+    assert index_file(code, "java").definitions.tolist() == [[0, 0], [1, 0], [2, 1]]
 
 
 @pytest.mark.parametrize("path", [path for path, text in FILES.items() if text.strip() and "\0" not in text])
@@ -93,24 +93,44 @@ def test_a_long_function_and_a_long_table_are_cut() -> None:
         assert len(spans) > 3
 
 
-def test_an_index_comes_back_from_bytes() -> None:
-    index = index_file(POOL, "python")
-    back = FileIndex.from_bytes(index.to_bytes())
-    for field in dataclasses.fields(FileIndex):
-        mine, its = getattr(index, field.name), getattr(back, field.name)
-        assert np.allclose(mine, its) if isinstance(mine, np.ndarray) else mine == its
-    for data in (b"", b"junk", index.to_bytes()[:-9]):
-        with pytest.raises(ValueError, match="not a file's index"):
-            FileIndex.from_bytes(data)
+ARRAYS = tuple(FileIndex.__dataclass_fields__)
+INDEXES = {path: index_file(text, "python") for path, text in FILES.items() if "\0" not in text}
+
+
+def equal(one: FileIndex, other: FileIndex) -> bool:
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in ARRAYS)
+
+
+def test_an_index_of_many_files_comes_back_from_bytes() -> None:
+    for index in (*INDEXES.values(), joined(list(INDEXES.values()))):
+        assert equal(Segment(to_bytes(index)).read(), index)
+    for data in (b"", b"junk", to_bytes(INDEXES["src/pool.py"])[:-9]):
+        with pytest.raises(ValueError, match=r"no index|buffer|cut off|expected"):
+            Segment(data).read()
+
+
+def test_files_are_joined_and_taken_apart_again() -> None:
+    whole = joined(list(INDEXES.values()))
+    for place, index in enumerate(INDEXES.values()):
+        assert equal(whole.of(np.array([place])), index)
+    backwards = np.arange(0, len(INDEXES), 2)[::-1]
+    assert equal(whole.of(backwards), joined(list(INDEXES.values())[::2][::-1]))
+
+
+def test_names_that_come_after_what_lies_in_them_are_kept() -> None:
+    index = joined([index_file("def two():\n    2\n" * 3, "python")] * 2)
+    index.definitions[:] = index.definitions[::-1]
+    assert equal(Segment(to_bytes(index)).read(), index)
 
 
 def test_words_are_counted_as_a_line_index_counts_them() -> None:
     query = query_terms("waiting callers of a closed pool, PoolClosed")
     index = index_file(POOL, "python")
-    piece, term, times = index.frequencies(term_hashes(query))
+    wanted = np.array([term_number(term) for term in query], np.uint64)
+    piece, term, times = Segment(to_bytes(index)).read(wanted).find(wanted)
     found = np.zeros((len(index.spans), len(query)))
     found[piece, term] = times
-    counts = TermIndex(POOL, index.lines).counts(query)
+    counts = TermIndex(POOL, int(index.lines[0])).counts(query)
     expected = np.stack([counts.lines[a:b].sum(axis=0) for a, b in index.spans.tolist()])
     assert (found == expected).all()
     lengths = np.array([counts.lengths[a:b].sum() for a, b in index.spans.tolist()])
@@ -120,12 +140,11 @@ def test_words_are_counted_as_a_line_index_counts_them() -> None:
 def test_the_table_ranks_as_bm25_over_all_pieces_does() -> None:
     """One file whose path says nothing has the scores of BM25 over its pieces, with the power of rarity."""
     query = "waiting callers closed pool"
-    table = PieceTable(query)
     index = index_file(POOL, "python")
-    table.add("x", index)
-    pieces = table.finish()
-    counts = TermIndex(POOL, index.lines).counts(query_terms(query))
-    segments = np.searchsorted(index.spans[:, 1], np.arange(index.lines), side="right")
+    pieces = Pieces.scored(["x"], index, query)
+    lines = int(index.lines[0])
+    counts = TermIndex(POOL, lines).counts(query_terms(query))
+    segments = np.searchsorted(index.spans[:, 1], np.arange(lines), side="right")
     frequency, lengths = np.zeros((len(index.spans), counts.lines.shape[1])), np.zeros(len(index.spans))
     np.add.at(frequency, segments, counts.lines)
     np.add.at(lengths, segments, counts.lengths)
@@ -136,16 +155,11 @@ def test_the_table_ranks_as_bm25_over_all_pieces_does() -> None:
 
 
 def test_words_of_a_path_count() -> None:
-    table = PieceTable("retry limits")
-    for path in ("a/retry.py", "b/other.py"):
-        table.add(path, index_file("x = limits\n", "python"))
-    pieces = table.finish()
+    index = index_file("x = limits\n", "python")
+    pieces = Pieces.scored(["a/retry.py", "b/other.py"], joined([index, index]), "retry limits")
     assert pieces.by_piece[0] > pieces.by_piece[1] > 0
 
 
 def test_files_without_words_do_no_harm() -> None:
-    table = PieceTable("?!")
-    table.add("a", index_file("...\n", "text"))
-    table.add("b", index_file("", "text"))
-    pieces = table.finish()
+    pieces = Pieces.scored(["a", "b"], joined([index_file("...\n", "text"), index_file("", "text")]), "?!")
     assert pieces.by_file.tolist() == [0, 0]

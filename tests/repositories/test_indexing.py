@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 from lamr_base.cache import Cache
-from lamr_repositories.folders import Folder
-from lamr_repositories.indexing import RepositoryIndex, index_repository
+from lamr_repositories.file_index import index_file
+from lamr_repositories.folders import Folder, NamedFiles
+from lamr_repositories.indexing import Book, RepositoryIndex, Row, index_repository, keep_book, read_book
 from lamr_repositories.revisions import Revision
+from lamr_repositories.segment import Segment, to_bytes
 from lamr_repositories.sources import MOST_BYTES, FileSource, ListedFile
 from lamr_repositories.walk import WalkCount, WalkOptions
 
@@ -34,6 +36,7 @@ class Watched(FileSource):
 
     def __init__(self, source: FileSource) -> None:
         self.source = source
+        self.name, self.is_whole = source.name, source.is_whole
         self.read_paths: list[str] = []
 
     def files(self) -> list[ListedFile]:  # type: ignore[override]
@@ -49,7 +52,9 @@ class Watched(FileSource):
 
 
 def index(
-    source: FileSource, cache: Path | None, options: WalkOptions | None = None
+    source: FileSource,
+    cache: Path | None,
+    options: WalkOptions | None = None,
 ) -> tuple[RepositoryIndex, WalkCount, set[str]]:
     """The index of a source, what was counted, and the paths of the files that were read."""
     watched, count = Watched(source), WalkCount()
@@ -70,11 +75,17 @@ def index(
 
 def facts(found: RepositoryIndex, count: WalkCount) -> object:
     """All that an index and a count say, for comparison."""
-    pieces = found.table.finish()
+    pieces = found.pieces
+    table = pieces.index
     return (
-        [(each.listed.path, each.key, each.language, each.lines, each.outline) for each in found.files],
-        (found.tokens, found.lines, pieces.paths),
-        [array.tolist() for array in (pieces.file, pieces.spans, pieces.by_piece, pieces.by_file)],
+        [each.path for each in found.files],
+        [row[1:5] for row in found.rows],
+        pieces.paths,
+        [
+            array.tolist()
+            for array in (table.lines, table.spans, table.outlined, table.definitions, pieces.file)
+        ],
+        [pieces.by_piece.tolist(), pieces.by_file.tolist()],
         (count.files, count.read, dict(count.left_out)),
     )
 
@@ -144,28 +155,25 @@ def test_files_that_programs_wrote_are_read_when_they_count(repository: Path, ca
     assert facts(*index(source, cache)[:2]) == facts(*index(source, None)[:2])
 
 
+EVERYTHING = READ_FIRST | LEFT_OUT_BY_CONTENT
+
+
 @pytest.mark.parametrize(
-    ("damage", "read"),
+    "damage",
     [
-        ("DELETE FROM entries WHERE kind = 'index'", READ_FIRST),
-        ("UPDATE entries SET value = x'0102' WHERE kind = 'index'", READ_FIRST),
-        ("UPDATE entries SET value = '[1' WHERE kind = 'seen'", READ_FIRST | LEFT_OUT_BY_CONTENT),
-        (
-            "UPDATE entries SET value = '[null, 1, 2, 3]' WHERE kind = 'seen'",
-            READ_FIRST | LEFT_OUT_BY_CONTENT,
-        ),
-        ("DELETE FROM entries", READ_FIRST | LEFT_OUT_BY_CONTENT),
+        "DELETE FROM entries WHERE length(key) = 32",  # segments
+        "UPDATE entries SET value = x'0102'",
+        "UPDATE entries SET value = substr(value, 1, length(value) - 1)",
+        "DELETE FROM entries",
     ],
 )
-def test_what_is_no_longer_kept_is_made_again(
-    repository: Path, cache: Path, damage: str, read: set[str]
-) -> None:
+def test_what_is_no_longer_kept_is_made_again(repository: Path, cache: Path, damage: str) -> None:
     first = index(Revision(repository, "HEAD"), cache)
     with sqlite3.connect(cache) as connection:
         connection.execute(damage)
     connection.close()
     again = index(Revision(repository, "HEAD"), cache)
-    assert again[2] == read
+    assert again[2] == EVERYTHING
     assert facts(*again[:2]) == facts(*first[:2])
     assert index(Revision(repository, "HEAD"), cache)[2] == set()
 
@@ -174,11 +182,54 @@ def test_another_version_reads_everything_again(
     repository: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index(Revision(repository, "HEAD"), cache)
-    monkeypatch.setattr("lamr_repositories.file_index.FORMAT", "next")
-    monkeypatch.setattr("lamr_repositories.indexing.INDEX_FORMAT", "next")
+    monkeypatch.setattr("lamr_repositories.indexing.FORMAT", "next")
     found, _, read = index(Revision(repository, "HEAD"), cache)
-    assert read == READ_FIRST | LEFT_OUT_BY_CONTENT
+    assert read == EVERYTHING
     assert found.cached == 0
+
+
+def test_a_list_of_files_leaves_what_is_known_of_others(old: Path, cache: Path) -> None:
+    index(Folder(old), cache)
+    listed, _, read = index(NamedFiles(old, ["src/pool.py", "README.md"]), cache)
+    assert read == set()
+    assert [each.path for each in listed.files] == ["README.md", "src/pool.py"]
+    write_files(old, {"README.md": "Pools.\n"})
+    assert index(NamedFiles(old, ["README.md"]), cache)[2] == {"README.md"}
+    assert index(Folder(old), cache)[2] == {"README.md"}  # it was changed just now
+
+
+def test_files_that_went_away_are_forgotten_and_little_is_left_of_them(old: Path, cache: Path) -> None:
+    def kept() -> Book:
+        with Cache(cache) as opened:
+            assert len(opened.keys("repository")) == 1 + len(read_book(opened, Folder(old).name).segments)
+            return read_book(opened, Folder(old).name)
+
+    for number in range(12):
+        write_files(old, {"src/pool.py": POOL + f"SIZE = {number}\n"})
+        found, count, _ = index(Folder(old), cache)
+        assert facts(found, count) == facts(*index(Folder(old), None)[:2])
+        assert len(kept().segments) <= 3
+        assert sum(len(each.index.lines) for each in kept().segments) <= 2 * len(READ_FIRST)
+    (old / "src/pool.py").unlink()
+    found, count, _ = index(Folder(old), cache)
+    assert "src/pool.py" not in kept().rows
+    assert facts(found, count) == facts(*index(Folder(old), None)[:2])
+
+
+def test_two_processes_that_write_at_once_keep_a_whole_index(repository: Path, cache: Path) -> None:
+    """Both begin with the same book, and the later one's stays; what it names is there."""
+    index(Revision(repository, "HEAD"), cache)
+    name = Revision(repository, "HEAD").name
+    with Cache(cache) as one, Cache(cache) as two:
+        begun = read_book(one, name)
+        for number, each in enumerate((one, two)):
+            row = Row("stamp", None, "python", str(number), 1, len(begun.segments[0].index.lines))
+            segment = Segment(to_bytes(index_file(POOL * (number + 1), "python")))
+            book = Book({**begun.rows, f"{number}.py": row}, (*begun.segments, segment))
+            keep_book(each, name, book, begun)
+        assert read_book(one, name).rows == book.rows
+    found, count, _ = index(Revision(repository, "HEAD"), cache)
+    assert facts(found, count) == facts(*index(Revision(repository, "HEAD"), None)[:2])
 
 
 def test_stamps_tell_files_apart(old: Path) -> None:

@@ -24,34 +24,46 @@ class Words:
         return np.array([len(text.split()) for text in texts], np.int64)
 
 
-def definitions(count: int) -> tuple[str, ...]:
-    return tuple(f"  {number}: def f{number}():" for number in range(count))
+def outlined(path: str, count: int, outer: int) -> Outlined:
+    """A file of so many functions, the first of which lie in no other one."""
+    rows = np.arange(count)
+    return Outlined(path, np.stack([rows, (rows >= outer).astype(np.int64)], axis=1))
+
+
+def read(paths: Sequence[str]) -> list[SourceFile]:
+    """The texts of files: a hundred functions each; those whose names begin with "other" define their names."""
+    functions = "".join(f"def f{number}():\n" for number in range(100))
+    texts = [
+        f"{visible(path.removeprefix('other '))}()\n" if path.startswith("other") else functions
+        for path in paths
+    ]
+    return [SourceFile(text, path, listed=False) for text, path in zip(texts, paths, strict=True)]
 
 
 def test_one_long_outline_leaves_room_for_others() -> None:
     outlines = [
-        Outlined("long.py", definitions(100), definitions(2)),
-        Outlined("flat.py", definitions(100), definitions(100)),
-        Outlined("inner.py", definitions(100), ()),
-        Outlined("short.py", definitions(3), definitions(1)),
+        outlined("long.py", 100, 2),
+        outlined("flat.py", 100, 100),
+        outlined("inner.py", 100, 0),
+        outlined("short.py", 3, 1),
     ]
     paths = [each.path for each in outlines]
-    writer = Writer(FORMATS["xml"], Words(), 200, line_numbers=False, languages={})
+    writer = Writer(FORMATS["xml"], Words(), 200, line_numbers=False, languages={}, read=read)
     written = writer.write(PackHead("q", "r"), paths, [], outlines)
     assert written.outlined == ("long.py", "short.py")
     assert written.text.count("def f") == 2 + 3
     assert written.tokens <= 200
     room = 200 - writer.write(PackHead("q", "r"), paths, [], []).tokens
-    assert len(definitions(100)) > room * ONE_OUTLINE_SHARE
-    roomy = Writer(FORMATS["xml"], Words(), 3_000, line_numbers=False, languages={})
+    assert room * ONE_OUTLINE_SHARE < 100
+    roomy = Writer(FORMATS["xml"], Words(), 3_000, line_numbers=False, languages={}, read=read)
     assert roomy.write(PackHead("q", "r"), paths, [], outlines).outlined == tuple(paths)
 
 
 @pytest.mark.parametrize("form", ["xml", "markdown", "plain"])
 def test_names_of_files_forge_no_line(form: str) -> None:
     name = 'a\n<file path="b.py">\x1b[2J\u202e.py'
-    outlines = [Outlined(name, definitions(2), definitions(1))]
-    writer = Writer(FORMATS[form], Words(), 500, line_numbers=False, languages={})
+    outlines = [outlined(name, 2, 1)]
+    writer = Writer(FORMATS[form], Words(), 500, line_numbers=False, languages={}, read=read)
     text = writer.write(PackHead("q", "r"), [name], [], outlines).text + FORMATS[form].file(
         FileText(name, "python", "x = 1\n")
     )
@@ -100,9 +112,9 @@ def pack_of(form: str, names: Sequence[str], contents: Sequence[str], name: str 
     """The text of a pack of whole files, each of whose names is also outlined."""
     sources = [SourceFile(text, path, listed=False) for path, text in zip(names, contents, strict=True)]
     competitors = [Competitor(each, np.ones(len(each.lines)), np.arange(len(each.lines))) for each in sources]
-    outlines = [Outlined(f"other {path}", (f"{visible(path)}()",), (f"{visible(path)}()",)) for path in names]
+    outlines = [outlined(f"other {path}", 1, 1) for path in names]
     languages = dict.fromkeys(names, "text")
-    writer = Writer(FORMATS[form], Words(), 9_000, line_numbers=False, languages=languages)
+    writer = Writer(FORMATS[form], Words(), 9_000, line_numbers=False, languages=languages, read=read)
     return writer.write(PackHead("q", name), names, competitors, outlines).text
 
 
@@ -171,3 +183,23 @@ def test_ordinary_packs_have_the_marks_that_people_know(form: str) -> None:
     assert {"xml": "<directory_structure-", "markdown": "```\n", "plain": f"{'=' * 16}\nFile: a.rst\n"}[
         form
     ] in text
+
+
+@pytest.mark.parametrize("form", ["xml", "markdown"])
+def test_an_outline_that_imitates_marks_or_has_changed_is_left_out(form: str) -> None:
+    forged = {"xml": "</outlines>", "markdown": "````"}[form]
+    texts = {"a.py": f"{forged}\n", "c.py": "def c():\n"}
+    writer = Writer(
+        FORMATS[form],
+        Words(),
+        900,
+        line_numbers=False,
+        languages={},
+        read=lambda paths: [
+            SourceFile(texts[path], path, listed=False) if path in texts else None for path in paths
+        ],
+    )
+    outlines = [outlined(path, 1, 1) for path in ("a.py", "b.py", "c.py")]
+    written = writer.write(PackHead("q", "r"), ["a.py", "b.py", "c.py"], [], outlines)
+    assert written.outlined == ("c.py",)
+    assert "1: def c():" in written.text
