@@ -92,6 +92,21 @@ _ROWS = (
         remark="since 1.3.10; OpenCode 2, which the same file serves, was tried by the types of its source",
     ),
     Host(
+        "kilo",
+        "Kilo",
+        Way.PLUGIN,
+        *("7.7.7", "2026-11-28"),
+        folder=UserFolder(".config/kilo", "XDG_CONFIG_HOME", "kilo"),
+        programs=("kilo", "kilocode"),
+        settings=HostSettings(
+            javascript.file_of("kilo", "read", "bash", plugin="opencode"),
+            user="plugins/lamr.js",
+            shared=".kilo/plugins/lamr.js",
+        ),
+        hook=javascript.HOOK_KILO,
+        remark="it takes OpenCode's plugins, but not those in OpenCode's folders",
+    ),
+    Host(
         "pi",
         "pi",
         Way.EXTENSION,

@@ -1,4 +1,4 @@
-"""Hosts whose plugins are JavaScript: OpenCode and pi. Their file runs lamr's hook with what the session said.
+"""Hosts whose plugins are JavaScript: OpenCode, Kilo, which takes OpenCode's, and pi. Their file runs lamr's hook with what the session said.
 
 A host's file is made of three: `LAMR`, a line of what Python knows; `ask.js`, which runs the hook; and the host's own,
 which reads its events and puts the text in its place. A call holds the session's name, the folder, the tool and its
@@ -24,7 +24,9 @@ MOST_HEARD = 1 << 20
 """Characters of messages that a call holds, and as many of the user's: what is heard is of the last 60 steps."""
 
 
-def file_of(host: str, *tools: str) -> FileEntry:
+def file_of(host: str, *tools: str, plugin: str = "") -> FileEntry:
+    """A host's file for some tools; `plugin` names the host whose file is taken where it isn't the host's own."""
+
     def make(command: Command) -> str:
         known = {
             "command": command.words,
@@ -36,7 +38,7 @@ def file_of(host: str, *tools: str) -> FileEntry:
             "failed": f"{NOTE} {NOT_PRUNED}: ",
         }
         data = Path(__file__).parent / "data"
-        parts = [(data / name).read_text(encoding="utf-8") for name in ("ask.js", f"{host}.js")]
+        parts = [(data / name).read_text(encoding="utf-8") for name in ("ask.js", f"{plugin or host}.js")]
         return "\n".join(
             [f"// `lamr install {host}` wrote this file.\nconst LAMR = {json.dumps(known)}", *parts]
         )
@@ -75,6 +77,7 @@ def answer(call: Call, shown: Skim) -> Mapping[str, Any] | None:
     return {"beside": shown.aside} if shown.aside else None
 
 
-HOOK_OPENCODE, HOOK_PI = (
-    HookHost(form.name, _reader(form), answer, BESIDE, tells_context=True) for form in (OPENCODE, PI)
+HOOK_OPENCODE, HOOK_KILO, HOOK_PI = (
+    HookHost(name, _reader(form), answer, BESIDE, tells_context=True)
+    for name, form in ((OPENCODE.name, OPENCODE), ("kilo", OPENCODE), (PI.name, PI))
 )

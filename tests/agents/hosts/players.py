@@ -4,6 +4,8 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -170,7 +172,11 @@ GEMINI_CLI = Player(
 
 
 def play_opencode(
-    folder: Path, script: Script, serve: Hook, others: Mapping[str, Script] | None = None
+    folder: Path,
+    script: Script,
+    serve: Hook,
+    others: Mapping[str, Script] | None = None,
+    name: str = "opencode",
 ) -> tuple[Endpoint, str]:
     """Run a session in a folder.
 
@@ -179,14 +185,16 @@ def play_opencode(
         script: what the model says.
         serve: the options of the hook's server; None is a session without the plugin.
         others: what it says in sessions whose task has these words.
+        name: the program's; Kilo's is made of OpenCode.
     """
     project, home = laid_out(folder)
-    plugin = home / "config" / "opencode" / "plugins" / "lamr.js"
-    with anthropic.endpoint(script) as model, hooked(HOSTS["opencode"], plugin, folder, serve):
+    plugin = home / "config" / name / "plugins" / "lamr.js"
+    with anthropic.endpoint(script) as model, hooked(HOSTS[name], plugin, folder, serve):
         model.others = others or {}
-        (project / "opencode.json").write_text(json.dumps(_opencode_settings(model.url)), encoding="utf-8")
+        settings = _opencode_settings(model.url, name)
+        (project / f"{name}.json").write_text(json.dumps(settings), encoding="utf-8")
         said = ran(
-            *(project, BINARIES / "opencode", "run", "--auto", TASK),
+            *(project, BINARIES / name, "run", "--auto", TASK),
             HOME=str(home),
             PWD=str(project),
             XDG_CONFIG_HOME=str(home / "config"),
@@ -195,13 +203,14 @@ def play_opencode(
             NPM_CONFIG_OFFLINE="true",
             OPENCODE_DISABLE_MODELS_FETCH="1",
             OPENCODE_DISABLE_AUTOUPDATE="1",
+            KILO_DISABLE_MODELS_FETCH="1",
         )
     return model, said
 
 
-def _opencode_settings(url: str) -> dict[str, object]:
+def _opencode_settings(url: str, name: str) -> dict[str, object]:
     """Anthropic's models, as the host lists them, at another address."""
-    model = f"anthropic/{models.opencode()}"
+    model = f"anthropic/{models.opencode(name)}"
     return {
         "enabled_providers": ["anthropic"],
         "provider": {"anthropic": {"options": {"baseURL": f"{url}/v1", "apiKey": "none"}}},
@@ -218,6 +227,9 @@ OPENCODE = Player(
     lambda path, first, last: {"filePath": path, "offset": first, "limit": last - first + 1},
     "bash",
 )
+
+
+KILO = replace(OPENCODE, play=partial(play_opencode, name="kilo"))
 
 
 def play_pi(folder: Path, script: Script, serve: Hook) -> tuple[Endpoint, str]:
@@ -256,6 +268,7 @@ PLAYERS = {
     "copilot-cli": COPILOT_CLI,
     "gemini-cli": GEMINI_CLI,
     "opencode": OPENCODE,
+    "kilo": KILO,
     "pi": PI,
 }
 """By the host's name."""
