@@ -59,6 +59,8 @@ def pi() -> str:
 
 CLAUDE_CODE = "opus"
 """A name for the latest model of a kind, which the host itself resolves."""
+ANTHROPIC = "claude-opus-4-8"
+"""For hosts that know no models of Anthropic's themselves."""
 GEMINI_CLI = "pro"
 """As `CLAUDE_CODE`."""
 

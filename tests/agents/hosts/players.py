@@ -2,13 +2,14 @@
 
 import json
 import os
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import psutil
 from lamr_agents.hosts import HOSTS
 
 from tests.agents.hosts import anthropic_endpoint as anthropic
@@ -100,16 +101,12 @@ def play_codex(folder: Path, script: Script, serve: Hook, model_name: str = "") 
     return model, said
 
 
-def _cat(path: str) -> dict[str, Any]:
-    return {"cmd": f"cat {path}"}
-
-
-def _lines(path: str, first: int, last: int) -> dict[str, Any]:
-    return {"cmd": f"sed -n {first},{last}p {path}"}
-
-
 CODEX = Player(
-    play_codex, responses.tool_results, "input", "exec_command", _cat, _lines, "exec_command", "cmd"
+    *(play_codex, responses.tool_results, "input", "exec_command"),
+    lambda path: {"cmd": f"cat {path}"},
+    lambda path, first, last: {"cmd": f"sed -n {first},{last}p {path}"},
+    "exec_command",
+    lambda line: {"cmd": line},
 )
 
 
@@ -229,7 +226,118 @@ OPENCODE = Player(
 )
 
 
+def play_mistral_vibe(folder: Path, script: Script, serve: Hook) -> tuple[Endpoint, str]:
+    """Run a session; see `Player`."""
+    project, home = laid_out(folder)
+    moved = home / "moved"
+    moved.mkdir()
+    with (
+        anthropic.endpoint(script) as model,
+        hooked(HOSTS["mistral-vibe"], moved / "hooks.toml", folder, serve),
+    ):
+        (moved / "config.toml").write_text(VIBE_CONFIGURATION % (model.url, models.ANTHROPIC))
+        said = ran(
+            *(
+                project,
+                BINARIES.parents[1] / "vibe" / "bin" / "vibe",
+                "-p",
+                TASK,
+                "--auto-approve",
+                "--trust",
+            ),
+            HOME=str(home),
+            VIBE_HOME=str(moved),
+            SCRIPTED_KEY="none",
+        )
+    return model, said
+
+
+VIBE_CONFIGURATION = """
+active_model = "scripted"
+enable_telemetry = false
+enable_update_checks = false
+[[providers]]
+name = "scripted"
+api_base = "%s"
+api_key_env_var = "SCRIPTED_KEY"
+api_style = "anthropic"
+[[models]]
+name = "%s"
+provider = "scripted"
+alias = "scripted"
+"""
+
+
+def vibe_results(body: dict[str, Any]) -> list[str]:
+    """The code that each call has shown: alone in the place of a result, or in the JSON of one that stayed."""
+    found = list[str]()
+    for text in anthropic.tool_results(body):
+        shown = json.loads(text) if text.startswith("{") else {"stdout": text}
+        found.append(shown.get("content") or shown["stdout"])
+    return found
+
+
+MISTRAL_VIBE = Player(
+    play_mistral_vibe,
+    *(vibe_results, "messages", "read_file"),
+    lambda path: {"path": path},
+    lambda path, first, last: {"path": path, "offset": first - 1, "limit": last - first + 1},
+    "bash",
+    lambda line: {"command": line},
+)
+
+
 KILO = replace(OPENCODE, play=partial(play_opencode, name="kilo"))
+
+
+def play_cline(folder: Path, script: Script, serve: Hook) -> tuple[Endpoint, str]:
+    """Run a session; see `Player`."""
+    project, home = laid_out(folder)
+    provider = {"provider": "anthropic", "apiKey": "none", "model": models.ANTHROPIC}
+    (home / ".cline" / "data" / "settings").mkdir(parents=True)
+    with (
+        anthropic.endpoint(script) as model,
+        hooked(HOSTS["cline"], home / ".cline" / "plugins" / "lamr.js", folder, serve),
+        _ending_clines_server(project),
+    ):
+        settings = {"settings": {**provider, "baseUrl": f"{model.url}/v1"}, "tokenSource": "manual"}
+        settings["updatedAt"] = "2026-11-28T00:00:00.000Z"
+        (home / ".cline" / "data" / "settings" / "providers.json").write_text(
+            json.dumps({"version": 1, "lastUsedProvider": "anthropic", "providers": {"anthropic": settings}})
+        )
+        said = ran(
+            *(project, BINARIES / "cline", "--provider", "anthropic", "--model", models.ANTHROPIC, TASK),
+            HOME=str(home),
+            CLINE_PLUGIN_IMPORT_TIMEOUT_MS="60000",
+            CLINE_TELEMETRY_DISABLED="1",
+        )
+    return model, said
+
+
+@contextmanager
+def _ending_clines_server(project: Path) -> Iterator[None]:
+    """End the server that the host leaves behind."""
+    try:
+        yield
+    finally:
+        for process in psutil.process_iter(["cmdline"]):
+            if {"--cline-hub-daemon", str(project)} <= set(process.info["cmdline"] or ()):
+                process.terminate()
+
+
+def cline_results(body: dict[str, Any]) -> list[str]:
+    """What each call has shown of its one file or command."""
+    return [json.loads(text)[0]["result"] for text in anthropic.tool_results(body)]
+
+
+def _of_one(path: str, first: int | None = None, last: int | None = None) -> dict[str, Any]:
+    return {"files": [{"path": path, "start_line": first, "end_line": last}]}
+
+
+CLINE = Player(
+    *(play_cline, cline_results, "messages", "read_files", _of_one, _of_one, "run_commands"),
+    lambda line: {"commands": [line]},
+)
 
 
 def play_pi(folder: Path, script: Script, serve: Hook) -> tuple[Endpoint, str]:
@@ -269,6 +377,8 @@ PLAYERS = {
     "gemini-cli": GEMINI_CLI,
     "opencode": OPENCODE,
     "kilo": KILO,
+    "mistral-vibe": MISTRAL_VIBE,
     "pi": PI,
+    "cline": CLINE,
 }
 """By the host's name."""
