@@ -79,7 +79,7 @@ $(VENV)/world/.installed: benchmarks/world/npm.txt benchmarks/world/python.txt |
 # Of a package without a tag, npm takes an old version that asks for no later node than the machine's.
 UNPINNED_newest := s/==[0-9].*$$//; s/(.)@[0-9][^@]*$$/\1@latest/
 
-$(HOSTS)/%/wanted: $(PINS)/python.txt $(PINS)/npm.txt $(PINS)/openhands.txt
+$(HOSTS)/%/wanted: $(wildcard $(PINS)/*.txt)
 	@mkdir -p $@
 	@for file in $^; do sed -E '$(UNPINNED_$*)' $$file > $@/$${file##*/}; done; touch $@
 
@@ -95,16 +95,20 @@ $(HOSTS)/%/.npm: $(HOSTS)/%/wanted
 	npm install --no-audit --no-fund --prefix $(@D) $$(cat $</npm.txt)
 	@touch $@
 
-# OpenHands asks for Python 3.12 or later, so that it has an environment of its own, with lamr in it.
+# These ask for Python 3.12 or later, or for packages that fit nothing else, so that each has an environment of its own.
+# Mistral Vibe's has no lamr in it, which its hook doesn't need.
 $(HOSTS)/%/.openhands: $(HOSTS)/%/wanted pyproject.toml
 	@for python in $(OPENHANDS_PYTHON); do \
 	  if $$python -c 'import sys; sys.exit(not (3, 12) <= sys.version_info < (3, 14))' 2>/dev/null; then \
-	    echo "OpenHands runs on $$python"; \
-	    $$python -m venv $(@D)/openhands && \
-	    $(@D)/openhands/bin/python -m pip --disable-pip-version-check install --quiet --upgrade \
-	      --requirement $</openhands.txt --editable '.[serve]' && touch $@; exit; \
+	    echo "OpenHands, Mistral Vibe and frameworks run on $$python"; \
+	    for name in openhands vibe middleware; do \
+	      test $$name = vibe && lamr= || lamr="--editable .[serve]"; \
+	      $$python -m venv $(@D)/$$name && \
+	      $(@D)/$$name/bin/python -m pip --disable-pip-version-check install --quiet --upgrade \
+	        --requirement $</$$name.txt $$lamr || exit; \
+	    done; touch $@; exit; \
 	  fi; \
-	done; echo "no Python 3.12 or 3.13 was found, so OpenHands isn't tested; name one: make test-hosts OPENHANDS_PYTHON=..."
+	done; echo "no Python 3.12 or 3.13 was found, so these aren't tested; name one: make test-hosts OPENHANDS_PYTHON=..."
 
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	$(PIP) install --quiet --editable '.[dev]'

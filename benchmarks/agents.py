@@ -26,7 +26,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from lamr_agents import thin
+from lamr_agents import mistral_vibe, thin
+from lamr_agents.calls import SampleRead
 from lamr_agents.host import Way
 from lamr_agents.hosts import HOSTS
 from lamr_agents.installing import hook_command
@@ -88,6 +89,11 @@ def _copilot(number: int, code: str) -> bytes:
     return json.dumps({"sessionId": f"s{number}", "cwd": "/w", **called}).encode()
 
 
+def _vibe(number: int, folder: Path, code: str) -> bytes:
+    read = SampleRead("/w/typing.py", code, QUESTION, f"s{number}", str(folder))
+    return json.dumps({"cwd": "/w", **mistral_vibe.sample(read)}).encode()
+
+
 PAYLOADS: Mapping[str, Callable[[int, Path, str], bytes]] = {
     "claude-code": payload,
     "codex": lambda number, folder, code: _named(
@@ -98,6 +104,7 @@ PAYLOADS: Mapping[str, Callable[[int, Path, str], bytes]] = {
         *(number, folder / "tmp" / "chats" / "gemini.jsonl", "read_file", {"file_path": "/w/typing.py"}),
         {"llmContent": code},
     ),
+    "mistral-vibe": _vibe,
 }
 """What each host with a hook sends: for a session's number, the folder of the sessions' logs, and a file's code."""
 
@@ -214,7 +221,7 @@ def javascript_figures(repository: Path, calls: int) -> Iterator[Figure]:
 
 
 def _is_cut(printed: bytes) -> bool:
-    keys = (b"updatedToolOutput", b"stopReason", b"modifiedResult", b"tailToolCallRequest")
+    keys = (b"updatedToolOutput", b"stopReason", b"modifiedResult", b"tailToolCallRequest", b'"deny"')
     return any(key in printed for key in keys)
 
 

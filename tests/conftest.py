@@ -48,7 +48,7 @@ def _no_settings_of_the_developers(tmp_path_factory: pytest.TempPathFactory) -> 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
-        hosts = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "GEMINI_CLI_HOME")
+        hosts = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "GEMINI_CLI_HOME", "VIBE_HOME")
         for name in ("LAMR_SERVER", "LAMR_API_KEY", "LAMR_CA", "LAMR_CERT", "LAMR_CERT_KEY", *hosts):
             patch.delenv(name, raising=False)
         yield

@@ -1,5 +1,6 @@
 """A host's call with a result of a tool, as far as hosts don't differ, and how a host reads and answers its own."""
 
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from datetime import datetime
@@ -13,7 +14,7 @@ from lamr_agents.policy import NO_LIMITS, ShownLimits, ToolResult
 from lamr_agents.sessions import Heard
 from lamr_agents.sessions.notices import gaps, stated
 from lamr_agents.sessions.shown import framed
-from lamr_agents.sessions.tools import shown_by
+from lamr_agents.sessions.tools import QUESTION, shown_by
 from lamr_agents.skim import asked_for
 from lamr_agents.skimmed import Skim
 from lamr_agents.thin import BESIDE
@@ -35,6 +36,27 @@ class Call:
 
 
 @dataclass(frozen=True)
+class SampleRead:
+    """A read of a whole file."""
+
+    path: str  # the file
+    text: str  # its text
+    question: str  # what is looked for
+    session: str  # the session's name
+    folder: str  # a folder in which the host may keep what it needs
+
+    @property
+    def asked(self) -> dict[str, str]:
+        """The tool's input, by a name of the path that any host may have."""
+        return {"file_path": self.path, QUESTION: self.question}
+
+    @property
+    def printing(self) -> dict[str, str]:
+        """The input of a shell that prints the file."""
+        return {"command": shlex.join(["cat", self.path]), QUESTION: self.question}
+
+
+@dataclass(frozen=True)
 class HookHost:
     """How a host's calls are read and answered."""
 
@@ -44,6 +66,8 @@ class HookHost:
     read_call: Callable[[Mapping[str, Any]], Call | None]
     # what is printed for a call and what is shown of it; None where the result stays as it is without a word
     answer: Callable[[Call, Skim], Mapping[str, Any] | None]
+    # a call for a whole file as the host would make it, but for its words, for `lamr agents test`
+    sample: Callable[[SampleRead], Mapping[str, Any]]
     # the JSON that tells the agent something beside a result that stays; `%s` stands for the words
     beside: str = BESIDE
     # the environment variable that names the host's folder to the hook; empty where calls name files

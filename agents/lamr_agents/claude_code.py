@@ -16,7 +16,7 @@ from typing import Any
 
 from lamr_base.expressions import expression
 
-from lamr_agents.calls import Call, HookHost, HostCall, HostOutput, call_of
+from lamr_agents.calls import Call, HookHost, HostCall, HostOutput, SampleRead, call_of
 from lamr_agents.policy import PUT_ASIDE, ShownLimits, utf16_units
 from lamr_agents.sessions import Event, Heard
 from lamr_agents.sessions.formats import CLAUDE_CODE
@@ -188,4 +188,17 @@ def _with_text(tool: str, response: Mapping[str, Any], text: str) -> dict[str, A
     return {**response, "file": {**file, "content": text, "numLines": lines}}
 
 
-HOOK = HookHost(CLAUDE_CODE.name, read_call, answer, tells_context=True)
+def sample(read: SampleRead) -> Mapping[str, Any]:
+    lines = read.text.count("\n") + 1
+    file = {
+        "filePath": read.path,
+        "content": read.text,
+        "numLines": lines,
+        "startLine": 1,
+        "totalLines": lines,
+    }
+    called = {"tool_input": read.asked, "tool_response": {"type": "text", "file": file}}
+    return {"session_id": read.session, "tool_name": READER, **called}
+
+
+HOOK = HookHost(CLAUDE_CODE.name, read_call, answer, sample, tells_context=True)

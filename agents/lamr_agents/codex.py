@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lamr_agents.calls import Call, HookHost, HostCall, HostOutput, call_of
+from lamr_agents.calls import Call, HookHost, HostCall, HostOutput, SampleRead, call_of
 from lamr_agents.host import UserFolder
 from lamr_agents.policy import FOR_A_SCRIPT, ShownLimits, utf8_bytes
 from lamr_agents.sessions.formats import BY_A_SCRIPT, CODEX
@@ -58,4 +58,9 @@ def answer(call: Call, shown: Skim) -> Mapping[str, Any] | None:
     return None
 
 
-HOOK = HookHost(CODEX.name, read_call, answer)
+def sample(read: SampleRead) -> Mapping[str, Any]:
+    called = {"tool_input": read.printing, "tool_response": read.text}
+    return {"session_id": read.session, "tool_name": TOOLS[0], **called}
+
+
+HOOK = HookHost(CODEX.name, read_call, answer, sample)

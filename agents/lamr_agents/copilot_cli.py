@@ -9,7 +9,7 @@ from typing import Any
 
 from lamr_base.expressions import expression
 
-from lamr_agents.calls import Call, HookHost, HostCall, HostOutput, call_of
+from lamr_agents.calls import Call, HookHost, HostCall, HostOutput, SampleRead, call_of
 from lamr_agents.host import UserFolder
 from lamr_agents.sessions.formats import COPILOT_CLI
 from lamr_agents.sessions.shown import framed
@@ -59,4 +59,9 @@ def _log(session: str, folder: Any) -> Path:
     return home / LOGS / session / "events.jsonl"
 
 
-HOOK = HookHost(COPILOT_CLI.name, read_call, answer, BESIDE, variable=HOME.variable)
+def sample(read: SampleRead) -> Mapping[str, Any]:
+    result = {"resultType": "success", _TEXT: read.text}
+    return {"sessionId": read.session, "toolName": TOOLS[0], "toolArgs": read.asked, "toolResult": result}
+
+
+HOOK = HookHost(COPILOT_CLI.name, read_call, answer, sample, BESIDE, variable=HOME.variable)

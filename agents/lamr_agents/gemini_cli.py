@@ -21,7 +21,7 @@ from typing import Any
 from lamr_base.expressions import expression
 from lamr_base.private_files import private_folder, write_whole
 
-from lamr_agents.calls import Call, HookHost, HostCall, HostOutput, call_of
+from lamr_agents.calls import Call, HookHost, HostCall, HostOutput, SampleRead, call_of
 from lamr_agents.host import UserFolder
 from lamr_agents.policy import ShownLimits, utf16_units
 from lamr_agents.sessions.formats import GEMINI_CLI_LINES
@@ -113,4 +113,12 @@ def _written(folder: Path, path: str, text: str) -> Path:
     return file
 
 
-HOOK = HookHost("gemini-cli", read_call, answer, BESIDE, passed=PASSED)
+def sample(read: SampleRead) -> Mapping[str, Any]:
+    chats = Path(read.folder) / "chats"
+    chats.mkdir(exist_ok=True)
+    called = {"tool_input": read.asked, "tool_response": {_TEXT: read.text}}
+    log = str(chats / "session.jsonl")
+    return {"session_id": read.session, "transcript_path": log, "tool_name": READER, **called}
+
+
+HOOK = HookHost("gemini-cli", read_call, answer, sample, BESIDE, passed=PASSED)

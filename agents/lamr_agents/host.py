@@ -81,6 +81,14 @@ class MemberEntry:
 
 
 @dataclass(frozen=True)
+class TableEntry:
+    """An entry that is an element of a list of tables in a TOML file; it goes to the file's end."""
+
+    name: str  # the list's
+    make: Callable[[Command], Mapping[str, str | float]]  # the entry for a command
+
+
+@dataclass(frozen=True)
 class FileEntry:
     """An entry that is a file of lamr's own in a folder that the host looks through."""
 
@@ -91,7 +99,7 @@ class FileEntry:
 class HostSettings:
     """Settings files in which a host finds hooks, plugins or servers, and lamr's entry in them."""
 
-    entry: ListEntry | MemberEntry | FileEntry  # lamr's
+    entry: ListEntry | MemberEntry | TableEntry | FileEntry  # lamr's
     user: str  # the user's file, below the host's folder
     project: str = ""  # one's own file in a project, below it; empty where the host has none
     shared: str = ""  # the file that a team checks in, below the project; empty where there is none
@@ -112,6 +120,7 @@ class Host:
     hook: HookHost | None = None  # how its calls are read and answered; None where it makes none
     form: LogFormat | None = None  # the format of its transcripts; None where none is known
     logs: str = ""  # its transcripts, below its folder, with wildcards; empty where they have no folder
+    limit: int = LIMIT_SECONDS  # see `Command`
     remark: str = ""  # what users should know, such as why a host has no other way in
 
 
@@ -132,6 +141,17 @@ def hook_of(event: str, tools: Sequence[str], *, second: int = 1, **more: Any) -
         return {"matcher": "|".join(tools), "hooks": [hook]}
 
     return ListEntry(("hooks", event), make)
+
+
+def vibe_hook(match: str) -> TableEntry:
+    """A hook of Mistral Vibe's, called after tools of some names."""
+
+    def make(command: Command) -> Mapping[str, str | float]:
+        seconds = float(command.limit + _GRACE_SECONDS)
+        hook = {"name": "lamr", "type": "post_tool", "match": match, "command": command.line}
+        return {**hook, "timeout": seconds}
+
+    return TableEntry("hooks", make)
 
 
 def copilot_hook(event: str, tools: Sequence[str]) -> FileEntry:

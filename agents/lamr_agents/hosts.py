@@ -4,9 +4,18 @@ from collections.abc import Mapping
 
 from lamr_client import InvalidInputError
 
-from lamr_agents import claude_code, codex, copilot_cli, gemini_cli, javascript
+from lamr_agents import claude_code, codex, copilot_cli, gemini_cli, javascript, mistral_vibe
 from lamr_agents.calls import HookHost
-from lamr_agents.host import Host, HostSettings, UserFolder, Way, copilot_hook, hook_of, server_of
+from lamr_agents.host import (
+    Host,
+    HostSettings,
+    UserFolder,
+    Way,
+    copilot_hook,
+    hook_of,
+    server_of,
+    vibe_hook,
+)
 from lamr_agents.sessions import formats
 from lamr_agents.thin import EVENT
 
@@ -76,6 +85,17 @@ _ROWS = (
         logs="tmp/*/chats/*.json*",
     ),
     Host(
+        "mistral-vibe",
+        "Mistral Vibe",
+        Way.HOOK,
+        *("3.0.2", "2026-11-28"),
+        folder=mistral_vibe.HOME,
+        programs=("vibe",),
+        settings=HostSettings(vibe_hook(mistral_vibe.MATCH), user="hooks.toml", shared=".vibe/hooks.toml"),
+        hook=mistral_vibe.HOOK,
+        remark="a project's hooks run where the project is trusted",
+    ),
+    Host(
         "opencode",
         "OpenCode",
         Way.PLUGIN,
@@ -90,6 +110,21 @@ _ROWS = (
         hook=javascript.HOOK_OPENCODE,
         form=formats.OPENCODE,
         remark="since 1.3.10; OpenCode 2, which the same file serves, was tried by the types of its source",
+    ),
+    Host(
+        "kilo",
+        "Kilo",
+        Way.PLUGIN,
+        *("7.7.7", "2026-11-28"),
+        folder=UserFolder(".config/kilo", "XDG_CONFIG_HOME", "kilo"),
+        programs=("kilo", "kilocode"),
+        settings=HostSettings(
+            javascript.file_of("kilo", "read", "bash", plugin="opencode"),
+            user="plugins/lamr.js",
+            shared=".kilo/plugins/lamr.js",
+        ),
+        hook=javascript.HOOK_KILO,
+        remark="it takes OpenCode's plugins, but not those in OpenCode's folders",
     ),
     Host(
         "pi",
@@ -107,6 +142,22 @@ _ROWS = (
         form=formats.PI,
         logs="sessions/**/*.jsonl",
         remark="a project's extensions run where the project is trusted",
+    ),
+    Host(
+        "cline",
+        "Cline",
+        Way.PLUGIN,
+        *("3.0.65", "2026-11-28"),
+        folder=UserFolder(".cline"),
+        programs=("cline",),
+        settings=HostSettings(
+            javascript.file_of("cline", "read_files", "run_commands", grace=0.5),
+            user="plugins/lamr.js",
+            shared=".cline/plugins/lamr.js",
+        ),
+        hook=javascript.HOOK_CLINE,
+        limit=2,
+        remark="a plugin that takes three seconds ends the run, so the hook has two",
     ),
     Host(
         "cursor",

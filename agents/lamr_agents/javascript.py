@@ -1,4 +1,4 @@
-"""Hosts whose plugins are JavaScript: OpenCode and pi. Their file runs lamr's hook with what the session said.
+"""Hosts whose plugins are JavaScript: their file runs lamr's hook with what the session said.
 
 A host's file is made of three: `LAMR`, a line of what Python knows; `ask.js`, which runs the hook; and the host's own,
 which reads its events and puts the text in its place. A call holds the session's name, the folder, the tool and its
@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from lamr_agents.calls import Call, HookHost, HostCall, HostOutput, call_of
+from lamr_agents.calls import Call, HookHost, HostCall, HostOutput, SampleRead, call_of
 from lamr_agents.host import Command, FileEntry
+from lamr_agents.policy import NO_LIMITS, ShownLimits, utf16_units
 from lamr_agents.sessions import Heard, LogFormat
-from lamr_agents.sessions.events import events_of
+from lamr_agents.sessions.events import Rule, events_of
 from lamr_agents.sessions.formats import OPENCODE, PI
 from lamr_agents.sessions.shown import framed
 from lamr_agents.skimmed import Skim
@@ -23,19 +24,56 @@ MOST_HEARD = 1 << 20
 """Characters of messages that a call holds, and as many of the user's: what is heard is of the last 60 steps."""
 
 
-def file_of(host: str, *tools: str) -> FileEntry:
+CLINE = LogFormat(
+    "cline",
+    None,
+    {"role": None, "content": None},
+    (
+        Rule("user", "content[]", {"role": "user"}, {"type": "text"}),
+        Rule("thought", "content[]", {"role": "assistant"}, {"type": "reasoning"}),
+        Rule("assistant", "content[]", {"role": "assistant"}, {"type": "text"}),
+    ),
+)
+
+
+_MOST = 8_000
+
+
+def _shortened(text: str) -> str:
+    """A text as Cline shows it: without its middle where it is long."""
+    if len(text) <= _MOST:
+        return text
+    notice = f"\n\n...[truncated {len(text) - _MOST + 32} chars]...\n\n"
+    half = (_MOST - len(notice)) // 2
+    return f"{text[:half]}{notice}{text[-half:]}"
+
+
+LIMITS = {CLINE.name: ShownLimits(characters=_MOST, size=utf16_units, uncut=_MOST, shown=_shortened)}
+"""By host; one that isn't named shows all."""
+
+
+def file_of(host: str, *tools: str, plugin: str = "", grace: float = 2) -> FileEntry:
+    """A host's file for some tools.
+
+    Args:
+        host: the host's name.
+        tools: the names of the tools whose results are pruned.
+        plugin: names the host whose file is taken where it isn't the host's own.
+        grace: seconds that the hook gets beyond its limit.
+    """
+
     def make(command: Command) -> str:
         known = {
             "command": command.words,
             "optional": bool(command.guard),
-            "seconds": command.limit + 2,
+            "seconds": command.limit + grace,
             "tools": tools,
             "small": SMALL,
             "heard": MOST_HEARD,
             "failed": f"{NOTE} {NOT_PRUNED}: ",
         }
         data = Path(__file__).parent / "data"
-        parts = [(data / name).read_text(encoding="utf-8") for name in ("ask.js", f"{host}.js")]
+        parts = [(data / name).read_text(encoding="utf-8") for name in ("ask.js", f"{plugin or host}.js")]
         return "\n".join(
             [f"// `lamr install {host}` wrote this file.\nconst LAMR = {json.dumps(known)}", *parts]
         )
@@ -53,7 +91,11 @@ def _reader(form: LogFormat) -> Callable[[Mapping[str, Any]], Call | None]:
         folder = Path(str(payload.get("cwd") or "")) / str(given.get("workdir") or "")
         return call_of(
             HostCall(str(payload.get("session") or ""), tool, given, payload, folder),
-            HostOutput(text, lambda _: payload.get("failed") is True),
+            HostOutput(
+                text,
+                lambda _: payload.get("failed") is True,
+                limits=LIMITS.get(form.name, NO_LIMITS),
+            ),
             hear=lambda: hear(payload.get("messages"), form),
         )
 
@@ -74,6 +116,11 @@ def answer(call: Call, shown: Skim) -> Mapping[str, Any] | None:
     return {"beside": shown.aside} if shown.aside else None
 
 
-HOOK_OPENCODE, HOOK_PI = (
-    HookHost(form.name, _reader(form), answer, BESIDE, tells_context=True) for form in (OPENCODE, PI)
+def sample(read: SampleRead) -> Mapping[str, Any]:
+    return {"session": read.session, "tool": "read", "input": read.asked, "text": read.text, "messages": []}
+
+
+HOOK_OPENCODE, HOOK_KILO, HOOK_PI, HOOK_CLINE = (
+    HookHost(name, _reader(form), answer, sample, BESIDE, tells_context=form is not CLINE)
+    for name, form in ((OPENCODE.name, OPENCODE), ("kilo", OPENCODE), (PI.name, PI), (CLINE.name, CLINE))
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import closing, suppress
+from dataclasses import asdict
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -15,7 +16,7 @@ from lamr_base.choices import EffortName
 from typer import Argument, Option
 
 from lamr_cli.arguments import EFFORT_HELP, AsJson, Model, Profile, Server, credentials
-from lamr_cli.exits import end_well_on_sigterm
+from lamr_cli.exits import SERVER_TROUBLE, end_well_on_sigterm
 from lamr_cli.printing import print_exactly, say
 
 if TYPE_CHECKING:
@@ -85,19 +86,26 @@ def install(  # the command's options
     from lamr_agents.installing import hook_command, installed, server_command, settings_path, shared_command
 
     agent, scope = HOSTS[host], _scope(project, shared)
-    serve = ["--server", server] if server else []
-    serve += ["--model", str(model.resolve())] if model else []
+    serve = _serving(agent, server, model, effort, profile)
     serve += [] if keep_texts or not agent.hook else ["--no-texts"]
-    serve += ["--effort", effort] if effort else []
-    serve += ["--profile", profile] if profile and agent.hook else []
     if agent.hook is None:
         command = server_command(serve, shared)
     elif shared:
-        command = shared_command(agent.hook, serve)
+        command = shared_command(agent.hook, serve, agent.limit)
     else:
-        command = hook_command(agent.hook, serve)
+        command = hook_command(agent.hook, serve, limit=agent.limit)
     change = installed(agent, settings_path(agent, scope), command)
     _make(agent, change, dry_run, "nothing to do: it is installed")
+
+
+def _serving(
+    agent: Host, server: str | None, model: Path | None, effort: EffortName | None, profile: str | None
+) -> list[str]:
+    """Options of the server behind a hook, or of the server of MCP."""
+    serve = ["--server", server] if server else []
+    serve += ["--model", str(model.resolve())] if model else []
+    serve += ["--effort", effort] if effort else []
+    return serve + (["--profile", profile] if profile and agent.hook else [])
 
 
 def uninstall(
@@ -241,6 +249,49 @@ def show(
 
 
 app.command("status")(status)
+
+
+@app.command("test")
+def try_out(
+    host: Annotated[str, Argument(help="The agent, such as claude-code.", metavar="HOST", callback=_known)],
+    file: Annotated[Path | None, Argument(help="A file that the agent reads.", metavar="[FILE]")] = None,
+    query: Annotated[str, Option("--query", "-q", help="What the agent is looking for in the file.")] = "",
+    payload: Annotated[
+        Path | None, Option(help="Instead of a file: what the agent gave its hook, as JSON.")
+    ] = None,
+    server: Server = None,
+    model: Model = None,
+    effort: Effort = None,
+    profile: Profile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what an agent would get of a file, and how long it would wait. The agent isn't needed.
+
+    A hook runs as the agent would run it, with a server and a record of its own. What the agent would see goes to
+    standard output, the rest to standard error. The exit code is 3 if pruning failed.
+
+    lamr agents test claude-code src/server.py -q "How are timeouts handled?"
+
+    lamr agents test codex --payload call.json
+    """
+    from lamr_agents.hosts import HOSTS
+    from lamr_agents.installing import installed_in
+    from lamr_agents.installing.trial import try_hook
+
+    agent = HOSTS[host]
+    if agent.hook is None or (file is None) == (payload is None) or (file and not query):
+        raise typer.BadParameter("give an agent with a hook, and FILE with -q, or --payload")
+    serve = _serving(agent, server, model, effort, profile)
+    tried = try_hook(agent, file, query, payload.read_bytes() if payload else b"", serve)
+    places = [str(path) for path in installed_in(agent)[0].values()]
+    if as_json:
+        say(json.dumps({**asdict(tried), "installed": places}))
+    else:
+        print_exactly(tried.shown)
+        where = f"installed in {', '.join(places)}" if places else f"not installed: lamr install {host}"
+        say(f"{tried.summary}\n{where}", err=True)
+    if tried.failed:
+        raise typer.Exit(SERVER_TROUBLE)
 
 
 @app.command("serve")

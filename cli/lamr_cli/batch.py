@@ -102,11 +102,13 @@ def batch(
     if as_json:
         say(json.dumps(dataclasses.asdict(count)))
     else:
-        again = f" ({count.failed_before:,} of them with errors; --retry-errors runs these again)"
-        say(
+        again = f" ({count.failed_before:,} of them with errors)" if count.failed_before else ""
+        said = [
             f"{count.rows:,} rows: {count.answered:,} answered, {count.failed:,} with errors, {count.before:,} done "
-            f"before{again * bool(count.failed_before)} · {count.seconds:.1f} s · {count.deaths:,} workers replaced",
-            err=True,
-        )
+            f"before{again} · {count.seconds:.1f} s · {count.deaths:,} workers replaced"
+        ]
+        said += [f"{name}, {rows:,} rows, the first: {first}" for name, (rows, first) in count.errors.items()]
+        said += ["--retry-errors runs rows with errors again"] if count.failed or count.failed_before else []
+        say("\n".join(said), err=True)
     if count.failed or count.failed_before:
         raise typer.Exit(INCOMPLETE)

@@ -41,7 +41,7 @@ _RESEARCH = {"Commands": {"judge": "judge.app", "compress": "compress.compress",
 
 
 class _Plain:
-    """Click's commands, with no type in the help of a flag, which takes no value."""
+    """Click's commands, with no type in the help of a flag, and an example where something is missing."""
 
     def get_params(self, context: Any) -> list[Any]:
         parameters: list[Any] = super().get_params(context)  # type: ignore[misc]
@@ -49,7 +49,13 @@ class _Plain:
             if getattr(parameter, "is_flag", False):
                 parameter.metavar = ""
             parameter.process_value = functools.partial(_processed, parameter)
+            parameter.get_missing_message = self._example
         return parameters
+
+    def _example(self, ctx: Any = None) -> str:  # noqa: ARG002 - Click names the argument so
+        """The command's first example."""
+        lines = (getattr(self, "help", None) or "").splitlines()
+        return next((f"For example: {line}" for line in lines if line.startswith("lamr ")), "")
 
 
 def _processed(parameter: Any, context: Any, value: Any) -> Any:
@@ -61,7 +67,7 @@ def _processed(parameter: Any, context: Any, value: Any) -> Any:
     kind = getattr(descriptor, "annotation", None)
     if descriptor is not None and value is None and not parameter.required:
         value = () if parameter.multiple or parameter.nargs == -1 else None
-    elif kind is Path and not (descriptor.parameter_info.exists or os.path.lexists(value)):
+    elif kind is Path and value and not (descriptor.parameter_info.exists or os.path.lexists(value)):
         value = Path(value)
     elif not (
         (type(value) is kind and (kind is str or value is parameter.default)) or value in get_args(kind)

@@ -71,22 +71,13 @@ def end_well_on_sigterm(*, at_once: bool = False) -> None:
     signal.signal(signal.SIGTERM, end)
 
 
-_OF_EXPORT = """torch transformers onnx onnxruntime onnxscript safetensors huggingface_hub"""
-_MODULES = {
-    "export": tuple(_OF_EXPORT.split()),
-    "http": ("fastapi", "starlette", "uvicorn", "pydantic", "prometheus_client"),
-    "mcp": ("mcp", "mcp_types"),
-    "train": ("torch", "transformers", "tqdm", "matplotlib"),
-}
-
-
 @contextlib.contextmanager
 def needs_extra(extra: str) -> Iterator[None]:
-    """Turn the missing import of one of an extra's packages into a message and exit code 2; other errors pass."""
+    """Turn the missing import of somebody else's package into a message and exit code 2; other errors pass."""
     try:
         yield
     except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] not in _MODULES[extra]:
+        if (error.name or "lamr_").startswith("lamr_") or _needs_unix(error):
             raise
         say(f"lamr: {error.name} isn't installed: {how_to_install(extra)}", err=True)
         raise typer.Exit(BAD_INPUT) from error

@@ -37,7 +37,8 @@ def serve(
         Option("--port", "--grpc-port", help="Port of gRPC; default: a free one.", min=1, max=65535),
     ] = None,
     metrics_port: Annotated[
-        int | None, Option(help="Port for Prometheus; default: a free one.", min=1, max=65535)
+        int | None,
+        Option(help="Port for Prometheus; default: the one after --port, or a free one.", min=1, max=65535),
     ] = None,
     threads: Annotated[int, Option(help="CPU threads of the encoder; 0: all.", min=0)] = DEFAULTS.threads,
     startup_timeout: Annotated[float, Option(help="Seconds until ready.", min=1)] = DEFAULTS.startup_timeout,

@@ -137,7 +137,7 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
     if not np.isfinite(scores).all():
         raise ValueError("line_scores must be finite numbers; found NaN or infinity")
     depends = None if dependency is None else _per_line("dependency", dependency, lines, np.bool_)
-    wanted = kept_by_request(document, keep)
+    wanted, missing = kept_by_request(document, keep)
     note, outcome = document.note, document.outcome if repair else OutcomeRows()
     tokens = count(text) if min_tokens > 0 or limit is not None else 0
     if tokens < min_tokens and (max_tokens is None or tokens <= max_tokens):
@@ -160,6 +160,7 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
             or "; ".join(filter(None, (note, BARE if bare else None)))
             or None
         )
+    note = "; ".join(filter(None, (note, missing))) or None
     return _result(document, codes, _Marks(wanted, depends), style, note, outcome)
 
 

@@ -95,8 +95,8 @@ def _is_number(part: object) -> TypeGuard[SupportsIndex]:
     return isinstance(part, SupportsIndex) and not isinstance(part, bool)
 
 
-def kept_by_request(document: Document, keep: Iterable[Keep]) -> BoolArray:
-    """The lines that the caller asks for, bool [L].
+def kept_by_request(document: Document, keep: Iterable[Keep]) -> tuple[BoolArray, str | None]:
+    """The lines that the caller asks for, bool [L], and a note if a part of `keep` is in none of them.
 
     Args:
         keep: line numbers, ranges (1-based, inclusive, clipped to the file), and regular expressions, which are
@@ -107,17 +107,27 @@ def kept_by_request(document: Document, keep: Iterable[Keep]) -> BoolArray:
         ValueError: a range starts before 1 or ends before it starts, or an expression is invalid or searches too
             long."""
     seconds = SearchTime.of_a_call()
-    mask = np.zeros(document.spans.shape[0], dtype=np.bool_)
+    lines, missing = document.spans.shape[0], []
+    mask = np.zeros(lines, dtype=np.bool_)
     for each in keep_list(keep):
-        if isinstance(each, (str, re.Pattern)):
-            mask |= _matching(document, each, seconds)
-            continue
-        start, end = (each, each) if isinstance(each, int) else each
-        if start < 1 or end < start:
-            raise ValueError(
-                f"keep range {start}-{end}: line numbers start at 1 and a range must not end before it starts"
-            )
-        mask[start - 1 : end] = True
+        found = _lines_of(document, each, seconds)
+        mask |= found
+        if not found.any():
+            missing.append("{}-{}".format(*each) if isinstance(each, tuple) else f"{each!r:.80}")
+    return mask, f"keep {', '.join(missing)}: in none of the {lines} lines" if missing else None
+
+
+def _lines_of(document: Document, each: Keep, seconds: SearchTime) -> BoolArray:
+    """The lines that a part of `keep` names, bool [L]."""
+    if isinstance(each, (str, re.Pattern)):
+        return _matching(document, each, seconds)
+    start, end = (each, each) if isinstance(each, int) else each
+    if start < 1 or end < start:
+        raise ValueError(
+            f"keep range {start}-{end}: line numbers start at 1 and a range must not end before it starts"
+        )
+    mask = np.zeros(document.spans.shape[0], dtype=np.bool_)
+    mask[start - 1 : end] = True
     return mask
 
 

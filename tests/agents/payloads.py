@@ -121,6 +121,34 @@ def _gemini_text(answer: Mapping[str, Any]) -> str | None:
     return Path(request["args"]["file_path"]).read_text(encoding="utf-8")
 
 
+def _vibe_log(folder: Path) -> Mapping[str, Any]:
+    def message(role: str, words: str) -> dict[str, Any]:
+        content = [{"text": words, "type": "text"}]
+        entry = {"type": "message", "role": role, "content": content, "source": "turn_start"}
+        delta = [{"op": "append_entry", "entry": entry}, {"op": "set_envelope", "state": {}}]
+        return {"payload": {"delta": delta}, "recovery_journal_record_version": 1, "type": "transition"}
+
+    path = folder / "session" / "journal" / "0000000000000001.jsonl"
+    _lines(path, message("user", TASK), message("assistant", SAID))
+    _lines(path.with_name("0000000000000039.jsonl"))
+    return {"session_id": "s1", "transcript_path": str(folder / "session"), "cwd": "/w"}
+
+
+def _vibe(tool: str, given: Any, output: Any) -> dict[str, Any]:
+    called = {"tool_name": tool, "tool_call_id": "toolu_0000", "tool_input": given, "tool_output": output}
+    return {"hook_event_name": "post_tool", "parent_session_id": None, "tool_status": "success", **called}
+
+
+def _vibe_read(text: str) -> dict[str, Any]:
+    output = {"content": text, "offset": 0, "next_offset": None, "was_truncated": False}
+    return _vibe("file_system.read_file", {"file_path": "/w/a.py"}, output)
+
+
+def _vibe_shell(command: str, printed: str) -> dict[str, Any]:
+    output = {"returncode": 0, "stderr": "", "stdout": printed, "timed_out": False, "was_truncated": False}
+    return _vibe("file_system.bash", {"command": command}, output)
+
+
 RECORDED = {
     each.name: each
     for each in (
@@ -150,6 +178,11 @@ RECORDED = {
             ),
             _gemini_text,
             _context,
+        ),
+        Recorded(
+            *("mistral-vibe", _vibe_log, _vibe_read, _vibe_shell),
+            lambda answer: answer["reason"] if answer.get("decision") == "deny" else None,
+            lambda answer: answer.get("hook_specific_output", {}).get("additional_context"),
         ),
     )
 }

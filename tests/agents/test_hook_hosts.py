@@ -212,7 +212,7 @@ def _answer(call: Call, shown: Skim) -> Mapping[str, Any] | None:
     return {"instead": shown.text} if shown.cut else None
 
 
-HOOK = HookHost("other", _read_call, _answer, '{"note": %s}')
+HOOK = HookHost("other", _read_call, _answer, lambda _: {}, '{"note": %s}')
 OTHER = Host(
     *("other", "Other", Way.HOOK, "1.0", "2026-11-25"),
     settings=HostSettings(hook_of("AfterTool", ("view",)), user="hooks.json", project=".other/hooks.json"),
@@ -296,6 +296,5 @@ def test_the_guide_lists_every_host_with_its_version_and_day() -> None:
 def test_the_programs_are_tried_in_the_versions_that_the_table_names() -> None:
     folder = Path(__file__).parent / "hosts" / "installed"
     pins = "".join(file.read_text(encoding="utf-8") for file in folder.iterdir())
-    names = {"claude-code", "codex", "copilot-cli", "gemini-cli", "openhands", "mini-swe-agent", "litellm"}
-    for name in names:
-        assert HOSTS[name].version in pins, name
+    for host in HOSTS.values():
+        assert host is OTHER or host.version in pins, host.name

@@ -467,6 +467,23 @@ def test_accounts_that_leave_out_what_requests_read_tell_no_net(tmp_path: Path) 
     assert replayed.totals.saved == 0
 
 
+@pytest.mark.parametrize("cached", [0, 1])
+def test_accounts_of_new_tokens_alone_tell_no_net(tmp_path: Path, cached: int) -> None:
+    """Each request could have read the result before it, but not all that the context holds by then."""
+    text = approximate_tokens(NUMBERED)
+    more: list[dict[str, Any]] = []
+    for n in range(3, 9):
+        read = calls("Read", str(n), file_path=f"/w/{n}.py")
+        more += [
+            request(n, read, cached=cached * n * text, written_tokens=text),
+            claude("user", answers(str(n), NUMBERED)),
+        ]
+    more.append(request(9, says("Done."), cached=cached * 9 * text, written_tokens=text))
+    replayed = replay_log(written(tmp_path / "s.jsonl", *more), PRICES)
+    assert replayed.accounted is bool(cached)
+    assert replayed.totals.saved <= replayed.totals.bill
+
+
 def test_results_that_a_compaction_took_away_leave_the_accounts_complete(tmp_path: Path) -> None:
     more = [
         request(3, calls("Bash", "7", command="make"), cached=100_000),

@@ -55,7 +55,8 @@ function recent(messages) {
   const left = { users: LAMR.heard, others: LAMR.heard }
   const kept = []
   for (const message of messages.toReversed()) {
-    const whose = [message.info?.role, message.message?.role, message.type].includes("user") ? "users" : "others"
+    const roles = [message.info?.role, message.message?.role, message.role, message.type]
+    const whose = roles.includes("user") ? "users" : "others"
     if (left[whose] > 0) left[whose] -= JSON.stringify(message).length
     if (left[whose] > 0) kept.unshift(message)
   }

@@ -27,9 +27,11 @@ from lamr_agents.host import (
     HostSettingsError,
     ListEntry,
     MemberEntry,
+    TableEntry,
 )
 from lamr_agents.installing.change import UNCHANGED, SettingsChange, WrittenPiece, read_settings, recall
 from lamr_agents.installing.json_entries import MARKS, JsoncError, data_of, has, put, take
+from lamr_agents.installing.toml_entries import append, without
 from lamr_agents.local.store import LastCall, check_socket, default_socket
 
 SHARED_HOOK = "lamr-hook"  # the hook's command on the `PATH` of every machine where lamr is installed
@@ -60,9 +62,9 @@ def hook_command(
     return Command([*words, *_options(host, serve)], limit=limit)
 
 
-def shared_command(host: HookHost, serve: Sequence[str] = ()) -> Command:
+def shared_command(host: HookHost, serve: Sequence[str] = (), limit: int = LIMIT_SECONDS) -> Command:
     """The command of a hook that says the same on every machine, and does nothing where lamr is missing."""
-    return Command([SHARED_HOOK, "--limit", str(LIMIT_SECONDS), *_options(host, serve)], _GUARD)
+    return Command([SHARED_HOOK, "--limit", str(limit), *_options(host, serve)], _GUARD, limit)
 
 
 def server_command(serve: Sequence[str] = (), shared: bool = False) -> Command:
@@ -112,6 +114,10 @@ def installed(host: Host, path: Path, command: Command) -> SettingsChange:
                 raise HostSettingsError("somebody else's file has this name; move it away first")
             clean, written = None, WrittenPiece(entry.make(command), "", 0)
             after = written.text
+        elif isinstance(entry, TableEntry):
+            clean = _clean(before, entry, known)
+            written = append(clean or "", entry, entry.make(command))
+            after = written.put_in(clean or "")
         else:
             clean = _clean(before, entry, known)
             written = put(clean or "", entry, entry.make(command))
@@ -157,13 +163,19 @@ def _settings(host: Host) -> HostSettings:
     return host.settings
 
 
-def _clean(text: str | None, entry: ListEntry | MemberEntry, known: Sequence[WrittenPiece]) -> str | None:
+def _clean(
+    text: str | None, entry: ListEntry | MemberEntry | TableEntry, known: Sequence[WrittenPiece]
+) -> str | None:
     """A file's text without lamr's entry; None where lamr made the file, and nothing else is in it.
 
     What was put in comes out to the letter, wherever it stands by now; where somebody has changed it, the entry goes
     alone."""
-    if text is None or not has(text, entry):
+    if text is None or not _has(text, entry):
         return text
+    if isinstance(entry, TableEntry):
+        found = (written.taken_out(text) for written in known)
+        left = next((each for each in found if each is not None), without(text, entry))
+        return None if known and known[0].new and not left.strip() else left
     left = take(text, entry, known[0].made if known else None)
     for written in known:
         exact = written.taken_out(text)
@@ -180,8 +192,10 @@ def _say_the_same(exact: str, left: str) -> bool:
         return False
 
 
-def _has(text: str, entry: ListEntry | MemberEntry | FileEntry) -> bool:
-    return any(mark in text for mark in MARKS) if isinstance(entry, FileEntry) else has(text, entry)
+def _has(text: str, entry: ListEntry | MemberEntry | TableEntry | FileEntry) -> bool:
+    if isinstance(entry, ListEntry | MemberEntry):
+        return has(text, entry)
+    return any(mark in text for mark in MARKS)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from lamr_agents import sessions
 from lamr_agents.hosts import HOSTS
 from lamr_agents.intent import Intent, Known, intent_of
 from lamr_agents.policy import FOR_A_SCRIPT, Policy, ToolResult
-from lamr_agents.replay.bill import Bill, PriceTable
+from lamr_agents.replay.bill import COMPACTED, Bill, PriceTable
 from lamr_agents.sessions import BigRead, Event, Read
 from lamr_agents.sessions.reads import answered
 from lamr_agents.sessions.shown import shown_lines
@@ -190,13 +190,21 @@ def _broken(text: str, records: int) -> int:
 
 def _is_complete(bill: Bill, events: Iterable[Event]) -> bool:
     """Whether each request says that it read at least the results that were new to it, or one before it did, so that
-    the context may have been compacted meanwhile."""
-    new = Counter[int]()
+    the context may have been compacted meanwhile; and half of all results that weren't compacted, since a host may
+    clear as much unnoticed."""
+    new, all_results = Counter[int](), Counter[int]()
     for event in events:
         if event.kind == "result" and (readers := bill.readers(event.record)):
-            new[readers[0]] += approximate_tokens(event.text)
+            tokens = approximate_tokens(event.text)
+            new[readers.start] += tokens
+            all_results[readers.start] += tokens
+            all_results[readers.stop] -= tokens
     most = list(accumulate((request.context for request in bill.requests), max))
-    return all(most[place] >= tokens for place, tokens in new.items())
+    read = accumulate(all_results[place] for place in range(len(most)))
+    return all(
+        context >= max(new[place], COMPACTED * tokens)
+        for place, (context, tokens) in enumerate(zip(most, read, strict=True))
+    )
 
 
 def _results(events: Sequence[Event], bill: Bill, by_a_script: re.Pattern[str] | None) -> Iterator[Result]:

@@ -246,6 +246,7 @@ INSERTED: Sequence[Inserted] = (
     _around(
         "codex", r"# (?:Context from my IDE setup|Files mentioned by the user):.*?\n## My request for Codex:"
     ),
+    _around("cline", r"<user_input\b[^<>]{0,99}>", "</user_input>"),
     _around("cursor", r"(?:<timestamp>[^<]{0,99}</timestamp>\s*)?<user_query>", "</user_query>"),
     *_among("claude-code", "system-reminder", "ide_opened_file", "ide_selection"),
     *_among("cursor", "system_reminder", "attached_files"),

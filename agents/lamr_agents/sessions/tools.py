@@ -48,7 +48,7 @@ _PATCH = ("input", "patch", "patchText", "diff")
 _COMMAND = ("cmd", "command", "input", "script")
 _PATTERN = ("pattern", "query", "regex", "search_term")
 _DESCRIPTION = ("description", "explanation", "instruction", "intent", "summary")
-_QUESTION = "context_focus_question"
+QUESTION = "context_focus_question"
 _SEARCH = expression(r"(?:cd\s+\S+\s*&&\s*)?(?:grep|rg|ag|git\s+grep)\s.*\s(\S+)$", re.DOTALL)
 _ENDING = expression(r"\w\.\w+$")
 _FARTHEST = 1 << 31  # the last line that a range can name
@@ -202,7 +202,7 @@ def description_of(arguments: Mapping[str, Any]) -> str:
 
 def question_of(arguments: Mapping[str, Any]) -> str:
     """The focus question that the assistant passes with a call, by the name that SWE-Pruner's users give it."""
-    question = arguments.get(_QUESTION)
+    question = arguments.get(QUESTION)
     return question if isinstance(question, str) else ""
 
 

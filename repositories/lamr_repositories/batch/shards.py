@@ -104,7 +104,9 @@ def _number(name: str) -> int:
 
 @dataclass(eq=False)
 class BatchCount:
-    """What became of the rows: answered and failed now, done before and failed before, and how often a worker died."""
+    """What became of the rows: answered and failed now, done before and failed before, and how often a worker died.
+
+    `errors` has by an error's name how many rows failed now by it, and the first message."""
 
     rows: int = 0
     answered: int = 0
@@ -113,6 +115,7 @@ class BatchCount:
     failed_before: int = 0
     deaths: int = 0
     seconds: float = 0.0
+    errors: dict[str, tuple[int, str]] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -132,6 +135,9 @@ class Gathering:
         failed = "error" in answer
         self.count.failed += failed
         self.count.answered += not failed
+        if failed:
+            rows, first = self.count.errors.get(answer["error"], (0, answer["message"]))
+            self.count.errors[answer["error"]] = rows + 1, first
         self._oldest = self._oldest if self._answers else time.monotonic()
         self._answers.append({"id": name, **answer})
         self.on_progress("rows", self.count.before + self.count.answered + self.count.failed, self.count.rows)

@@ -9,6 +9,7 @@ from pathlib import Path
 from lamr_serving.errors import ServerStartError
 
 MIB = 1 << 20
+_LAST_PORT = 65_535
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,9 @@ class ServerOptions:
     host: str = "127.0.0.1"  # where the gRPC port is bound: loopback, because nothing is authenticated
     metrics_host: str | None = None  # where the metrics port is bound; None for loopback, whatever `host` is
     grpc_port: int | None = None  # None takes a free one
-    metrics_port: int | None = None  # the same
+    metrics_port: int | None = (
+        None  # None takes the port after a given `grpc_port` if it is free, or a free one
+    )
     threads: int = 0  # the encoder's, where `config.pbtxt` leaves them open; 0 for all usable CPUs
     log_file: Path | None = None  # takes Triton's log; for None, a temporary file that failures quote
     verbosity: int = 0  # Triton's `--log-verbose`; 0 is quiet
@@ -70,7 +73,9 @@ class Addresses:
 
 
 def choose_addresses(options: ServerOptions) -> Addresses:
-    """The ports that the options give, after a check, and free ports for the others."""
+    """The ports that the options give, after a check, and free ports for the others.
+
+    With a gRPC port alone, metrics get the port after it if they can: their reader then finds them after a restart."""
     given = (options.grpc_port, options.metrics_port)
     if given[0] is not None and given[0] == given[1]:
         raise ServerStartError(f"gRPC and metrics need two different ports, not {given[0]} twice")
@@ -79,8 +84,13 @@ def choose_addresses(options: ServerOptions) -> Addresses:
     for purpose, address, port in zip(("gRPC", "metrics"), (host, metrics_host), given, strict=True):
         if port is not None:
             check_free(address, port, purpose)
+    grpc, metrics = given
+    if grpc is not None and metrics is None and grpc < _LAST_PORT:
+        with contextlib.suppress(ServerStartError):
+            check_free(metrics_host, grpc + 1, "metrics")
+            metrics = grpc + 1
     spare = iter([port for port in free_ports(host, 3) if port not in given])
-    grpc, metrics = (next(spare) if port is None else port for port in given)
+    grpc, metrics = (next(spare) if port is None else port for port in (grpc, metrics))
     return Addresses(host, grpc, metrics, metrics_host)
 
 

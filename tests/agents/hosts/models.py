@@ -43,10 +43,11 @@ def copilot_cli() -> str:
 
 
 @functools.cache
-def opencode() -> str:
-    """The first of Anthropic's models in OpenCode's list."""
-    more = {"ANTHROPIC_API_KEY": "none", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
-    return _first(r"^anthropic/(claude-\S+)", _printed(BINARIES / "opencode", "models", **more))
+def opencode(name: str = "opencode") -> str:
+    """The first of Anthropic's models in the list of OpenCode, or of a program made of it."""
+    more = {f"{each}_DISABLE_MODELS_FETCH": "1" for each in ("OPENCODE", "KILO")}
+    printed = _printed(BINARIES / name, "models", ANTHROPIC_API_KEY="none", **more)
+    return _first(r"^anthropic/(claude-\S+)", printed)
 
 
 @functools.cache
@@ -58,6 +59,8 @@ def pi() -> str:
 
 CLAUDE_CODE = "opus"
 """A name for the latest model of a kind, which the host itself resolves."""
+ANTHROPIC = "claude-opus-4-8"
+"""For hosts that know no models of Anthropic's themselves."""
 GEMINI_CLI = "pro"
 """As `CLAUDE_CODE`."""
 

@@ -2,11 +2,14 @@
 
 import json
 import os
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import psutil
 from lamr_agents.hosts import HOSTS
 
 from tests.agents.hosts import anthropic_endpoint as anthropic
@@ -97,16 +100,12 @@ def play_codex(folder: Path, script: Script, serve: Hook, model_name: str = "") 
     return model, said
 
 
-def _cat(path: str) -> dict[str, Any]:
-    return {"cmd": f"cat {path}"}
-
-
-def _lines(path: str, first: int, last: int) -> dict[str, Any]:
-    return {"cmd": f"sed -n {first},{last}p {path}"}
-
-
 CODEX = Player(
-    play_codex, responses.tool_results, "input", "exec_command", _cat, _lines, "exec_command", "cmd"
+    *(play_codex, responses.tool_results, "input", "exec_command"),
+    lambda path: {"cmd": f"cat {path}"},
+    lambda path, first, last: {"cmd": f"sed -n {first},{last}p {path}"},
+    "exec_command",
+    lambda line: {"cmd": line},
 )
 
 
@@ -169,7 +168,11 @@ GEMINI_CLI = Player(
 
 
 def play_opencode(
-    folder: Path, script: Script, serve: Hook, others: Mapping[str, Script] | None = None
+    folder: Path,
+    script: Script,
+    serve: Hook,
+    others: Mapping[str, Script] | None = None,
+    name: str = "opencode",
 ) -> tuple[Endpoint, str]:
     """Run a session in a folder.
 
@@ -177,14 +180,16 @@ def play_opencode(
         folder: holds the project and all that the session leaves behind.
         script: what the model says.
         serve: the options of the hook's server; None is a session without the plugin.
-        others: what it says in sessions whose task has these words."""
+        others: what it says in sessions whose task has these words.
+        name: the program's; Kilo's is made of OpenCode."""
     project, home = laid_out(folder)
-    plugin = home / "config" / "opencode" / "plugins" / "lamr.js"
-    with anthropic.endpoint(script) as model, hooked(HOSTS["opencode"], plugin, folder, serve):
+    plugin = home / "config" / name / "plugins" / "lamr.js"
+    with anthropic.endpoint(script) as model, hooked(HOSTS[name], plugin, folder, serve):
         model.others = others or {}
-        (project / "opencode.json").write_text(json.dumps(_opencode_settings(model.url)), encoding="utf-8")
+        settings = _opencode_settings(model.url, name)
+        (project / f"{name}.json").write_text(json.dumps(settings), encoding="utf-8")
         said = ran(
-            *(project, BINARIES / "opencode", "run", "--auto", TASK),
+            *(project, BINARIES / name, "run", "--auto", TASK),
             HOME=str(home),
             PWD=str(project),
             XDG_CONFIG_HOME=str(home / "config"),
@@ -193,13 +198,14 @@ def play_opencode(
             NPM_CONFIG_OFFLINE="true",
             OPENCODE_DISABLE_MODELS_FETCH="1",
             OPENCODE_DISABLE_AUTOUPDATE="1",
+            KILO_DISABLE_MODELS_FETCH="1",
         )
     return model, said
 
 
-def _opencode_settings(url: str) -> dict[str, object]:
+def _opencode_settings(url: str, name: str) -> dict[str, object]:
     """Anthropic's models, as the host lists them, at another address."""
-    model = f"anthropic/{models.opencode()}"
+    model = f"anthropic/{models.opencode(name)}"
     return {
         "enabled_providers": ["anthropic"],
         "provider": {"anthropic": {"options": {"baseURL": f"{url}/v1", "apiKey": "none"}}},
@@ -215,6 +221,120 @@ OPENCODE = Player(
     lambda path: {"filePath": path},
     lambda path, first, last: {"filePath": path, "offset": first, "limit": last - first + 1},
     "bash",
+)
+
+
+def play_mistral_vibe(folder: Path, script: Script, serve: Hook) -> tuple[Endpoint, str]:
+    """Run a session; see `Player`."""
+    project, home = laid_out(folder)
+    moved = home / "moved"
+    moved.mkdir()
+    with (
+        anthropic.endpoint(script) as model,
+        hooked(HOSTS["mistral-vibe"], moved / "hooks.toml", folder, serve),
+    ):
+        (moved / "config.toml").write_text(VIBE_CONFIGURATION % (model.url, models.ANTHROPIC))
+        said = ran(
+            *(
+                project,
+                BINARIES.parents[1] / "vibe" / "bin" / "vibe",
+                "-p",
+                TASK,
+                "--auto-approve",
+                "--trust",
+            ),
+            HOME=str(home),
+            VIBE_HOME=str(moved),
+            SCRIPTED_KEY="none",
+        )
+    return model, said
+
+
+VIBE_CONFIGURATION = """
+active_model = "scripted"
+enable_telemetry = false
+enable_update_checks = false
+[[providers]]
+name = "scripted"
+api_base = "%s"
+api_key_env_var = "SCRIPTED_KEY"
+api_style = "anthropic"
+[[models]]
+name = "%s"
+provider = "scripted"
+alias = "scripted"
+"""
+
+
+def vibe_results(body: dict[str, Any]) -> list[str]:
+    """The code that each call has shown: alone in the place of a result, or in the JSON of one that stayed."""
+    found = list[str]()
+    for text in anthropic.tool_results(body):
+        shown = json.loads(text) if text.startswith("{") else {"stdout": text}
+        found.append(shown.get("content") or shown["stdout"])
+    return found
+
+
+MISTRAL_VIBE = Player(
+    play_mistral_vibe,
+    *(vibe_results, "messages", "read_file"),
+    lambda path: {"path": path},
+    lambda path, first, last: {"path": path, "offset": first - 1, "limit": last - first + 1},
+    "bash",
+    lambda line: {"command": line},
+)
+
+
+KILO = replace(OPENCODE, play=partial(play_opencode, name="kilo"))
+
+
+def play_cline(folder: Path, script: Script, serve: Hook) -> tuple[Endpoint, str]:
+    """Run a session; see `Player`."""
+    project, home = laid_out(folder)
+    provider = {"provider": "anthropic", "apiKey": "none", "model": models.ANTHROPIC}
+    (home / ".cline" / "data" / "settings").mkdir(parents=True)
+    with (
+        anthropic.endpoint(script) as model,
+        hooked(HOSTS["cline"], home / ".cline" / "plugins" / "lamr.js", folder, serve),
+        _ending_clines_server(project),
+    ):
+        settings = {"settings": {**provider, "baseUrl": f"{model.url}/v1"}, "tokenSource": "manual"}
+        settings["updatedAt"] = "2026-11-28T00:00:00.000Z"
+        (home / ".cline" / "data" / "settings" / "providers.json").write_text(
+            json.dumps({"version": 1, "lastUsedProvider": "anthropic", "providers": {"anthropic": settings}})
+        )
+        said = ran(
+            *(project, BINARIES / "cline", "--provider", "anthropic", "--model", models.ANTHROPIC, TASK),
+            HOME=str(home),
+            CLINE_PLUGIN_IMPORT_TIMEOUT_MS="60000",
+            CLINE_TELEMETRY_DISABLED="1",
+        )
+    return model, said
+
+
+@contextmanager
+def _ending_clines_server(project: Path) -> Iterator[None]:
+    """End the server that the host leaves behind."""
+    try:
+        yield
+    finally:
+        for process in psutil.process_iter(["cmdline"]):
+            if {"--cline-hub-daemon", str(project)} <= set(process.info["cmdline"] or ()):
+                process.terminate()
+
+
+def cline_results(body: dict[str, Any]) -> list[str]:
+    """What each call has shown of its one file or command."""
+    return [json.loads(text)[0]["result"] for text in anthropic.tool_results(body)]
+
+
+def _of_one(path: str, first: int | None = None, last: int | None = None) -> dict[str, Any]:
+    return {"files": [{"path": path, "start_line": first, "end_line": last}]}
+
+
+CLINE = Player(
+    *(play_cline, cline_results, "messages", "read_files", _of_one, _of_one, "run_commands"),
+    lambda line: {"commands": [line]},
 )
 
 
@@ -254,6 +374,9 @@ PLAYERS = {
     "copilot-cli": COPILOT_CLI,
     "gemini-cli": GEMINI_CLI,
     "opencode": OPENCODE,
+    "kilo": KILO,
+    "mistral-vibe": MISTRAL_VIBE,
     "pi": PI,
+    "cline": CLINE,
 }
 """By the host's name."""

@@ -59,8 +59,8 @@ def calls(
             (heard / "answer").unlink(missing_ok=True)
             if answer is not None:
                 (heard / "answer").write_text(answer, encoding="utf-8")
-            cat = {player.command: f"cat {file.name}", "description": "Show it"}
-            return Step(SAID, player.shell, cat) if tool == SHELL else player.read(file)
+            cat = Step(SAID, player.shell, player.command(f"cat {file.name}"))
+            return cat if tool == SHELL else player.read(file)
 
         return made
 

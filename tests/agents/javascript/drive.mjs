@@ -63,7 +63,14 @@ async function pi() {
   }
 }
 
-const play = await { opencode1, opencode2, pi }[generation]()
+async function cline() {
+  return async ({ tool, session, input, output, ...more }) => {
+    const snapshot = { conversationId: session, messages: messagesOf(session) }
+    return plugin.hooks.afterTool({ snapshot, toolCall: { toolName: tool }, input, result: { output, ...more } })
+  }
+}
+
+const play = await { opencode1, opencode2, pi, cline }[generation]()
 const results = []
 const milliseconds = []
 for (const call of calls) {

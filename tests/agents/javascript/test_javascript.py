@@ -1,4 +1,4 @@
-"""The files for OpenCode and pi: what they hand over, what they show, and what they say when something fails."""
+"""The files for OpenCode, pi and Cline: what they hand over, what they show, and what they say when something fails."""
 
 import json
 import shutil
@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -540,3 +540,31 @@ def test_a_turn_that_the_user_ends_doesnt_wait(tmp_path: Path) -> None:
     (shown,) = texts(PI, play(tmp_path, PI, hook, [PI.read(abort=50)]))
     assert shown
     assert "not pruned: The operation was aborted" in shown
+
+
+CLINE = replace(PI, name="cline", host="cline")
+
+
+def test_each_file_of_a_call_of_clines_is_pruned_for_itself(tmp_path: Path, socket: Path) -> None:
+    said = [
+        {"role": "user", "content": [_text(f'<user_input mode="act">{TASK}</user_input>')]},
+        {"role": "assistant", "content": [_text(SAID)]},
+    ]
+    shown = "\n".join(f"{number:3} | {line}" for number, line in enumerate(LINES, 1))
+    results = [
+        {"query": "q", "result": text, "success": good} for text, good in ((shown, True), (shown, False))
+    ]
+    read = {"tool": "read_files", "session": "s1", "output": [*results, results[0]]}
+    read["input"] = {"files": [{"path": f"/w/{name}.py"} for name in "abc"]}
+    cat = {"tool": "run_commands", "session": "s2", "input": {"commands": ["cat a.py"]}}
+    cat["output"] = [{"query": "cat a.py", "result": CODE, "success": True}]
+    others = [{**read, "tool": "editor"}, {**read, "isError": True}, {**read, "output": results}]
+    played = play(tmp_path, CLINE, command(CLINE, socket), [read, cat, *others], {"s1": said, "s2": said})
+    first, printed, *passed = played["results"]
+    one, failed, other = first["result"]["output"]
+    assert failed == results[1]
+    for text in (one["result"], other["result"], printed["result"]["output"][0]["result"]):
+        assert "def handler_30(" in text
+        assert "value_7 =" not in text
+    assert one["result"].count(" | ") < 60
+    assert passed == [None, None, None]

@@ -166,6 +166,22 @@ def rendered(folder: Path, values: dict[str, Any]) -> Iterator[dict[str, Any]]:
     return (each for each in yaml.safe_load_all(done.stdout) if each)
 
 
+def test_kserves_example_has_a_pod_that_kubernetes_takes() -> None:
+    service = yaml.safe_load((ROOT / "docs" / "examples" / "kserve.yaml").read_text())
+    predictor = service["spec"]["predictor"]
+    scaling = {"minReplicas", "maxReplicas", "scaleMetric", "scaleTarget"}
+    spec = {name: value for name, value in predictor.items() if name not in scaling}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "lamr"}, "spec": spec}
+    for version in VERSIONS:
+        kubernetes_validate.validate(pod, version, strict=True)
+    (container,) = spec["containers"]
+    assert (service["kind"], container["name"]) == ("InferenceService", "kserve-container")
+    exposed = re.findall(r"^EXPOSE (\d+)", (DOCKER / "Dockerfile").read_text(), re.M)
+    assert [str(port["containerPort"]) for port in container["ports"]] == exposed[:1]
+    for script in (container["livenessProbe"], container["lifecycle"]["preStop"]):
+        assert script["exec"]["command"][0] in (DOCKER / "Dockerfile").read_text()
+
+
 @pytest.mark.parametrize(
     "values",
     [

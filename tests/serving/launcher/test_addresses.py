@@ -57,6 +57,21 @@ def test_a_busy_port_is_refused_by_name():
             choose_addresses(ServerOptions(grpc_port=port))
 
 
+def test_metrics_are_found_at_the_port_after_grpcs_where_it_is_free():
+    for port in free_ports("127.0.0.1", 20):
+        with contextlib.suppress(OSError), contextlib.closing(socket.socket()) as taken:
+            taken.bind(("127.0.0.1", port + 1))
+            taken.listen()
+            options = ServerOptions(grpc_port=port)
+            assert choose_addresses(options).metrics_port not in {port, port + 1}
+            taken.close()
+            assert choose_addresses(options).metrics_port == port + 1
+            break
+    else:
+        pytest.fail("no port with a free one after it")
+    assert choose_addresses(ServerOptions(grpc_port=65_535)).metrics_port < 65_535
+
+
 def test_addresses_are_written_as_clients_want_them():
     assert join("::1", 8001) == "[::1]:8001"
     assert join("127.0.0.1", 8001) == "127.0.0.1:8001"
