@@ -59,8 +59,7 @@ def file_of(host: str, *tools: str, plugin: str = "", grace: float = 2) -> FileE
         host: the host's name.
         tools: the names of the tools whose results are pruned.
         plugin: names the host whose file is taken where it isn't the host's own.
-        grace: seconds that the hook gets beyond its limit.
-    """
+        grace: seconds that the hook gets beyond its limit."""
 
     def make(command: Command) -> str:
         known = {

@@ -2,8 +2,7 @@
 
 The host takes the reason of a hook that denies a result for the result itself. Its transcript is a folder, where the
 session's journal lies. A program that the model writes for `run_typescript` calls tools, too: it expects an object,
-which no text may replace.
-"""
+which no text may replace."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -3,8 +3,7 @@
 What is kept is named by what it was computed from, so an entry is never out of date; it is only no longer asked for. A
 cache is never worth an error: one that is broken is set aside and a new one begun, one that can't be read or written is
 done without, and both are said, through `on_note`; an entry that isn't what was put there counts as missing. It tells
-of the user's code, so its files are the user's alone.
-"""
+of the user's code, so its files are the user's alone."""
 
 from __future__ import annotations
 
@@ -74,8 +73,7 @@ class Cache:
         Args:
             file: the SQLite file; None keeps nothing.
             on_note: is told in a sentence what was set aside or is done without.
-            most_bytes: of the file; see `MOST_BYTES`.
-        """
+            most_bytes: of the file; see `MOST_BYTES`."""
         self._most = most_bytes
         self._file, self._note = file, on_note or (lambda _: None)
         self._connection: sqlite3.Connection | None = None
@@ -166,8 +164,7 @@ class Cache:
 
         Raises:
             OSError: it can't be opened, or isn't the user's.
-            sqlite3.Error: it is broken, locked, or of another format.
-        """
+            sqlite3.Error: it is broken, locked, or of another format."""
         assert self._file is not None
         folder = self._file.parent
         if not folder.exists() or folder == _own_folder():  # a folder that a caller named stays as it is

@@ -272,8 +272,7 @@ def try_out(
 
     lamr agents test claude-code src/server.py -q "How are timeouts handled?"
 
-    lamr agents test codex --payload call.json
-    """
+    lamr agents test codex --payload call.json"""
     from lamr_agents.hosts import HOSTS
     from lamr_agents.installing import installed_in
     from lamr_agents.installing.trial import try_hook

@@ -3,8 +3,7 @@
 An item is a repository at a revision, a query, and the lines by file that answer it; a file of items holds one JSON
 object a line. The baselines are functions by BM25, of all files and of sources alone. Each shows lines until its tokens
 are used. What it shows costs what its text costs with a heading for each file, without any markers, repair or tree,
-which favours it over a pack.
-"""
+which favours it over a pack."""
 
 from __future__ import annotations
 
@@ -241,8 +240,7 @@ def evaluate_repositories(  # noqa: PLR0913  # keyword-only, each with a default
         options: of the packs, but for revision and budget; see `lamr_repositories.pack` for `model` and `cache`.
 
     Raises:
-        RecordError: an item can't be measured and there is no `on_problem`, or no item can.
-    """
+        RecordError: an item can't be measured and there is no `on_problem`, or no item can."""
     measure = _Measure(place, model, cache, budgets, options or PackOptions())
     outcomes: list[PackOutcome] = []
     refusals = Refusals(items, on_problem)

@@ -50,8 +50,7 @@ def detect_language(text: str, path: str | None = None) -> Language:
 
     Args:
         text: the file's content.
-        path: its path or name, if known; no such file need exist.
-    """
+        path: its path or name, if known; no such file need exist."""
     text = text.removeprefix(BOM)
     name = PurePath(path.replace("\\", "/")).name if path else ""
     language, template = _by_name(text, name) if name else (None, None)

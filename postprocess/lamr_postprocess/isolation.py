@@ -70,8 +70,8 @@ def isolate(blocks: Blocks, grammar: Grammar, span: Span, head: bytes, *, readab
         grammar: the text's; `stand_ins`, `ending` and the fillers of lists of its table are used.
         span: the first row, and the one after the last.
         head: what every text begins with (`<?php`).
-        readable: whether the grammar reads the span but for errors inside; what isn't found stays as it is then.
-    """
+        readable: whether the grammar reads the span but for errors inside; what isn't found stays as it is
+            then."""
     isolation = _Isolation(blocks, grammar, span, head, readable)
     isolation.find(blocks.split(*span), b"", b"")
     return isolation.mending

@@ -1,8 +1,8 @@
 """`FileIndex`: what ranking needs to know of files: their pieces, how often each word occurs in them, their outlines.
 
 A piece is a run of rows that competes for a budget: a function with the comments above it, or other lines. Together the
-pieces hold every row that isn't blank, and none twice. The index of a file depends on its content and language alone.
-"""
+pieces hold every row that isn't blank, and none twice. The index of a file depends on its content and language
+alone."""
 
 from __future__ import annotations
 
@@ -102,28 +102,18 @@ def _number(text: str) -> int:
 
 @dataclass(frozen=True, eq=False)
 class FileIndex:
-    """F files with P pieces, one file's after another's.
+    """F files with P pieces, one file's after another's."""
 
-    Attributes:
-        lines, counts: int64 [F], the lines and the pieces of each file.
-        spans: int64 [P, 2], first and one-past-last row of each piece.
-        lengths: int64 [P], how many terms each piece has.
-        digests: int64 [P], the same for the same text but for white space; 0 for a few letters.
-        cells: uint64 [n], each term that a piece has, as the sum of the term's number and the piece; ascending.
-        times: int64 [n], how often the term stands there.
-        outlined: int64 [F], how many definitions each file's outline shows.
-        definitions: int64 [sum of `outlined`, 2], the row of each, and in how many others it lies.
-    """
-
-    lines: IntArray
+    lines: IntArray  # lines, counts: int64 [F], the lines and the pieces of each file
     counts: IntArray
-    spans: IntArray
-    lengths: IntArray
-    digests: IntArray
+    spans: IntArray  # int64 [P, 2], first and one-past-last row of each piece
+    lengths: IntArray  # int64 [P], how many terms each piece has
+    digests: IntArray  # int64 [P], the same for the same text but for white space; 0 for a few letters
+    # uint64 [n], each term that a piece has, as the sum of the term's number and the piece; ascending
     cells: NDArray[np.uint64]
-    times: IntArray
-    outlined: IntArray
-    definitions: IntArray
+    times: IntArray  # int64 [n], how often the term stands there
+    outlined: IntArray  # int64 [F], how many definitions each file's outline shows
+    definitions: IntArray  # int64 [sum of `outlined`, 2], the row of each, and in how many others it lies
 
     def find(self, wanted: NDArray[np.uint64]) -> tuple[IntArray, IntArray, IntArray]:
         """Return where terms, uint64 [Q], stand: for each cell its piece, its term's place in Q, and how often."""

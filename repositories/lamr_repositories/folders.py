@@ -1,8 +1,7 @@
 """The files of a folder: those that git lists there, or else those that no `.gitignore` rules out, or those of a list.
 
 git's list counts where git knows the folder. Where it doesn't, or where its own matcher doesn't come to an end, the
-folder is walked. What is read lies below the root, whatever listed it (see `safe_root`).
-"""
+folder is walked. What is read lies below the root, whatever listed it (see `safe_root`)."""
 
 import errno
 import os

@@ -4,8 +4,7 @@ A pack is a head, the tree, one part a file, the outlines of files that are not 
 that each part's tokens can be counted by itself. `xml`, `markdown` and `plain` have the sections and marks of repomix's
 formats, which people's prompts know; file contents stand in them as they are, names so that they can be seen: one that
 holds a line's end forges no line. Where names or contents hold a format's marks, a number that they don't hold stands
-in each of its own, and the head says so (`closed`).
-"""
+in each of its own, and the head says so (`closed`)."""
 
 from __future__ import annotations
 
@@ -60,34 +59,21 @@ class FileText:
 
 @dataclass(frozen=True)
 class PackFormat:
-    """One way to write a pack; made of text only, which its functions give.
+    """One way to write a pack; made of text only, which its functions give."""
 
-    Attributes:
-        head: what stands first.
-        tree: the section of the tree.
-        files: what stands before and after the parts of all files.
-        file: one file's part.
-        outlines: what stands before and after the outlines of all files.
-        outline: one file's outline, from its path and its lines.
-        between: what stands between two parts, and between two outlines.
-        inside: how a line of a file looks inside its part.
-        tail: what stands last.
-        mark: from the names and from the contents of a pack, what its own marks must carry to be told from these;
-            empty where they have none of the format's marks.
-        marked: the format whose marks carry that.
-    """
-
-    head: Callable[[PackHead], str]
-    tree: Callable[[str], str]
-    files: tuple[str, str]
-    file: Callable[[FileText], str]
-    outlines: tuple[str, str]
-    outline: Callable[[str, Sequence[str]], str]
-    between: str = ""
-    inside: Callable[[str], str] = str
-    tail: str = ""
+    head: Callable[[PackHead], str]  # what stands first
+    tree: Callable[[str], str]  # the section of the tree
+    files: tuple[str, str]  # what stands before and after the parts of all files
+    file: Callable[[FileText], str]  # one file's part
+    outlines: tuple[str, str]  # what stands before and after the outlines of all files
+    outline: Callable[[str, Sequence[str]], str]  # one file's outline, from its path and its lines
+    between: str = ""  # what stands between two parts, and between two outlines
+    inside: Callable[[str], str] = str  # how a line of a file looks inside its part
+    tail: str = ""  # what stands last
+    # from the names and from the contents of a pack, what its own marks must carry to be told from these; empty where
+    # they have none of the format's marks
     mark: Callable[[str, str], str] = lambda _names, _contents: ""
-    marked: Callable[[str], PackFormat] | None = None
+    marked: Callable[[str], PackFormat] | None = None  # the format whose marks carry that
 
     def closed(self, names: Sequence[str], contents: Sequence[str]) -> PackFormat:
         """Return the format as nothing in names and contents can end or imitate it."""

@@ -2,8 +2,7 @@
 
 Names are literal, or end with something, or match a glob. The first two are looked up; a glob becomes an expression of
 RE2, which doesn't backtrack as git's own matcher and Python's `re` do. What all patterns of a walk may cost is bounded
-by a `Budget`.
-"""
+by a `Budget`."""
 
 import os
 import time
@@ -83,11 +82,8 @@ class Patterns:
     """Patterns of one file, or of a caller. The last one that matches a name decides."""
 
     def __init__(self, lines: Iterable[bytes], budget: Budget) -> None:
-        """Make patterns ready; those that can match nothing are passed over, as git does.
-
-        Raises:
-            RepositoryError: the budget is used up.
-        """
+        """Make patterns ready; those that can match nothing are passed over, as git does. Raises `RepositoryError`:
+        the budget is used up."""
         self._names, self._paths, self._budget = _Table(), _Table(), budget
         self._folders: dict[bytes, bool] = {}
         self._lines, self._decided = list(lines), set[int]()
@@ -187,8 +183,7 @@ def _without_spaces(line: bytes) -> bytes:
 def _compiled(glob: bytes, by_path: bool) -> Any:  # RE2 has no types
     """Return the expression of a glob, which `fullmatch`es bytes; None for one that can match nothing, or is too large.
 
-    In one about paths `*` and `?` don't match a slash and `**` stands for folders.
-    """
+    In one about paths `*` and `?` don't match a slash and `**` stands for folders."""
     expression = _expression(glob, by_path)
     if expression is None:
         return None
@@ -204,8 +199,8 @@ def _compiled(glob: bytes, by_path: bool) -> Any:  # RE2 has no types
 def _expression(glob: bytes, by_path: bool) -> bytes | None:
     """Return a glob as an expression of RE2, as git's `wildmatch` reads it; None where it can match nothing.
 
-    git takes the letters off that stand before all wildcards, so that `**` after them stands at the beginning.
-    """
+    git takes the letters off that stand before all wildcards, so that `**` after them stands at the
+    beginning."""
     special = _SPECIAL.search(glob)
     parts, place, begin = [], 0, special.start() if special else 0
     one, any_ = (b"[^/]", b"[^/]*") if by_path else (b".", b".*")
@@ -250,8 +245,8 @@ def _bracket(glob: bytes, place: int) -> tuple[set[int], int] | None:
     """Read what stands in brackets.
 
     Returns:
-        the bytes that match, and the place behind the bracket; None where it doesn't end, or names no class.
-    """
+        the bytes that match, and the place behind the bracket; None where it doesn't end, or names no
+        class."""
     negated = glob[place : place + 1] in (b"!", b"^") and place < len(glob)
     place += negated
     first, before = True, 0

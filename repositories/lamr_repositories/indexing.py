@@ -4,8 +4,7 @@ A file that hasn't changed is recognized by its path, from which its language is
 stands for its content; it isn't read. One without a stamp is read, and indexed if its content is another one.
 
 The `Book` of a repository is kept in a cache. Changed files become a segment, and small segments, and those of which
-little is left, a part of it. All that changes is written at once, so any number of processes may write.
-"""
+little is left, a part of it. All that changes is written at once, so any number of processes may write."""
 
 import contextlib
 import hashlib
@@ -73,11 +72,8 @@ def index_repository(  # noqa: PLR0913  # what is read, by which rules, and what
     *,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> RepositoryIndex:
-    """Index the files of a repository that count, and keep what was found.
-
-    Raises:
-        RepositoryError: a pattern can't be used, or the repository can't be listed.
-    """
+    """Index the files of a repository that count, and keep what was found. Raises `RepositoryError`: a pattern can't
+    be used, or the repository can't be listed."""
     wanted = wanted_files(source, options, count)
     earlier = read_book(cache, source.name)
     gone = earlier.rows.keys() - count.listed if source.is_whole else set[str]()

@@ -1,8 +1,7 @@
 """What a file's path and first lines say about it: vendored, generated, minified; tests, prose, data, translations.
 
 These are facts about names and forms. What follows from them (a file is left out, or competes at a lower weight) is
-decided elsewhere.
-"""
+decided elsewhere."""
 
 import re
 from functools import lru_cache

@@ -1,8 +1,7 @@
 """Ranks the pieces of all files of a repository by their words: BM25 over pieces and over files, paths included.
 
 Words of a path count in each piece of its file, and a piece gains by the rank of its file: a fix of a message often
-lies in a function that doesn't name it, in a file that does.
-"""
+lies in a function that doesn't name it, in a file that does."""
 
 from collections.abc import Sequence
 from functools import lru_cache

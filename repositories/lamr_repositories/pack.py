@@ -104,8 +104,7 @@ class Using(TypedDict, total=False):
         cache: a file that keeps indexes for later questions; None keeps nothing. A broken one is set aside, and the
             result's notes say so.
         on_progress: called with a stage's name, what is done of it and how much there is.
-        options: what keywords don't say.
-    """
+        options: what keywords don't say."""
 
     model: str | os.PathLike[str] | None
     cache: str | os.PathLike[str] | None
@@ -140,8 +139,7 @@ def pack(
         InvalidInputError: the query or an option can't be used.
         BudgetError: not even the head of the pack fits into the budget.
         TypeError: there is no such keyword.
-        ModelMismatchError: the model repository can't be used.
-    """
+        ModelMismatchError: the model repository can't be used."""
     with _prepared(root, query, replace(_options(using), max_tokens=max_tokens), using) as prepared:
         return prepared.pack()
 
@@ -160,8 +158,8 @@ def prepare(
 ) -> contextlib.AbstractContextManager[Prepared]:
     """Do all of `pack` but the sharing of the budget, so that several budgets and formats share the rest.
 
-    Arguments and errors are those of `pack`; the budget of `options` is the largest that will be asked for.
-    """
+    Arguments and errors are those of `pack`; the budget of `options` is the largest that will be asked
+    for."""
     return _prepared(root, query, _options(using), using)
 
 

@@ -2,8 +2,7 @@
 
 This module knows the order of the stages, each of which is a module of its own: walk and index, rank by words, ask the
 line model about the best files, share the budget and write. The encoder isn't asked for packs: what it reads finds no
-more whole answers there (docs/lab/repositories.md).
-"""
+more whole answers there (docs/lab/repositories.md)."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -56,8 +55,7 @@ class PackLineModel:
     def read_query(self, files: Sequence[SourceFile]) -> TruncatedQuery:
         """Return what is read of the question by the words of some files: of a long one the rarest sentences.
 
-        All files share one reading, since they compete.
-        """
+        All files share one reading, since they compete."""
         begun = "\n".join(each.text for each in files)[:_MOST_CHARACTERS]
         return self.encoder.read_query(self.query, lambda: TermIndex.of(begun, line_layout(begun)))
 
@@ -95,15 +93,11 @@ class Prepared:
     """A repository's files, ranked for one query, ready for budgets. `prepare` makes them.
 
     Attributes:
-        counter: counts tokens as budgets are counted.
-    """
+        counter: counts tokens as budgets are counted."""
 
     def __init__(self, source: FileSource, about: PackHead, options: PackOptions, tools: Tools) -> None:
-        """Index and rank. The budget of the options is the largest that will be asked for.
-
-        Raises:
-            RepositoryError: a pattern can't be used, or the repository can't be listed.
-        """
+        """Index and rank. The budget of the options is the largest that will be asked for. Raises `RepositoryError`:
+        a pattern can't be used, or the repository can't be listed."""
         self._about, self._options, self._tools = about, options, tools
         self.counter = tools.counter
         self._walked = WalkCount()
@@ -131,11 +125,8 @@ class Prepared:
         self._seconds = StageSeconds(tools.fetch_seconds, index, rank, model)
 
     def pack(self, max_tokens: int | None = None, form: str | None = None) -> PackResult:
-        """Share a budget and write. Budget and format take the place of those of the options.
-
-        Raises:
-            BudgetError: not even the head of the pack fits into the budget.
-        """
+        """Share a budget and write. Budget and format take the place of those of the options. Raises `BudgetError`:
+        not even the head of the pack fits into the budget."""
         begin = time.perf_counter()
         options = replace(
             self._options,

@@ -3,8 +3,7 @@
 A line is worth the ranks of its piece and file by words, and what the line model says of the piece. Scores are
 comparable over all files of a repository, and the lines of a piece share one. The weights come from questions about
 projects that no evaluation uses (docs/lab/repositories.md). Of pieces that a repository holds more than once, such as
-build output and committed bundles, the one at the source counts.
-"""
+build output and committed bundles, the one at the source counts."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -58,8 +57,8 @@ class PieceScores:
         """Return the scores [L] of the file's lines; lines of no piece have minus infinity.
 
         Pieces without a word of the query in them or next to them don't compete, unless the model says that they rather
-        answer than not. `by_model` is what it says of them [P], and `usual` what it says when it says nothing.
-        """
+        answer than not. `by_model` is what it says of them [P], and `usual` what it says when it says
+        nothing."""
         values, competes = self.by_words, self.competes
         if by_model is not None:
             values, competes = values + MODEL_WEIGHT * (by_model - usual), competes | (by_model > 0)
@@ -73,8 +72,7 @@ def penalties(pieces: Pieces, of_files: Float64Array) -> Float64Array:
     """Return what P pieces lose, float64 [P]: what their files lose for being no source, float64 [F]; copies infinity.
 
     Of equal pieces that of the least loss counts, then one outside of folders for build output, of the shortest file,
-    nearest to the root.
-    """
+    nearest to the root."""
     lengths, sizes = pieces.index.lengths, pieces.sizes
     built = np.array([is_built(path) for path in pieces.paths], np.bool_)
     depths = np.array([path.count("/") for path in pieces.paths], np.int64)
@@ -94,8 +92,8 @@ def by_words(lexical: Float64Array, of_files: Float64Array, file: IntArray) -> t
     """Return the scores by words alone of P pieces, float64 [P], and whether they compete, bool [P].
 
     Those compete in which, or next to which, a word of the query stands. Given are BM25 of each piece, float64 [P], and
-    of each of F files, float64 [F], the repository's best being 1, and the file of each piece, int64 [P], ascending.
-    """
+    of each of F files, float64 [F], the repository's best being 1, and the file of each piece, int64 [P],
+    ascending."""
     before, after = np.pad(lexical, 1)[:-2], np.pad(lexical, 1)[2:]
     same = np.diff(file, prepend=-1, append=len(of_files)) == 0
     near = (np.where(same[:-1], before, 0.0) + np.where(same[1:], after, 0.0)) / 2

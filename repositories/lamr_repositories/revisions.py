@@ -43,8 +43,8 @@ def read_object(stream: IO[bytes], most: int | None = None) -> tuple[str, bytes 
     the objects after it.
 
     Returns:
-        the object's name and content; None as the content where the repository lacks it, or it is longer, or no file.
-    """
+        the object's name and content; None as the content where the repository lacks it, or it is longer, or no
+        file."""
     head = stream.readline().decode("utf-8", "replace").split()
     if not head:
         return None
@@ -75,11 +75,8 @@ class Revision(FileSource):
     """The files of one git revision."""
 
     def __init__(self, root: Path, revision: str, name: str = "") -> None:
-        """Find the revision; the name is the repository's where its folder is made for one question.
-
-        Raises:
-            RepositoryError: git knows no repository there, refuses it, or knows not the revision.
-        """
+        """Find the revision; the name is the repository's where its folder is made for one question. Raises
+        `RepositoryError`: git knows no repository there, refuses it, or knows not the revision."""
         if not root.is_dir():
             raise RepositoryError(f"{root} isn't a folder; name a repository", path=root)
         self._root = root

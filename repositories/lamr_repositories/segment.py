@@ -1,8 +1,7 @@
 """`Segment`: a `FileIndex` as bytes, of which a question unpacks only the blocks that hold its terms.
 
 Columns of numbers lie as planes, all lowest bytes first, which compress well: a cell takes about a byte and a half. The
-cells are in blocks by the first bits of their terms' numbers.
-"""
+cells are in blocks by the first bits of their terms' numbers."""
 
 import itertools
 import zlib
@@ -25,11 +24,7 @@ class Segment:
     """The index of some files. `index` has all of it but the cells."""
 
     def __init__(self, data: bytes) -> None:
-        """Read what `to_bytes` wrote.
-
-        Raises:
-            ValueError: it is something else.
-        """
+        """Read what `to_bytes` wrote. Raises `ValueError`: it is something else."""
         self.data = data
         count = int(np.frombuffer(data, "<u4", 1)[0])
         stops = 4 * (count + 1) + np.cumsum(np.frombuffer(data, "<u4", count, 4), dtype=np.int64)
@@ -46,11 +41,8 @@ class Segment:
             raise ValueError("no index: its parts don't fit together")
 
     def read(self, wanted: Numbers | None = None) -> FileIndex:
-        """Return the index with all cells, or with those of some terms, uint64 [Q], and others.
-
-        Raises:
-            ValueError, IndexError: a block is damaged.
-        """
+        """Return the index with all cells, or with those of some terms, uint64 [Q], and others. Raises `ValueError`,
+        `IndexError`: a block is damaged."""
         every = np.arange(1 << self._bits)
         blocks = every if wanted is None else np.unique(wanted >> np.uint64(64 - self._bits))
         read = [np.zeros((3, 0), np.int64), *map(self._cells, blocks.tolist())]

@@ -1,8 +1,7 @@
 """Where a repository's files come from: a folder, a folder that git knows, a git revision, or a list of names.
 
 A source lists files and reads them; it judges none. Nothing outside the root is read: symbolic links are listed with
-that as their problem, and so are names that lead out of the root.
-"""
+that as their problem, and so are names that lead out of the root."""
 
 import abc
 from collections.abc import Generator, Iterator, Sequence
@@ -40,26 +39,18 @@ class FileSource(abc.ABC):
 
     @abc.abstractmethod
     def files(self) -> Iterator[ListedFile]:
-        """Yield the repository's files, in any order.
-
-        Raises:
-            RepositoryError: it can't be listed.
-        """
+        """Yield the repository's files, in any order. Raises `RepositoryError`: it can't be listed."""
 
     @abc.abstractmethod
     def read(self, path: str, most: int = MOST_BYTES) -> bytes | None:
-        """Return a file's bytes; None for one that isn't there or can't be read.
-
-        Raises:
-            RepositoryError: it has more than `most` bytes.
-        """
+        """Return a file's bytes; None for one that isn't there or can't be read. Raises `RepositoryError`: it has
+        more than `most` bytes."""
 
     @abc.abstractmethod
     def read_all(self, listed: Sequence[ListedFile]) -> Generator[tuple[ListedFile, bytes | None]]:
         """Yield files with their bytes, in the order given, one at a time.
 
-        None stands for one that isn't there, can't be read or has become larger than `Listed.most`.
-        """
+        None stands for one that isn't there, can't be read or has become larger than `Listed.most`."""
 
 
 def larger(path: str, most: int) -> RepositoryError:

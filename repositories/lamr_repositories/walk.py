@@ -2,8 +2,7 @@
 
 `wanted_files` lists the paths of a source and leaves out what options and names rule out; `walk` reads the rest one by
 one, so that no more than one file is in memory. What is left out is counted by reason. Where paths and bytes come from
-is `sources`' matter; this module knows names, sizes and text.
-"""
+is `sources`' matter; this module knows names, sizes and text."""
 
 import os
 from collections import Counter
@@ -36,8 +35,7 @@ class WalkOptions:
         exclude: patterns of files that don't count, after those of the root's `.lamrignore`.
         most_bytes: a larger file is left out.
         everything: whether vendored, generated and minified files count as well.
-        include_secrets: whether files that hold keys, tokens or passwords count as well.
-    """
+        include_secrets: whether files that hold keys, tokens or passwords count as well."""
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -88,10 +86,7 @@ def walk(
 
 def wanted_files(source: FileSource, options: WalkOptions, count: WalkCount) -> list[ListedFile]:
     """Return the files that neither options nor names and sizes rule out, in the order of paths; count the others.
-
-    Raises:
-        RepositoryError: a pattern can't be used, or the repository can't be listed.
-    """
+    Raises `RepositoryError`: a pattern can't be used, or the repository can't be listed."""
     listed = sorted(source.files(), key=lambda each: each.path)
     count.files, count.listed = len(listed), frozenset(each.path for each in listed)
     include, exclude = (
@@ -144,8 +139,8 @@ def own_patterns(source: FileSource, most: int) -> list[bytes]:
 def _pattern(given: str, listed: Sequence[ListedFile]) -> bytes:
     """Return what a caller gave as git would have it.
 
-    `./src` is `/src`, since no path begins with the former, and `[id]` is that name where a file or folder has it.
-    """
+    `./src` is `/src`, since no path begins with the former, and `[id]` is that name where a file or folder has
+    it."""
     parts = (given.removeprefix(".") if given.startswith("./") else given).split("/")
     for at, part in enumerate(parts):
         if "[" in part and any(part in each.path.split("/") for each in listed if part in each.path):

@@ -1,8 +1,7 @@
 """Puts a pack together: head, tree, the files that won lines, and outlines of others, within one budget.
 
 While lines are chosen their tokens are counted one by one. The finished text is counted as a whole: where that is less,
-more lines are taken, and where it is more, the last ones are given up until it fits.
-"""
+more lines are taken, and where it is more, the last ones are given up until it fits."""
 
 import collections
 import itertools
@@ -32,8 +31,8 @@ def _parts(path: str) -> list[str]:
 def tree_within(paths: Sequence[str], limit: int, count_tokens: Callable[[str], int]) -> str:
     """Return the deepest tree of paths of at most `limit` tokens; empty where none fits.
 
-    It has one name a line; deeper folders stand as the number of their files, and the least tree counts the endings.
-    """
+    It has one name a line; deeper folders stand as the number of their files, and the least tree counts the
+    endings."""
     rows = [_parts(path) for path in sorted(paths)]
     ends = collections.Counter(
         each[-1][each[-1].rfind(".") :] if "." in each[-1] else each[-1] for each in rows
@@ -77,15 +76,10 @@ _WORTH_IT = 0.01  # the share of a budget that is worth another round
 
 @dataclass(frozen=True)
 class Outlined:
-    """A file that can be shown by its definitions.
+    """A file that can be shown by its definitions."""
 
-    Attributes:
-        path: the file.
-        definitions: int64 [n, 2], the row of each, and in how many others it lies.
-    """
-
-    path: str
-    definitions: IntArray
+    path: str  # the file
+    definitions: IntArray  # int64 [n, 2], the row of each, and in how many others it lies
 
     @property
     def outer(self) -> IntArray:
@@ -122,24 +116,16 @@ class WrittenPack:
 
 @dataclass(frozen=True, eq=False)
 class Writer:
-    """One way to write, one way to count, one budget.
+    """One way to write, one way to count, one budget."""
 
-    Attributes:
-        form: the format.
-        counter: counts tokens.
-        max_tokens: the budget.
-        line_numbers: whether lines carry their numbers.
-        languages: the languages' names, by path.
-        read: gives the texts of files by path; None for one that isn't as it was when it was indexed.
-        by_path: whether files stand in the order of their paths, and not of their best lines' scores.
-    """
-
-    form: PackFormat
-    counter: Counter
-    max_tokens: int
-    line_numbers: bool
-    languages: Mapping[str, str]
+    form: PackFormat  # the format
+    counter: Counter  # counts tokens
+    max_tokens: int  # the budget
+    line_numbers: bool  # whether lines carry their numbers
+    languages: Mapping[str, str]  # the languages' names, by path
+    # gives the texts of files by path; None for one that isn't as it was when it was indexed
     read: Callable[[Sequence[str]], Sequence[SourceFile | None]]
+    # whether files stand in the order of their paths, and not of their best lines' scores
     by_path: bool = False
 
     def write(
@@ -160,8 +146,7 @@ class Writer:
             on_progress: called with the tokens used and those there are.
 
         Raises:
-            BudgetError: not even the head fits.
-        """
+            BudgetError: not even the head fits."""
         # No more are made than are used when every competitor gets into the pack.
         outlined = list(itertools.islice(ranked, MOST_OUTLINES + len(competitors)))
         form = self.form.closed(paths, [about.query, *(each.source.text for each in competitors)])
@@ -250,8 +235,7 @@ class Writer:
     def _priced(self, each: Outlined, source: SourceFile) -> list[tuple[list[str], int]]:
         """Return an outline and what stands for it where there is less room, with their tokens.
 
-        There is none of a file whose lines imitate the format's marks.
-        """
+        There is none of a file whose lines imitate the format's marks."""
         forms = [each.lines(source, some) for some in (each.definitions, each.outer)]
         if self.form.mark("\n".join(map(visible, forms[0])), "") != self.form.mark("", ""):
             return []

@@ -52,8 +52,7 @@ def try_hook(host: Host, file: Path | None, question: str, payload: bytes, serve
         file: what the agent reads; None where there is a payload.
         question: what it looks for.
         payload: the host's own call.
-        serve: options of the server.
-    """
+        serve: options of the server."""
     hook = host.hook
     assert hook
     with tempfile.TemporaryDirectory(prefix="lamr-") as name:

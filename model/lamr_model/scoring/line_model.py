@@ -112,25 +112,17 @@ class QueryLines:
 
 @dataclass(frozen=True, eq=False)
 class LineModel:
-    """The weights of the model; d is the width of a word's vector.
+    """The weights of the model; d is the width of a word's vector. Raises `ValueError`: shapes don't fit
+    together."""
 
-    Attributes:
-        words: the V terms that have vectors, the most frequent first.
-        query, line: their vectors in queries and in lines; `alone` is what a word of a query adds to its matches, and
-            how likely lines of a word are needed, whatever is asked.
-        matching: how words weigh and match.
-        layers: the layers over lines.
-        decoder: heads, gate and chains.
-
-    Raises:
-        ValueError: shapes don't fit together."""
-
-    words: tuple[str, ...]
+    words: tuple[str, ...]  # the V terms that have vectors, the most frequent first
+    # query, line: their vectors in queries and in lines; `alone` is what a word of a query adds to its matches, and
+    # how likely lines of a word are needed, whatever is asked
     query: WordTable
     line: WordTable
-    matching: WordMatching
-    layers: LineLayers
-    decoder: DecoderWeights
+    matching: WordMatching  # how words weigh and match
+    layers: LineLayers  # the layers over lines
+    decoder: DecoderWeights  # heads, gate and chains
 
     def __post_init__(self) -> None:
         count, width = len(self.words), int(self.line.vectors.shape[-1])
