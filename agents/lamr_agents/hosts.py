@@ -6,16 +6,7 @@ from lamr_client import InvalidInputError
 
 from lamr_agents import claude_code, codex, copilot_cli, gemini_cli, javascript, mistral_vibe
 from lamr_agents.calls import HookHost
-from lamr_agents.host import (
-    Host,
-    HostSettings,
-    UserFolder,
-    Way,
-    copilot_hook,
-    hook_of,
-    server_of,
-    vibe_hook,
-)
+from lamr_agents.host import Host, HostSettings, UserFolder, Way, copilot_hook, hook_of, server_of, vibe_hook
 from lamr_agents.sessions import formats
 from lamr_agents.thin import EVENT
 

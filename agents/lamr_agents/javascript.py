@@ -91,9 +91,7 @@ def _reader(form: LogFormat) -> Callable[[Mapping[str, Any]], Call | None]:
         return call_of(
             HostCall(str(payload.get("session") or ""), tool, given, payload, folder),
             HostOutput(
-                text,
-                lambda _: payload.get("failed") is True,
-                limits=LIMITS.get(form.name, NO_LIMITS),
+                text, lambda _: payload.get("failed") is True, limits=LIMITS.get(form.name, NO_LIMITS)
             ),
             hear=lambda: hear(payload.get("messages"), form),
         )

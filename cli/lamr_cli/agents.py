@@ -55,10 +55,7 @@ KeepTexts = Annotated[
         "`lamr show`.",
     ),
 ]
-Effort = Annotated[
-    EffortName | None,
-    Option(help=f"{EFFORT_HELP} Default: instant; auto with --server."),
-]
+Effort = Annotated[EffortName | None, Option(help=f"{EFFORT_HELP} Default: instant; auto with --server.")]
 DryRun = Annotated[bool, Option("--dry-run", help="Show the change without making it.")]
 
 

@@ -37,16 +37,7 @@ from lamr_postprocess.source_file import SourceFiles
 from numpy.typing import NDArray
 
 from lamr_client.dispatch import grouped
-from lamr_client.effort import (
-    AUTO_CHUNKS,
-    LINE_MODEL,
-    MOST,
-    SETTLED,
-    TIME,
-    WORDS,
-    Effort,
-    why_degraded,
-)
+from lamr_client.effort import AUTO_CHUNKS, LINE_MODEL, MOST, SETTLED, TIME, WORDS, Effort, why_degraded
 from lamr_client.prune_options import PruneCall, PruneOptions, check_code, check_query, check_words
 from lamr_client.reading_plan import Pace, ReadingPlan, Work
 from lamr_client.result import PruneResult, Timings, model_name, unjudged

@@ -36,8 +36,7 @@ _TEST = expression(
 )
 _LANGUAGE = r"[a-z]{2,3}(?:[-_@][a-z0-9]{2,8})*"
 _TRANSLATION = expression(
-    rf"(?:^|/)(?:locales?|i18n|l10n|translations?)/(?:.*/)?{_LANGUAGE}(?:/|\.\w+$)",
-    re.IGNORECASE,
+    rf"(?:^|/)(?:locales?|i18n|l10n|translations?)/(?:.*/)?{_LANGUAGE}(?:/|\.\w+$)", re.IGNORECASE
 )
 _BUILT = expression(r"(?:^|/)(?:dist|_?build|out|output|bundles?|compiled|min|_site)/", re.IGNORECASE)
 _HEAD_CHARS = 2_000

@@ -129,9 +129,7 @@ class Prepared:
         not even the head of the pack fits into the budget."""
         begin = time.perf_counter()
         options = replace(
-            self._options,
-            max_tokens=max_tokens or self._options.max_tokens,
-            form=form or self._options.form,
+            self._options, max_tokens=max_tokens or self._options.max_tokens, form=form or self._options.form
         )
         pieces = self._ranked.pieces
         rows = dict(zip(pieces.paths, self._index.rows, strict=True))
@@ -145,11 +143,7 @@ class Prepared:
             by_path=options.order == "path",
         )
         written = writer.write(
-            self._about,
-            pieces.paths,
-            self._competitors,
-            self._ranked.outlines(),
-            self._stage("tokens"),
+            self._about, pieces.paths, self._competitors, self._ranked.outlines(), self._stage("tokens")
         )
         parts = tuple(_packed(part, rows) for part in written.parts)
         unseen = sum(unseen_lines(each.text) for each in parts)

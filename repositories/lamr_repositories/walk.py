@@ -73,9 +73,7 @@ def leaves_out(reason: str | None, options: WalkOptions) -> bool:
 
 
 def walk(
-    source: FileSource,
-    options: WalkOptions,
-    count: WalkCount,
+    source: FileSource, options: WalkOptions, count: WalkCount
 ) -> Iterator[tuple[ListedFile, bytes, str]]:
     """Yield each file that counts, its bytes and its text, in the order of paths; the count is kept meanwhile."""
     for each, data in source.read_all(wanted_files(source, options, count)):

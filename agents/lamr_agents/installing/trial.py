@@ -87,15 +87,8 @@ def try_hook(host: Host, file: Path | None, question: str, payload: bytes, serve
             last = next(iter(store.decisions()), None)
         reason = last.reason if last else shown if failed else "lamr has nothing to do with this call"
         (folder / "s").unlink(missing_ok=True)  # the server ends
-        return Trial(
-            "" if failed else shown,
-            reason,
-            last.tokens_in if last else 0,
-            last.tokens_out if last else 0,
-            starting,
-            seconds,
-            failed,
-        )
+        counts = (last.tokens_in, last.tokens_out) if last else (0, 0)
+        return Trial("" if failed else shown, reason, *counts, starting, seconds, failed)
 
 
 def _texts(answer: Any) -> Iterator[str]:

@@ -7,13 +7,14 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, field
+from html import escape
 from pathlib import Path
 from typing import Any
 
+from lamr_base.errors import visible
 from lamr_base.records import dataclass
 from lamr_base.resampling import Interval, ratio
 from lamr_base.tables import align, without_nan
-from lamr_postprocess.static_page import shown, shown_lines, static_page
 
 from lamr_agents.replay.session import Replayed, ReplayedRead, Totals, added
 
@@ -23,11 +24,7 @@ _HEADINGS = (
     *("session", "model", "reads", "cut", "tokens", "cut", "needed kept"),
     *("again", "bill", "saved", "read again", "net"),
 )
-_STYLE = """summary b { font-weight:600 } .bad { color:var(--red) }
-.cut code { color:var(--cut) } .cut { border-color:var(--line) }
-.needed { border-color:var(--green) }
-.regret { border-color:var(--red) } .regret code { color:var(--red); font-weight:600 }
-"""
+_PAGE = Path(__file__).parents[1] / "data/replay.html"  # it runs nothing and loads nothing
 _KINDS = {(True, True): "needed", (True, False): "", (False, True): "regret", (False, False): "cut"}
 """By whether a line is kept, and whether it was needed."""
 
@@ -153,13 +150,18 @@ def _read_as_dict(read: ReplayedRead) -> dict[str, Any]:
 
 
 def render_page(report: Report) -> str:
-    parts = ["<h1>lamr replay</h1>\n", f"<pre>{shown_lines(report.table())}</pre>\n"]
+    parts = ["<h1>lamr replay</h1>\n", f"<pre>{_shown(report.table())}</pre>\n"]
     parts.append(
         "<p class=quiet>Grey lines would have been cut. Red ones were cut and needed later: the session edited or "
         "quoted them, or read them again by range. Green marks are lines that were needed and kept.</p>\n"
     )
     parts += [_session_part(session) for session in report.sessions if session.reads]
-    return static_page("lamr replay", _STYLE, "".join(parts))
+    return _PAGE.read_text(encoding="utf-8").replace("@BODY@", "".join(parts))
+
+
+def _shown(text: str) -> str:
+    """A text as HTML, its control characters but line ends as pictures."""
+    return "\n".join(escape(visible(line, lines=True)) for line in text.split("\n"))
 
 
 def _session_part(session: Replayed) -> str:
@@ -168,7 +170,7 @@ def _session_part(session: Replayed) -> str:
     bill = money if session.accounted else "bill unknown"
     facts = " · ".join((session.project, session.host, session.model or "model unknown", bill))
     reads = "".join(map(_read_part, session.reads))
-    return f"<h2>{shown(str(session.log))}</h2>\n<div class=quiet>{shown(facts)}</div>\n{reads}"
+    return f"<h2>{_shown(str(session.log))}</h2>\n<div class=quiet>{_shown(facts)}</div>\n{reads}"
 
 
 def _read_part(read: ReplayedRead) -> str:
@@ -177,8 +179,8 @@ def _read_part(read: ReplayedRead) -> str:
     regret = f" · <span class=bad>{regretted} regretted</span>" if regretted else ""
     money = f" · saved ${outcome.saved:.4f}, read again ${outcome.fetching:.4f}" if outcome.saved else ""
     return (
-        f"<details><summary><b>{shown(read.path)}</b> · {shown(outcome.reason)} · {len(read.lines)} lines, "
-        f"{cut} cut{regret}{money}</summary>\n<p class=quiet>{shown(read.query)}</p>\n"
+        f"<details><summary><b>{_shown(read.path)}</b> · {_shown(outcome.reason)} · {len(read.lines)} lines, "
+        f"{cut} cut{regret}{money}</summary>\n<p class=quiet>{_shown(read.query)}</p>\n"
         f"<ol>\n{_lines(read)}</ol></details>\n"
     )
 
@@ -187,6 +189,6 @@ def _lines(read: ReplayedRead) -> str:
     kept, needed = {*read.outcome.kept_lines}, {*read.later.lines}
     return "".join(
         f'<li class="{_KINDS[number in kept, number in needed]}" value="{read.first + number - 1}">'
-        f"<code>{shown(line) or ' '}</code></li>\n"
+        f"<code>{_shown(line) or ' '}</code></li>\n"
         for number, line in enumerate(read.lines, 1)
     )

@@ -38,9 +38,7 @@ JSONC = with_grammar(
     "jsonc",
     scan=scans.SLASHED,
     grammar="tree_sitter_json:language",
-    lists={
-        "object|array": ListKind(separators=_COMMA, keep_last=True),
-    },
+    lists={"object|array": ListKind(separators=_COMMA, keep_last=True)},
 )
 YAML = with_grammar(
     "yaml",
