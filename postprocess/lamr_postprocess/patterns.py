@@ -10,6 +10,7 @@ import time
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import groupby, islice
 from typing import Any
@@ -50,6 +51,7 @@ _ASCII = {
 _UNICODE = {**_ASCII, "d": r"\p{Nd}", "D": r"\P{Nd}", "w": r"\p{L}\p{N}_"}
 _ANCHORS = {"A": "^", "Z": "$", "z": "$"}
 _RE2_ONLY = ("C", "Q", "E")
+_ALL_I = "iI\u0130\u0131"  # one letter to Python where case is ignored; RE2 folds the first two alone
 
 
 class ExpressionError(InvalidInputError):
@@ -70,21 +72,47 @@ def for_re2(pattern: str, *, ascii_only: bool) -> str:
         ExpressionError: an escape means something to RE2 alone."""
     classes = _ASCII if ascii_only else _UNICODE
     written, place = ["(?m)"], 0
+    folds = [False]  # whether case is ignored, in each group that is open
     while match := _TOKEN.match(pattern, place):
         place, token, kind = match.end(), match[0], match.lastgroup
         if kind == "open":
             inside, place = _inside(pattern, place, classes)
-            token += inside
+            token += _with_all_i(token, inside) if folds[-1] else inside
+        elif folds[-1] and _is_i(token):
+            token = f"[{_ALL_I}]"
         elif kind == "escape":
             token = _escaped(token, classes)
         elif kind == "most":
             token = f"{{0{token[1:]}"
         elif kind == "flags":
+            on, _, off = token.partition("-")
+            folds[len(folds) - token.endswith(")") :] = ["i" in on or (folds[-1] and "i" not in off)]
             token = _flags(token)
         elif kind == "comment":
             token = ""
+        elif token == "(":
+            folds.append(folds[-1])
+        elif token == ")" and len(folds) > 1:
+            folds.pop()
         written.append(token)
     return "".join(written)
+
+
+def _is_i(token: str) -> bool:
+    """Whether a token is one of these letters or its number."""
+    return token in tuple(_ALL_I) or (
+        token[:2] in ("\\x", "\\u", "\\U") and chr(int(token[2:], 16)) in _ALL_I
+    )
+
+
+def _with_all_i(opening: str, inside: str) -> str:
+    """The inside of a class that ignores case, with all of these letters if it has one."""
+    import re2  # noqa: PLC0415
+
+    with suppress(re2.error):  # which the whole expression ends in, too
+        if re2.search(f"(?i){opening.replace('^', '')}{inside}", _ALL_I):
+            return f"{inside[:-1]}{_ALL_I}]"
+    return inside
 
 
 def _inside(pattern: str, place: int, classes: dict[str, str]) -> tuple[str, int]:

@@ -22,6 +22,8 @@ LINES = [
     "foo.bar_1(2) \U0001f600 e\u0301\n",
     "e\u0301\n",
     "a\u203fb",
+    "T\u0130TLE\n",
+    "s\u0131n\n",
 ]
 EXPRESSIONS = [
     *(r"\bput\(", r"^\s+#", "a|b", "^$", r"ö\w+:$", r"(?i)CLASS", r"(?P<n>x) =", "", ".", r"\A\tÉ", r"e\Z"),
@@ -84,6 +86,18 @@ EXPRESSIONS = [
         r"(?:a)(?P<b>b)?",
         "-",
     ),
+    # Python takes four signs for one letter where case is ignored.
+    *(
+        "(?i)title",
+        "(?i)T[i]t",
+        "(?i)s[^i]n",
+        "(?i)[a-k]tle",
+        r"(?i)\x69n",
+        "(?i:i)n",
+        "(?i)t(?-i:i)t",
+        "(?i)\u0131t",
+    ),
+    *("(?i:x)|in", "(?i)(a|in)$", "[\u0130-\u0131]"),
 ]
 
 
