@@ -21,9 +21,8 @@ NAME = "lamr.toml"
 MOST_BYTES = 16 << 10
 MOST_PATTERNS = 256
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
-_OPEN = (
-    os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
-)  # a FIFO would hold the opening
+# A FIFO would hold the opening.
+_OPEN = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 _LINE = expression(r" \(at line (\d+), column \d+\)| \(at end of document\)")
 
 

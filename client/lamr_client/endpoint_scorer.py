@@ -147,9 +147,8 @@ class EndpointScorer(Closing):
 
     def _choose(self, wanted: str | None) -> tuple[str, dict[str, Any]]:
         """The model's name, and what the server tells of it."""
-        answer = self._endpoint.ask(
-            f"{self._base}/models", retries=0
-        )  # so that a wrong address is told at once
+        # Without retries, a wrong address is told at once.
+        answer = self._endpoint.ask(f"{self._base}/models", retries=0)
         with self._reads("its models"):
             models = {str(each["id"]): dict(each) for each in answer["data"]}
         names = ", ".join(sorted(models)) or "none"

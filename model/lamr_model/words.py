@@ -190,12 +190,8 @@ def _numbers() -> defaultdict[str, int]:
 def _occurrences(
     identifiers: list[str], line: NDArray[np.int64], column: Callable[[str], int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the column and the line, int64 [n] both, of each term of some identifiers.
-
-    Args:
-        identifiers: their texts.
-        line: int64 [I], the line of each.
-        column: the column of a term; asked for the terms of each distinct identifier."""
+    """Return the column and the line, int64 [n] both, of each term of I identifiers, whose lines are given. `column`:
+    the column of a term; asked for the terms of each distinct identifier."""
     rows = _numbers()
     row = np.fromiter(map(rows.__getitem__, identifiers), np.int64, len(identifiers))
     terms_of = list(map(terms, rows))

@@ -169,9 +169,8 @@ class Definitions:
         that are named stand in document order."""
         start, stop = np.searchsorted(self.rows, (first, last + 1)).tolist()
         order = (start + np.argsort(self.depths[start:stop], kind="stable")[:_LOOKED_AT]).tolist()
-        candidates = dict.fromkeys(
-            self.names[at] for at in order if self.names[at]
-        )  # overloads have one name
+        # Overloads have one name.
+        candidates = dict.fromkeys(self.names[at] for at in order if self.names[at])
         room = MOST_TOKENS - approximate_tokens(_MORE)
         letters = MOST_CHARACTERS - len(_INTRODUCTION + _MORE)
         chosen = set()

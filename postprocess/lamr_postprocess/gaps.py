@@ -49,17 +49,11 @@ class Gaps:
         return run
 
     def _refused(self, run: IntArray, cut: BoolArray, groups: IntArray, kept: BoolArray) -> BoolArray:
-        """Which gaps need what is neither kept nor filled, bool [gaps].
-
-        Args:
-            run: int [N], the number of each row's gap.
-            cut: bool [N], the rows that aren't kept.
-            groups: int [G], the number of a gap of each group.
-            kept: bool [G], the groups that are kept."""
+        """Which gaps need what is neither kept nor filled, bool [gaps]. `run`: the number of each row's gap; `cut`: the
+        rows that aren't kept, both [N]. `groups`: the number of a gap of each group; `kept`: those kept, both [G]."""
         rows = np.flatnonzero(cut & (run != groups[self.owner]))
-        elsewhere = groups[
-            self.owner[rows]
-        ]  # a group is kept whole, so its gaps are filled together or not at all
+        # A group is kept whole, so its gaps are filled together or not at all.
+        elsewhere = groups[self.owner[rows]]
         pairs = np.flatnonzero((groups[self.users] != _NO_RUN) & ~kept[self.needed])
         user, need = groups[self.users[pairs]], groups[self.needed[pairs]]
         needing = np.concatenate([run[rows], elsewhere, user])

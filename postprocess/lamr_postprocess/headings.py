@@ -29,9 +29,8 @@ def headings_of(text: str, language: Language, whole: BoolArray) -> IntArray:
     for expression in (*ranks, language.directives or NEVER):
         for match in re.finditer(f"^{BOM}?(?:{expression})", text, re.MULTILINE):
             row = int(np.searchsorted(spans[:, 1], match.start(), side="right"))
-            marked = match.groupdict().get(
-                "mark"
-            )  # of titles whose rank is that of their underlining's first use
+            # A title's rank is that of its underlining's first use.
+            marked = match.groupdict().get("mark")
             rank = ranks.get(expression, _DIRECTIVE)
             if row < len(spans) and not whole[row]:
                 found.setdefault(row, ranks.setdefault(marked, len(ranks)) if marked else rank)

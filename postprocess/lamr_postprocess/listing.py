@@ -68,9 +68,8 @@ _RULE = expression(
 _MATCH = expression(rf"(?P<path>{FILE}):(?P<number>\d+):")
 _COLUMNS = expression(rf"(?P<path>{FILE}):(?P<number>\d+):(?P<column>\d+):")  # `rg --column`, `--vimgrep`
 _FOUND = expression(rf"(?P<path>{FILE}):(?!\d+:)")  # `grep` and `rg` without `-n`
-_BESIDE = expression(
-    r"(?P<mark>[-=])(?P<number>\d+)(?P=mark)"
-)  # after a path: context of `-C`, functions of `-p`
+# After a path: context of `-C`, functions of `-p`.
+_BESIDE = expression(r"(?P<mark>[-=])(?P<number>\d+)(?P=mark)")
 _HIT = expression(r"(?P<number>\d+)[:=-]")  # under a heading, or in one file
 _HEADING = expression(rf"(?P<path>{FILE})[ \t]*$")
 _SEPARATOR = expression(r"--[ \t]*$")
@@ -176,9 +175,8 @@ class _Parts:
         """The listing of all lines."""
         numbers = np.array(self.numbers, dtype=np.int64)
         steps = bool((numbers[:1] > 0).all()) and bool((np.diff(numbers) == 1).all())
-        bodies = "".join(self.bodies) + (
-            "" if self.bodies[-1] else " "
-        )  # a last line that is empty would be none
+        # A last line that is empty would be none.
+        bodies = "".join(self.bodies) + ("" if self.bodies[-1] else " ")
         places = ListingPlaces(tuple(self.paths), np.array(self.files, dtype=np.int64), numbers)
         path = next(iter(self.paths)) if len(self.paths) == 1 else None
         counted = steps and len(self.paths) < 2

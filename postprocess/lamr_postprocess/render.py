@@ -46,13 +46,8 @@ def filtered_text(lines: Sequence[str], kept: BoolArray, heads: Sequence[str] | 
 
 
 def _shown(texts: Sequence[str], rows: IntArray, characters: IntArray) -> Iterator[str]:
-    """Yield the lines of a text.
-
-    Args:
-        texts: L lines without newlines.
-        rows: int64 [r], the rows that are shown, ascending.
-        characters: int64 [L + 1], how many characters of lines that aren't blank there are before each
-            row."""
+    """Yield some rows, ascending, of L lines without newlines. `characters`: int64 [L + 1], how many of lines that
+    aren't blank there are before each row."""
     for before, row in pairwise([-1, *rows.tolist()]):
         first = before + 1
         if row > first and characters[row] - characters[first] > _SHOWN_CHARACTERS:

@@ -30,7 +30,6 @@ HELD_SECONDS = 30
 """CPU seconds for which a parse or another call may keep all threads from running Python."""
 _LOOK_SECONDS = 0.02
 _BEAT_SECONDS = 1.0
-_STDERR = 2
 
 
 class Trials:
@@ -105,14 +104,12 @@ def try_first() -> None:
     and none of its threads could run Python."""
     if not _trials and os.name == "posix":
         _trials.append(Trials())
-        faulthandler.register(signal.SIGPROF, file=_STDERR, chain=True)
+        faulthandler.register(signal.SIGPROF, file=2, chain=True)
         threading.Thread(target=_beat, name="lamr-beat", daemon=True).start()
 
 
 def _beat() -> None:
-    limit = HELD_SECONDS + 2 * _BEAT_SECONDS * (
-        os.cpu_count() or 1
-    )  # other threads may use all CPUs between two
+    limit = HELD_SECONDS + 2 * _BEAT_SECONDS * (os.cpu_count() or 1)  # other threads may use all CPUs
     while True:
         signal.setitimer(signal.ITIMER_PROF, limit)
         time.sleep(_BEAT_SECONDS)

@@ -115,9 +115,8 @@ class ClampMaps(Maps):
 
     def then(self, later: ClampMaps) -> ClampMaps:
         (ends, shift), (_, later_shift) = self.arrays, later.arrays
-        shift = np.minimum(
-            np.maximum(shift + later_shift, -MOST_SHIFT), MOST_SHIFT
-        )  # faster than numpy's clip
+        # Faster than numpy's clip.
+        shift = np.minimum(np.maximum(shift + later_shift, -MOST_SHIFT), MOST_SHIFT)
         return ClampMaps(later(ends), shift)
 
     def __call__(self, state: Array) -> Array:

@@ -70,9 +70,7 @@ def weights_bytes(weights: LineWeights) -> bytes:
     arrays |= {_DECODER + name: np.asarray(values) for name, values in _fields(model.decoder).items()}
     arrays |= {_FUSION + name: values for name, values in weights.fusion.to_arrays().items()}
     stream = io.BytesIO()
-    np.savez(
-        stream, **arrays
-    )  # vectors hardly get smaller, and to unpack them would cost every new process time
+    np.savez(stream, **arrays)  # packed, they hardly get smaller, and each new process would unpack them
     return stream.getvalue()
 
 

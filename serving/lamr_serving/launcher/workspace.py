@@ -43,9 +43,7 @@ BACKENDS = Path(__file__).parents[1] / "backends"
 _UNSAFE = frozenset(" \t\n'\"\\$&;|<>()*?[]#~`!{}")
 """The Python backend puts paths into a bash command, unquoted."""
 NEVER_NEEDED = ("shared-memory", "trace", "logging")
-SHARED_MEMORY_BYTES = (
-    32 * MIB
-)  # of each model process, through which tensors pass: at first, and what it grows by
+SHARED_MEMORY_BYTES = 32 * MIB  # of each model process, for tensors: at first, and what it grows by
 LISTENING = "http.socket"  # the file in the server's place at which Triton listens for HTTP
 _OWN_PACKAGES = ("lamr_base", "lamr_model", "lamr_postprocess", "lamr_serving")
 PACKAGES = (*_OWN_PACKAGES, "numpy", "onnxruntime", "tokenizers", "tree_sitter")
