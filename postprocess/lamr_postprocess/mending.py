@@ -245,8 +245,9 @@ class _Mender:
         spans = [(0, len(self._own))] if root.is_error else list(self._damaged(blocks, root))
         rows, blanked, told = list(self._state.rows), set[int](), set[int]()
         head = self._head(root)
+        readable = not root.is_error and self._grammar.language.parses is None  # which would refuse the rest
         for span in spans:
-            mending = isolate(blocks, self._grammar, span, head, readable=not root.is_error)
+            mending = isolate(blocks, self._grammar, span, head, readable=readable)
             mending.apply(rows)
             blanked |= mending.blanked - mending.edited.keys()
             told |= mending.touched

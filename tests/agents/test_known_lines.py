@@ -93,7 +93,7 @@ def test_words_that_look_like_lamrs_are_shown() -> None:
 
 def test_hosts_whose_logs_dont_tell_what_a_request_holds_get_no_names() -> None:
     telling = {name for name, host in HOSTS.items() if host.hook and host.hook.tells_context}
-    assert telling == {"claude-code", "opencode", "pi"}
+    assert telling == {"claude-code", "kilo", "opencode", "pi"}
 
 
 class Told:

@@ -256,7 +256,7 @@ def test_install_writes_the_profile_into_the_hooks_command(
     monkeypatch.setenv("HOME", str(tmp_path))
     done = invoke("install", "claude-code", "--profile", name, "--no-texts", "--dry-run")
     assert done.exit_code == 0, done.output
-    expected = rf"[\"--no-texts\", \"--profile\", \"{name}\"]"
+    expected = rf"[\"--profile\", \"{name}\", \"--no-texts\"]"
     assert expected in done.output.replace("\\\\", "\\")
 
 
