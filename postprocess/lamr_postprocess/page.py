@@ -78,7 +78,7 @@ def render_html(  # noqa: PLR0913  # one keyword an option is what callers of a 
         dependency: bool [L], lines whose own reason is `dependency`.
 
     Raises:
-        ValueError: the language is unknown, or there is another number of scores."""
+        ValueError: the language is unknown, or there is another number of scores, or one that is no finite number."""
     given = None if language is None else language_named(language)
     source = SourceFile(code, path or "", given, listed)
     document = analyse(source)
@@ -88,6 +88,8 @@ def render_html(  # noqa: PLR0913  # one keyword an option is what callers of a 
         raise ValueError(
             f"line_scores has shape {scores.shape} but the code has {lines} lines; give one value a line"
         )
+    if not np.isfinite(scores).all():
+        raise ValueError("line_scores must be finite numbers; found NaN or infinity")
     highest = highest_thresholds(document, scores)
     steps = _steps(highest, threshold)
     return page(

@@ -151,7 +151,7 @@ class _Growing:
         while self._segments:
             last = self._segments[-1]
             begin = first - len(last.index.lines)
-            own = sorted((row.place, path) for path, row in self._rows.items() if row.place >= begin)
+            own = sorted((row.place, path) for path, row in self._rows.items() if begin <= row.place < first)
             alive = np.array([place - begin for place, _ in own], np.int64)
             left = int(last.index.counts[alive].sum())
             small = left <= 2 * len(index.lengths) or 2 * left < len(last.index.lengths)

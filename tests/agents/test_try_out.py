@@ -35,6 +35,18 @@ def test_every_host_shows_what_is_asked_for(host: str, file: Path) -> None:
     assert not default_store().exists()  # no call of the agent's
 
 
+@pytest.mark.parametrize("host", HOOKED)
+def test_files_that_begin_with_slashes_or_tell_of_failures_are_shown(host: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.js"
+    body = "    // the row is not pruned\n    const row = rows.get({0});\n    return row.at({0});\n"
+    code = "".join(f"function handler_{n}(rows) {{\n{body.format(n)}}}\n\n" for n in range(100))
+    path.write_text(f"// {'The rows of a table and what is done with them. ' * 8}\n" + code)
+    done = run_main("agents", "test", host, path, "-q", "Where is handler_30?")
+    assert done.returncode == 0, done.stderr
+    assert "function handler_30(" in done.stdout
+    assert "not pruned" in done.stdout
+
+
 def test_a_hosts_own_call_is_tried_and_an_install_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

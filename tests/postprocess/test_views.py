@@ -80,7 +80,10 @@ def test_page_is_self_contained_and_its_slider_exact() -> None:
         assert fates == [pruned.reasons.get(number, "") for number in range(1, 8)], step
 
 
-def test_page_refuses_scores_of_another_length() -> None:
+def test_page_refuses_scores_of_another_length_or_that_arent_finite() -> None:
     with pytest.raises(ValueError, match="7 lines"):
         render_html(CODE, [0.0], language="python")
+    for score in (np.nan, np.inf, -np.inf):  # of which JSON has none
+        with pytest.raises(ValueError, match="must be finite"):
+            render_html("x = 1\n", [score], language="python")
     assert '"fates": []' in render_html("", [], language="python")

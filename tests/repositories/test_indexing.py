@@ -216,6 +216,24 @@ def test_files_that_went_away_are_forgotten_and_little_is_left_of_them(old: Path
     assert facts(found, count) == facts(*index(Folder(old), None)[:2])
 
 
+def test_new_files_are_indexed_alone_however_many_segments_become_one(old: Path, cache: Path) -> None:
+    index(Folder(old), cache)
+    for number in range(8):
+        write_files(old, {f"src/new{number}.py": f"waiting = {number}\n"})
+        found, count, _ = index(Folder(old), cache)
+        assert found.cached == len(found.files) - 1
+        assert facts(found, count) == facts(*index(Folder(old), None)[:2])
+
+
+def test_files_indexed_in_any_number_of_steps_are_the_same(
+    old: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_files(old, {f"src/new{number}.py": f"waiting = {number}\n" for number in range(8)})
+    at_once = index(Folder(old), None)
+    monkeypatch.setattr("lamr_repositories.indexing._MOST_CELLS", 0)
+    assert facts(*index(Folder(old), None)[:2]) == facts(*at_once[:2])
+
+
 def test_two_processes_that_write_at_once_keep_a_whole_index(repository: Path, cache: Path) -> None:
     """Both begin with the same book, and the later one's stays; what it names is there."""
     index(Revision(repository, "HEAD"), cache)

@@ -1,6 +1,7 @@
 """Runs a host's hook as the host would, with a file and a question or a call of the host's own."""
 
 import json
+import os
 import subprocess
 import tempfile
 import time
@@ -17,7 +18,7 @@ from lamr_agents.calls import SampleRead
 from lamr_agents.host import Host
 from lamr_agents.installing.install import hook_command
 from lamr_agents.local.store import Store
-from lamr_agents.thin import NOT_PRUNED, SMALL
+from lamr_agents.thin import NOT_PRUNED, NOTE, SMALL
 
 _START_SECONDS = 60  # for the server to load the model, which a host needn't wait for at its later calls
 _IDLE_SECONDS = 5
@@ -80,11 +81,12 @@ def try_hook(host: Host, file: Path | None, question: str, payload: bytes, serve
         _, starting = run(json.dumps({"nothing": " " * SMALL}).encode(), _START_SECONDS)
         answer, seconds = run(payload, host.limit)
         shown = max(_texts(answer), key=len, default="")
-        if Path(shown).is_absolute() and Path(shown).is_file():
+        if os.path.isabs(shown) and os.path.isfile(shown):  # noqa: PTH113, PTH117  # texts may begin with a slash
             shown = Path(shown).read_text(encoding="utf-8")
-        failed = NOT_PRUNED in shown
         with closing(Store(folder / "store")) as store:
             last = next(iter(store.decisions()), None)
+        said = (shown, last.reason if last else "")
+        failed = any(each.startswith((NOT_PRUNED, f"{NOTE} {NOT_PRUNED}")) for each in said)
         reason = last.reason if last else shown if failed else "lamr has nothing to do with this call"
         (folder / "s").unlink(missing_ok=True)  # the server ends
         counts = (last.tokens_in, last.tokens_out) if last else (0, 0)
