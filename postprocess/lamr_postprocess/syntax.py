@@ -6,11 +6,14 @@ are one byte, and offsets stay. A NUL would end its input, so it gets a space in
 from __future__ import annotations
 
 import importlib
+import mmap
 import re
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import field, replace
 from functools import cache, cached_property
+from pathlib import Path
 
 import numpy as np
 import tree_sitter
@@ -37,12 +40,17 @@ _REPORTS_A_LOOK = 8  # a look at the clocks takes a fifth of the time from one r
 # Some grammars get slower from report to report, up to 800 us. Usual is 10 to 45 us.
 _SECONDS = 0.2
 _SECONDS_PER_REPORT = 2e-4
+# Usual trees take 40 to 70 bytes a byte; while HCL's grammar looks for repairs, ten times as many.
+_MEMORY, _MEMORY_PER_BYTE = 100 << 20, 100
+_REPORTS_A_LOOK_AT_MEMORY = 128
+_STATM = Path("/proc/self/statm")
 MOST_BYTES = 10_000_000
 """Of a text that is parsed."""
 _PIECE = 1 << 16  # bytes handed to the parser at a time
 _PIECE_OF_A_NODE = 1 << 8  # bytes handed to a query at a time, which compares the text of single nodes
-_SPARE = list[bytearray]()
-"""Empty pieces: tree-sitter 0.26.1 never frees what it was given, so it gets the same ones again."""
+_OF_THREAD = (
+    threading.local()
+)  # `piece`: tree-sitter 0.26.1 never frees what it was given, so it gets one again
 # A scanner that looks ahead to the end of the text at every token reads the last piece again each time (200 us).
 _REPORTS_PER_PIECE = 8
 _SEVERAL = expression(r"^\((\w+(?:\|\s*\w+)+)(\s+.*)$", re.MULTILINE)
@@ -238,16 +246,28 @@ def parser_text(text: str) -> bytes:
 
 
 class Allowance:
-    """What parsers may take: operations, by their reports of progress, and CPU time. Several parses can share one."""
+    """What parsers may take: operations, by their reports of progress, CPU time, and on Linux memory. Several parses
+    can share one."""
 
     def __init__(self, size: int, reports: int = _REPORTS, per_kilobyte: int = _REPORTS_PER_KILOBYTE) -> None:
         """Allow what texts of this many bytes take in all."""
         self.left = reports + per_kilobyte * size // 1_000
         self._end = time.thread_time() + _SECONDS + _SECONDS_PER_REPORT * self.left
+        self._memory = _resident() + _MEMORY + _MEMORY_PER_BYTE * size
 
     def is_used_up(self) -> bool:
         """Whether nothing is left."""
+        if self.left % _REPORTS_A_LOOK_AT_MEMORY == 0 and _resident() > self._memory:
+            self.left = -1
         return self.left < 0 or time.thread_time() > self._end - _SECONDS_PER_REPORT * self.left
+
+
+def _resident() -> int:
+    """Bytes of memory that this process has in use; 0 where the system doesn't tell."""
+    try:
+        return int(_STATM.read_bytes().split()[1]) * mmap.PAGESIZE
+    except OSError:
+        return 0
 
 
 def parse_bytes(data: bytes, grammar: Grammar, allowance: Allowance | None = None) -> ParsedText:
@@ -318,7 +338,7 @@ def tree_of(
         if ended != PARSED:
             allowance.left = -1
             raise CostlySyntaxError(f"{len(data)} bytes that take too long to parse")
-    pieces = list[bytearray]()
+    piece: bytearray = vars(_OF_THREAD).setdefault("piece", bytearray())
     parsed = False
 
     def over(_offset: int, error: bool) -> bool:
@@ -333,9 +353,8 @@ def tree_of(
         allowance.left -= _REPORTS_PER_PIECE
         if allowance.left < 0:
             return b""  # between two reports of progress nothing else ends a parse
-        pieces.append(_spare_piece())
-        pieces[-1][:] = data[offset : offset + _PIECE]
-        return pieces[-1]
+        piece[:] = data[offset : offset + _PIECE]  # the parser is done with what it had
+        return piece
 
     try:
         parser = tree_sitter.Parser(grammar.parser)
@@ -347,19 +366,10 @@ def tree_of(
         raise CostlySyntaxError(f"{len(data)} bytes that take too long to parse") from None
     finally:
         parsed = True
-        for piece in pieces:
-            piece.clear()
-        _SPARE.extend(pieces)
+        piece.clear()
     if allowance.left < 0:
         raise CostlySyntaxError(f"{len(data)} bytes that take too long to parse")
     return tree
-
-
-def _spare_piece() -> bytearray:
-    try:
-        return _SPARE.pop()
-    except IndexError:
-        return bytearray()
 
 
 def broken_share(source: ParsedText) -> float:

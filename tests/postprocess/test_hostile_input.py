@@ -245,20 +245,24 @@ def test_a_text_that_is_too_large_or_takes_too_long_to_parse_is_pruned_by_line_a
     with pytest.raises(syntax.CostlySyntaxError):
         syntax.parse_bytes(b"x = 1\n", syntax.grammar_of(language_named("python")), allowance)
     code = "x = 1\n" * 2_000
-    for name, most, why in (("_SECONDS", -100.0, "takes too long"), ("MOST_BYTES", 1_000, "is too large")):
-        monkeypatch.setattr(syntax, name, most)  # by the clock, where operations get slower
-        note = prune_lines(code, halves(code), language="python").note
+    for name, most, why in (
+        ("_SECONDS", -100.0, "takes too long"),  # by the clock, where operations get slower
+        ("_MEMORY", -(1 << 40), "takes too long"),
+        ("MOST_BYTES", 1_000, "is too large"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(syntax, name, most)
+            note = prune_lines(code, halves(code), language="python").note
         assert note == f"python that {why} to parse: pruned line by line"
 
 
-def test_the_next_parse_gets_the_same_pieces() -> None:
+def test_all_parses_of_a_thread_get_one_piece() -> None:
     grammar = syntax.grammar_of(language_named("python"))
     syntax.parse_bytes(b"x = 1\n" * 50_000, grammar)
-    spare = [*map(id, syntax._SPARE)]
+    piece = syntax._OF_THREAD.piece
     syntax.parse_bytes(b"y = 2\n" * 50_000, grammar)
-    assert spare
-    assert sorted(map(id, syntax._SPARE)) == sorted(spare)
-    assert not any(syntax._SPARE)
+    assert syntax._OF_THREAD.piece is piece
+    assert not piece
 
 
 def test_rows_of_one_node_cost_no_square() -> None:

@@ -63,14 +63,7 @@ def try_hook(host: Host, file: Path | None, question: str, payload: bytes, serve
             session = uuid.uuid4().hex
             read = SampleRead(str(file.absolute()), text, question, session, name)
             payload = json.dumps({"cwd": str(Path.cwd()), **hook.sample(read)}).encode()
-        own = [
-            "--store",
-            str(folder / "store"),
-            "--texts",
-            str(folder / "texts"),
-            "--idle",
-            str(_IDLE_SECONDS),
-        ]
+        own = ["--store", f"{folder}/store", "--texts", f"{folder}/texts", "--idle", str(_IDLE_SECONDS)]
 
         def run(call: bytes, limit: int) -> tuple[Any, float]:
             command = hook_command(hook, [*own, *serve], folder / "s", limit)

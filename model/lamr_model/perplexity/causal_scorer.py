@@ -109,14 +109,8 @@ def _unreadable(source: str, error: Exception) -> ModelMismatchError:
 
 
 def check_sequences(sequences: Sequence[IntArray], max_tokens: int, vocabulary: int | None = None) -> None:
-    """Check what a scorer is asked.
-
-    Args:
-        max_tokens: the longest that a sequence may be.
-        vocabulary: the number of token ids; None where it isn't known.
-
-    Raises:
-        InvalidInputError: a sequence is empty or too long, or an id isn't in the vocabulary."""
+    """Raise InvalidInputError for a sequence that is empty or longer than `max_tokens`, or an id that isn't in a
+    vocabulary of so many ids, where it is known."""
     for ids in sequences:
         if not 1 <= len(ids) <= max_tokens:
             raise InvalidInputError(

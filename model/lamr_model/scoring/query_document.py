@@ -199,19 +199,13 @@ class QueryDocument:
     def asked_lines(self, model: LineModel) -> tuple[QueryLines, ...]:
         """Return the query and the lines as a line model reads them: query and task whole, however long they are.
 
-        Where a history is known, they follow once more with the history in the task's place.
-
-        Args:
-            model: the line model."""
+        Where a history is known, they follow once more with the history in the task's place."""
         given = self.given
         before = [Query(given.text, given.history)] if given.history.strip() else []
         return model.ask([given, *before], self.source, self.near_named)
 
     def chunks(self, encoder: PromptEncoder) -> Chunks:
-        """Return the document's chunks in order; none for a text without tokens.
-
-        Args:
-            encoder: what the document was prepared with."""
+        """Return the document's chunks in order; none for a text without tokens. `encoder`: what prepared it."""
         return encoder.chunk(
             self.query_ids, self.ids, self.offsets, self.source.body, layout=self.source.layout
         )
