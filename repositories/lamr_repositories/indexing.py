@@ -113,7 +113,7 @@ class _Growing:
         unread = {each.path: each for each in wanted if not self._knows(each)}
         with contextlib.closing(source.read_all(list(unread.values()))) as reading:
             for done, each in enumerate(wanted, 1):
-                if each.path in unread:
+                if unread.pop(each.path, None):  # a broken tree may name a file twice
                     self._look(each, next(reading)[1])
                 on_progress(done, len(wanted))
         self._flush()

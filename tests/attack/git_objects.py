@@ -114,6 +114,6 @@ OBJECTS = (
     ),
     _case("a FIFO in an object's place", _with_object(_fifo_object), "refused: .*", 80),
     _quick("an object that git would replace", _replaced, "1 of 1"),
-    _case("a tree that names a file twice", _twice, "[12] of [12]"),
+    _quick("a tree that names a file twice", _twice, "[12] of [12]"),
     _case("a name of a megabyte", _long_names, "[12]", 30),
 )
