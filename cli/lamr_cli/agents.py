@@ -272,7 +272,7 @@ def try_out(
     lamr agents test codex --payload call.json"""
     from lamr_agents.hosts import HOSTS
     from lamr_agents.installing import installed_in
-    from lamr_agents.installing.trial import try_hook
+    from lamr_agents.installing.hook_run import try_hook
 
     agent = HOSTS[host]
     if agent.hook is None or (file is None) == (payload is None) or (file and not query):

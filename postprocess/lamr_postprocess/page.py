@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lamr_postprocess.document import Document, analyse
 from lamr_postprocess.languages import language_named
-from lamr_postprocess.prune import MOST_OUTCOMES
+from lamr_postprocess.prune import MOST_OUTCOMES, scores_of
 from lamr_postprocess.repair import CUT, DEPENDENCY, REASONS, SELECTED, adding
 from lamr_postprocess.selection import highest_thresholds
 from lamr_postprocess.source_file import SourceFile
@@ -82,14 +82,7 @@ def render_html(  # noqa: PLR0913  # one keyword an option is what callers of a 
     given = None if language is None else language_named(language)
     source = SourceFile(code, path or "", given, listed)
     document = analyse(source)
-    scores = np.asarray(line_scores, dtype=np.float64)
-    lines = document.spans.shape[0]
-    if scores.shape != (lines,):
-        raise ValueError(
-            f"line_scores has shape {scores.shape} but the code has {lines} lines; give one value a line"
-        )
-    if not np.isfinite(scores).all():
-        raise ValueError("line_scores must be finite numbers; found NaN or infinity")
+    scores = scores_of(line_scores, document.spans.shape[0])
     highest = highest_thresholds(document, scores)
     steps = _steps(highest, threshold)
     return page(

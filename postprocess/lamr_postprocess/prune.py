@@ -133,9 +133,7 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
     lines = document.spans.shape[0]
     if style.is_swe_pruners:
         document = replace(document, rules=replace(document.rules, singles=single_gaps(lines)))
-    scores = _per_line("line_scores", line_scores, lines, np.float64)
-    if not np.isfinite(scores).all():
-        raise ValueError("line_scores must be finite numbers; found NaN or infinity")
+    scores = scores_of(line_scores, lines)
     depends = None if dependency is None else _per_line("dependency", dependency, lines, np.bool_)
     wanted, missing = kept_by_request(document, keep)
     note, outcome = document.note, document.outcome if repair else OutcomeRows()
@@ -245,6 +243,14 @@ def _limit(code: str, ratio: float | None, max_tokens: int | None, count: CountT
     share = None if ratio is None else int(count(code) / ratio)
     limits = [limit for limit in (share, max_tokens) if limit is not None]
     return min(limits, default=None)
+
+
+def scores_of(line_scores: ArrayLike, lines: int) -> NDArray[np.float64]:
+    """The scores as float64 [L]. Raises `ValueError`: there is another number of them, or one isn't finite."""
+    scores = _per_line("line_scores", line_scores, lines, np.float64)
+    if not np.isfinite(scores).all():
+        raise ValueError("line_scores must be finite numbers; found NaN or infinity")
+    return scores
 
 
 def _per_line(name: str, values: ArrayLike, lines: int, dtype: type[np.generic]) -> NDArray[Any]:

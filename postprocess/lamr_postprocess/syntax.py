@@ -48,9 +48,8 @@ MOST_BYTES = 10_000_000
 """Of a text that is parsed."""
 _PIECE = 1 << 16  # bytes handed to the parser at a time
 _PIECE_OF_A_NODE = 1 << 8  # bytes handed to a query at a time, which compares the text of single nodes
-_OF_THREAD = (
-    threading.local()
-)  # `piece`: tree-sitter 0.26.1 never frees what it was given, so it gets one again
+# `piece`: tree-sitter 0.26.1 never frees what it was given, so it gets one again.
+_OF_THREAD = threading.local()
 # A scanner that looks ahead to the end of the text at every token reads the last piece again each time (200 us).
 _REPORTS_PER_PIECE = 8
 _SEVERAL = expression(r"^\((\w+(?:\|\s*\w+)+)(\s+.*)$", re.MULTILINE)

@@ -1,11 +1,10 @@
 """Puts a table into a list of a TOML file, at its end, and takes it out; the rest stays to the last character."""
 
 import json
-import sys
 from collections.abc import Mapping
-from typing import Any
 
 from lamr_base.expressions import expression
+from lamr_base.lazy import toml_parser
 
 from lamr_agents.host import HostSettingsError, TableEntry
 from lamr_agents.installing.change import WrittenPiece
@@ -32,7 +31,7 @@ def without(text: str, entry: TableEntry) -> str:
 
 
 def _check(text: str) -> None:
-    toml: Any = __import__("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    toml = toml_parser()
     try:
         toml.loads(text)
     except toml.TOMLDecodeError as error:

@@ -25,7 +25,7 @@ _IDLE_SECONDS = 5
 
 
 @dataclass(frozen=True)
-class Trial:
+class HookRun:
     """What came of a call."""
 
     shown: str  # what the agent would see in the result's place; empty where the result stays as it is
@@ -45,7 +45,7 @@ class Trial:
         )
 
 
-def try_hook(host: Host, file: Path | None, question: str, payload: bytes, serve: Sequence[str]) -> Trial:
+def try_hook(host: Host, file: Path | None, question: str, payload: bytes, serve: Sequence[str]) -> HookRun:
     """Run the hook of a host once its server has started; nothing is recorded among the user's own calls.
 
     Args:
@@ -83,7 +83,7 @@ def try_hook(host: Host, file: Path | None, question: str, payload: bytes, serve
         reason = last.reason if last else shown if failed else "lamr has nothing to do with this call"
         (folder / "s").unlink(missing_ok=True)  # the server ends
         counts = (last.tokens_in, last.tokens_out) if last else (0, 0)
-        return Trial("" if failed else shown, reason, *counts, starting, seconds, failed)
+        return HookRun("" if failed else shown, reason, *counts, starting, seconds, failed)
 
 
 def _texts(answer: Any) -> Iterator[str]:
